@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// annotations are the demands on data that stand in comments: @require and @validate above
-// or beside a key, as in CCM.
+// annotations are checks on data that are written in comments: @require and @validate above a key or on its line, as in
+// CCM.
 type annotations struct {
 	rules    []rule
 	warnings []string
@@ -21,7 +21,7 @@ type annotations struct {
 // A rule has the demands on the value of one key.
 type rule struct {
 	key      *yamlpos.Node
-	path     []string // of the key in the data
+	path     []string // path of the key in the data
 	required bool
 	checks   []*expression.Check
 }
@@ -78,7 +78,7 @@ func (r rule) failed(source string, err error, layers []Layer) error {
 	return r.key.Errorf(placed.Hint, "key %q validation %q failed: %s%s", r.name(), source, strings.TrimSpace(msg), r.from(layers))
 }
 
-// from says from where the value is, unless it stands at the annotation.
+// from returns the position of the value for an error, or "" if it is next to the annotation.
 func (r rule) from(layers []Layer) string {
 	origins := Origins(layers, r.path)
 	if len(origins) == 0 {
@@ -92,7 +92,7 @@ func (r rule) from(layers []Layer) string {
 
 func (r rule) name() string { return strings.Join(r.path, ".") }
 
-// isSimple reports whether a key can stand in -e key=value.
+// isSimple reports whether a key can be written in -e key=value.
 func isSimple(key string) bool {
 	return key != "" && !strings.ContainsFunc(key, func(c rune) bool {
 		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-')
@@ -109,7 +109,7 @@ func (r rule) hint() string {
 	return "set it in a file with -e @FILE or in the inventory"
 }
 
-// valueAt gives the value at a path of keys; nil if there is none.
+// valueAt returns the value at a path of keys, or nil.
 func valueAt(data map[string]any, path []string) any {
 	var value any = data
 	for _, key := range path {
@@ -139,8 +139,8 @@ type annotationReader struct {
 	errs  *yamlpos.Errors
 }
 
-// keys reads the comments of the keys of a map and below. inert says why annotations in
-// them have no effect; "" if they have one.
+// keys reads the comments of all keys in a map, recursively. inert is the reason why annotations in them have no
+// effect; "" if they have one.
 func (a *annotationReader) keys(n *yamlpos.Node, path []string, inert string) {
 	if n == nil {
 		return
@@ -160,7 +160,7 @@ func (a *annotationReader) keys(n *yamlpos.Node, path []string, inert string) {
 	}
 }
 
-// comments reads what stands above and beside a key or an item.
+// comments reads the comments above and next to a key or an item.
 func (a *annotationReader) comments(n *yamlpos.Node, path []string, inert string) {
 	r := rule{key: n, path: path}
 	for line := range strings.Lines(n.Comment) {

@@ -13,9 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// Source is where data comes from: a map, files with more, and overrides of both. A
-// hierarchy of keys, which depend on the facts of a host, chooses the overrides. The zero
-// Source has no data.
+// Source is the source of data: a map, files with more, and overrides of both. A hierarchy of keys, which depend on the
+// facts of a host, chooses the overrides. The zero Source has no data.
 type Source struct {
 	data        document
 	files       []document
@@ -29,14 +28,14 @@ type Source struct {
 // Parts are the parts that a source is read from. Each of them may be nil.
 type Parts struct {
 	Data      *yamlpos.Node   // a map
-	Files     []*yamlpos.Node // of vars_files, maps: their keys replace those of data, and later ones win
+	Files     []*yamlpos.Node // maps from vars_files: their keys replace keys of data, and later ones win
 	Hierarchy *yamlpos.Node   // order, a list of strings, by default ["default"]; merge, first or deep
 	Overrides *yamlpos.Node   // a map of maps
 }
 
-// ParseSource reads the parts of a source. Expressions in its values see the facts, the inventory and the
-// data of all sources together; those in the hierarchy see the facts and the inventory only.
-// The error is [yamlpos.Errors].
+// ParseSource reads the parts of a source. Expressions in its values can read the facts, the inventory and the data of
+// all sources together; expressions in the hierarchy can read the facts and the inventory only. The error is
+// [yamlpos.Errors].
 func ParseSource(parts Parts) (Source, error) {
 	p := &sourceParser{}
 	p.data(parts.Data)
@@ -53,16 +52,14 @@ func ParseSource(parts Parts) (Source, error) {
 // Facts lists the facts that the source can read; see [expression.Text.Facts].
 func (s Source) Facts() (paths []string, all bool) { return s.reads.Follow(nil).Result() }
 
-// Inputs is what the values of the source can read.
+// Inputs returns the inputs of the source's values.
 func (s Source) Inputs() Inputs { return s.reads.WithoutFiles() }
 
-// Layers gives the data for a host with these facts, low to high: "data", a
-// layer for each of vars_files, and one for each section of overrides that the
-// hierarchy leads to. A key of the hierarchy of which every expression is empty
-// is skipped. With merge first only the first section that is found counts, and
-// its keys replace others whole; with deep every section is merged over what is
-// below it, in the order of the hierarchy. Values are the caller's own; [Settle] evaluates
-// the expressions among them. The error is [yamlpos.Errors].
+// Layers returns the data for a host with these facts, lowest first: "data", a layer for each of vars_files, and one
+// for each section of overrides that the hierarchy selects. A key of the hierarchy of which every expression is empty
+// is skipped. With merge first only the first section that is found counts, and its keys completely replace others;
+// with deep every section is merged over the lower ones, in the order of the hierarchy. The caller owns the values;
+// [Settle] evaluates the expressions among them. The error is [yamlpos.Errors].
 func (s Source) Layers(ctx context.Context, facts map[string]any, inventory *Inventory) ([]Layer, error) {
 	if facts == nil {
 		facts = map[string]any{}
@@ -96,9 +93,9 @@ func (s Source) Resolve(ctx context.Context, facts map[string]any) (map[string]a
 	return Settle(ctx, facts, nil, layers, nil)
 }
 
-// ParseLayer reads the expressions in a layer of plain values: a source with that alone.
-// Unlike elsewhere a text is only an expression if it has {{ in it, for ${ stands in
-// passwords. The error is [yamlpos.Errors].
+// ParseLayer reads the expressions in a layer of plain values, and returns a source with only this layer. Unlike
+// elsewhere a text is only an expression if it contains {{, since passwords may contain ${. The error is
+// [yamlpos.Errors].
 func ParseLayer(l Layer) (Source, error) {
 	n := l.Node
 	if n == nil { // key=value
@@ -121,7 +118,7 @@ func ParseLayer(l Layer) (Source, error) {
 type sourceParser struct {
 	source Source
 	errs   yamlpos.Errors
-	only   string // what an expression has in it
+	only   string // text that every expression contains
 }
 
 // given reports whether a part is there at all: null is not.
@@ -170,11 +167,11 @@ type written interface {
 type document struct {
 	node   *yamlpos.Node // a map; nil for none
 	texts  map[*yamlpos.Node]written
-	unread func(path string) bool // of variables: no play can read what is there; nil if all is read
-	origin *Layer                 // that it was made of by [ParseLayer]; else nil
+	unread func(path string) bool // set for variables: reports paths that no play can read; nil if all are read
+	origin *Layer                 // layer from which [ParseLayer] made it; else nil
 }
 
-// document parses the expressions of a map; name is what an error calls it.
+// document parses the expressions of a map; name is its name in errors.
 func (p *sourceParser) document(n *yamlpos.Node, name string) document {
 	if n.Kind != yamlpos.Map {
 		p.errs.Add(n.Errorf("write key: value", "%s must be a map, not %s", name, n.Describe()))
@@ -212,7 +209,7 @@ func (p *sourceParser) text(n *yamlpos.Node, s string) *expression.Text {
 	return t
 }
 
-// layer gives the values of a document, for one host.
+// layer returns the values of a document for one host.
 func (d document) layer(name string, deep bool) Layer {
 	l := Layer{Name: name, Node: d.node, Deep: deep}
 	if d.origin != nil {
@@ -246,9 +243,8 @@ func (d document) value(n *yamlpos.Node, path string) any {
 	return render.WholeNumber(n.Value)
 }
 
-// KeysFromHost gives the keys of the data whose values are made of facts, for [Taint], where
-// sources lie over each other. known are keys that are so from elsewhere. A key is listed even
-// if another layer replaces it for a host.
+// KeysFromHost returns the keys of the data whose values are made from facts, for [Taint], if several sources are
+// merged. known are such keys from elsewhere. A key is listed even if another layer replaces it for a host.
 func KeysFromHost(known map[string]bool, sources ...Source) map[string]bool {
 	keys := maps.Clone(known)
 	if keys == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// An errorCase is a source and what comes of it.
+// An errorCase is a source and its expected error.
 type errorCase struct{ source, want string }
 
-// TestDeepSources has sources that nest deep. A stack that overflows would end
-// the whole program, so that they come to an end at all is what is tested.
+// TestDeepSources checks that deeply nested sources are handled without an overflow of the stack, which would end the
+// whole program.
 func TestDeepSources(t *testing.T) {
 	nested := func(open, end string) string {
 		n := render.MaxTemplate / 8 / len(open+end)

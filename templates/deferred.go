@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// maxLinks bounds how many values stand between one and the last that it is made of.
+	// maxLinks limits the length of a chain of values that are made from each other.
 	maxLinks = 200
 	// maxData bounds what all expressions of a host's data give together, in bytes as weigh
 	// counts them.
 	maxData = 64 << 20
 )
 
-// A deferred is a text of the data of one host that is evaluated once, when it is first
-// needed. What it gives is a value, and never evaluated again.
+// A deferred is a text in the data of one host that is evaluated once, when it is first needed. Its result is a value,
+// and never evaluated again.
 type deferred struct {
 	text   written
 	node   *yamlpos.Node
 	path   string                 // in its layer
 	unread func(path string) bool // see [document]
-	links  int                    // of values that it is made of, the longest line of them
+	links  int                    // length of the longest chain of values that it is made from
 
 	begun, done bool
 	value       any
@@ -72,8 +72,7 @@ func (d *deferred) evaluate(r *render.Run) (any, error) {
 	return value, nil
 }
 
-// isUnread reports whether no play can read the value, so that what is wrong with it does not
-// matter.
+// isUnread reports whether no play can read the value, so that its errors do not matter.
 func (d *deferred) isUnread() bool { return d.unread != nil && d.unread(d.path) }
 
 func (d *deferred) fault(f *diag.Fault) error { return diag.At(diag.PositionOf(d.node), f) }
@@ -108,7 +107,7 @@ func circle(links []render.Pending) error {
 		WithHint("give one of them a value that does not need the others; -e and the inventory override these values"))
 }
 
-// maxShownLinks is how many links of a long circle are named at either end.
+// maxShownLinks is the number of links of a long circle that are named at either end.
 const maxShownLinks = 10
 
 func comparePlaces(a, b *deferred) int {
@@ -171,7 +170,7 @@ func (j *joint) Settle(r *render.Run) (any, error) {
 	return j.merged, nil
 }
 
-// shallow evaluates a value, and leaves what is in it.
+// shallow evaluates a value, but not its elements.
 func shallow(r *render.Run, v any) (any, error) {
 	for {
 		p, pending := v.(render.Pending)
@@ -185,10 +184,9 @@ func shallow(r *render.Run, v any) (any, error) {
 	}
 }
 
-// Settle merges layers, low to high, and evaluates the expressions among the values that
-// count. They see the facts, the inventory and the merged data; each is evaluated once, and what it gives is
-// never evaluated. What is sealed is opened if reads says of its path that a play reads it; a nil reads says so of all. The
-// error is [yamlpos.Errors].
+// Settle merges layers, lowest first, and evaluates the expressions among the values that count. They can read the
+// facts, the inventory and the merged data; each is evaluated once, and its result is never evaluated. A sealed value
+// is opened if reads reports that a play reads its path; a nil reads opens all. The error is [yamlpos.Errors].
 func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, layers []Layer, reads func(path string) bool) (map[string]any, error) {
 	data := Merge(layers)
 	if !slices.ContainsFunc(layers, func(l Layer) bool { return l.pending }) {
@@ -207,12 +205,12 @@ func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, lay
 	return settled, nil
 }
 
-// A settler evaluates all of a value, and collects what is wrong.
+// A settler evaluates all of a value, and collects the errors.
 type settler struct {
 	run  *render.Run
 	errs *yamlpos.Errors
-	said map[string]bool // errors: all that is made of a value fails with it
-	// reads says of a path whether a play reads it; nil says so of all.
+	said map[string]bool // errors already reported: every value made from a failed value fails with the same error
+	// reads reports whether a play reads a path; nil means that plays read every path.
 	reads func(path string) bool
 }
 

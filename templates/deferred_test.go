@@ -123,8 +123,8 @@ func asErrors(err error) yamlpos.Errors {
 	return errs
 }
 
-// TestDataOnDataInAnyOrder evaluates random values that need each other: what they come to
-// does not depend on the order in which they are written, and a circle that is named is one.
+// TestDataOnDataInAnyOrder evaluates random values that need each other. It checks that the results do not depend on
+// the order in which they are written, and that every reported circle is one.
 func TestDataOnDataInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 18))
 	link := regexp.MustCompile(`(k\d+) \(data\.yaml:\d+:\d+\)`)

@@ -1,6 +1,6 @@
 package templates
 
-// For the tests outside.
+// Exports for the external tests.
 var (
 	ValueAt   = valueAt
 	NodeBelow = nodeBelow

@@ -10,8 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// TestFactFields calls facts by the names that CCM's expressions know: those of the
-// fields of Go structs.
+// TestFactFields reads facts by the names in CCM's expressions, which are the names of Go struct fields.
 func TestFactFields(t *testing.T) {
 	files := templatetest.Open(t, map[string]string{
 		"a.jet": `[[ Facts.host.info.OS ]] [[ facts.host.info.PlatformVersion ]] [[ isset(facts.host.info.OS) ]] [[ isset(facts.host.info.Os) ]]` +
@@ -37,7 +36,7 @@ func TestFactFields(t *testing.T) {
 			require.EqualValues(t, want, value)
 		})
 	}
-	// Not what was never a struct, and not another case.
+	// Facts that are not structs, and names in another case, do not work.
 	for source, want := range map[string]string{
 		"{{ Facts.host.info.Os }}":   "site.yaml:7:31: missing key \"Facts.host.info.Os\"\n  hint: did you mean \"os\"? Facts.host.info.Os ?? DEFAULT allows a missing key",
 		"{{ Facts.host.Info.OS }}":   "site.yaml:7:26: missing key \"Facts.host.Info\"\n  hint: did you mean \"info\"? Facts.host.Info ?? DEFAULT allows a missing key",
@@ -59,8 +58,8 @@ func TestFactFields(t *testing.T) {
 	}
 }
 
-// A host's own facts may have a key that is called like a field: that is the one meant,
-// also where hosts with equal inputs share what was rendered.
+// TestFactFieldsOfCustomFacts checks that a custom fact with the name of a field is read instead of the field, also if
+// hosts with equal inputs share rendered text.
 func TestFactFieldsOfCustomFacts(t *testing.T) {
 	text, err := templates.Parse("{{ Facts.host.info.OS }} {{ Facts.custom.role }}", templatetest.Manifest)
 	require.NoError(t, err)

@@ -27,12 +27,12 @@ func TestFromHostThroughData(t *testing.T) {
 		"{{ Item.name }}":                       true,
 		"{{ lookup('item.name') }}":             true,
 		"{{ Environ.HOME }}":                    false,
-		"{{ let a = Data.mine; a }}":            true, // it cannot be told which key
+		"{{ let a = Data.mine; a }}":            true, // the key is unknown
 		"{{ let a = Environ.HOME; a }}":         false,
 		"{{ Data.sent == 'a' ? 'b' : 'c' }}":    false,
 		"{{ upper(Data.mine) + Data.sent }}":    true,
 		"{{ file('a') }}":                       false,
-		"{{ template('a {{ Environ.HOME }}')}}": true, // what is rendered is not looked at
+		"{{ template('a {{ Environ.HOME }}')}}": true, // rendered text is not analysed
 	} {
 		text, err := templates.Parse(source, templates.Position{})
 		require.NoError(t, err, source)

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// TestForeignFunctions has the habits of other tools be met with what to write
-// here, in every language.
+// TestForeignFunctions checks that functions of other tools are refused with a hint that names the replacement, in
+// every language.
 func TestForeignFunctions(t *testing.T) {
 	const random = " returns a different text in each run, so its resource never becomes stable\n  hint: "
 	for _, c := range []errorCase{

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// hostOfThree is what the expressions of web1 see, with a list of the roots that were built.
+// hostOfThree returns the environment of web1's expressions, with a list of the roots that were built.
 func hostOfThree() (env *templates.Env, built *[]string) {
 	built = new([]string)
 	lazy := func(name string, value map[string]any) *templates.Lazy {
@@ -93,7 +93,7 @@ func TestLookupOfSeveralRoots(t *testing.T) {
 	require.Equal(t, []string{"Groups"}, *built)
 }
 
-// trimmed is without what loops leave behind the last element.
+// trimmed removes the separator that loops write after the last element.
 func trimmed(s string) string { return strings.TrimRight(s, ", ") }
 
 func fieldsOf(list string) []string { return strings.Fields(strings.Trim(list, "[]")) }
@@ -122,7 +122,8 @@ func TestInventoryErrors(t *testing.T) {
 	require.ErrorContains(t, err, "the variable \"url\" is odd")
 }
 
-// TestInventoryIsInKeys has two hosts that differ in what is read of the inventory be two.
+// TestInventoryIsInKeys checks that two hosts have different keys if they differ in the parts of the inventory that are
+// read.
 func TestInventoryIsInKeys(t *testing.T) {
 	env, built := hostOfThree()
 	other, _ := hostOfThree()

@@ -14,15 +14,15 @@ import (
 type Layer struct {
 	Name   string         // as people know it: "data", "group web", "-e"
 	Values map[string]any // plain values, see [Env]
-	Node   *yamlpos.Node  // where they stand; nil if they stand in no file
+	Node   *yamlpos.Node  // position of the values; nil if they are not in a file
 	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
 	From   []Layer        // the layers that Values were merged from; nil if Node has all of them
 
 	pending bool // there are expressions in Values, which [Settle] evaluates
 }
 
-// EachExpression visits the expressions in the values of a layer, with the keys that lead to
-// them, and indexes of lists, and what they can read.
+// EachExpression visits the expressions in the values of a layer, with their paths of keys and list indexes, and their
+// inputs.
 func (l Layer) EachExpression(visit func(path []string, reads Inputs)) {
 	if len(l.From) > 0 {
 		for _, from := range l.From {
@@ -50,9 +50,8 @@ func eachExpression(v any, path []string, visit func(path []string, reads Inputs
 	}
 }
 
-// Merge lays layers over each other, low to high. The map is fresh; what was not
-// merged is shared with the layers. Expressions among the values are left as they are: see
-// [Settle].
+// Merge merges layers, lowest first. The map is new; values that were not merged are shared with the layers.
+// Expressions among the values are not evaluated: see [Settle].
 func Merge(layers []Layer) map[string]any {
 	data := map[string]any{}
 	for _, l := range layers {
@@ -65,8 +64,8 @@ func Merge(layers []Layer) map[string]any {
 	return data
 }
 
-// Stack makes one layer of several that belong together: [DeepMerge] lays it over others
-// as a whole. [Origins] still tells the layers apart, with name in front of their names.
+// Stack makes one layer of several that belong together: [DeepMerge] puts it over others as a whole. [Origins] still
+// distinguishes the layers, with name as a prefix of their names.
 func Stack(name string, layers []Layer) Layer {
 	from := slices.Clone(layers)
 	for i := range from {
@@ -76,10 +75,9 @@ func Stack(name string, layers []Layer) Layer {
 	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from, pending: pending}
 }
 
-// DeepMerge lays over on top of base: maps are merged key by key, lists are
-// concatenated with those of base first, and anything else of over replaces what
-// base has, null and values of another type too. Neither is changed; the result
-// shares what was not merged.
+// DeepMerge merges over into base: maps are merged key by key, lists are concatenated with the elements of base first,
+// and any other value of over replaces the value in base, null and values of another type too. Neither is changed; the
+// result shares values that were not merged.
 func DeepMerge(base, over map[string]any) map[string]any {
 	merged := make(map[string]any, len(base)+len(over))
 	maps.Copy(merged, base)
@@ -126,19 +124,17 @@ func isContainer(v any) bool {
 // An Origin is where a value comes from.
 type Origin struct {
 	Layer string
-	Node  *yamlpos.Node // nil when it stands in no file
-	// Expression is the text with expressions that gave the value, or what it stands in; ""
-	// if there was none.
+	Node  *yamlpos.Node // nil if it is not in a file
+	// Expression is the text with the expressions that produced the value, or that contain it; "" if there was none.
 	Expression string
-	Reads      Inputs // of the expression
+	Reads      Inputs // inputs of the expression
 }
 
-// Shown is the expression that gave the value as it may stand behind that: see
-// [ShownExpression].
+// Shown returns the expression in a form that can be printed after its value: see [ShownExpression].
 func (o Origin) Shown(longest int) string { return ShownExpression(o.Expression, longest) }
 
-// ShownExpression is a text with expressions as it may stand behind what it gave: "" if it has
-// more lines than one, or more bytes than that, or values of which the expressions are not known.
+// ShownExpression returns a text with expressions if it can be printed after its value. It returns "" if the text has
+// several lines, is longer than longest bytes, or contains values whose expressions are not known.
 func ShownExpression(text string, longest int) string {
 	var none *Marked
 	if len(text) > longest || strings.Contains(text, "\n") || none.Show(text) != text {
@@ -171,8 +167,8 @@ func Origins(layers []Layer, path []string) []Origin {
 	return origins
 }
 
-// WrittenAt says for errors from where the values at paths of [Merge]'s result are:
-// "; port from groups/web.yaml:3:5". Those that stand in no file are left out.
+// WrittenAt returns, for errors, the positions of the values at paths of [Merge]'s result: "; port from
+// groups/web.yaml:3:5". Values that are not in a file are omitted.
 func WrittenAt(layers []Layer, paths ...string) string {
 	text := ""
 	for _, path := range paths {
@@ -187,20 +183,20 @@ func WrittenAt(layers []Layer, paths ...string) string {
 	return text
 }
 
-// A claim is what a layer has at some path. The claims on one path are in the order of
-// their layers, low to high. Several claims are all maps or all lists.
+// A claim is the value of a layer at some path. The claims on one path are in the order of their layers, lowest first.
+// Several claims are all maps or all lists.
 type claim struct {
 	layer string
 	value any
 	node  *yamlpos.Node
-	made  *deferred // that gave the value; nil if it is as it is written
+	made  *deferred // expression that produced the value; nil for a literal
 }
 
 // newClaim is a claim on a value, with the result of an expression in its place.
 func newClaim(layer string, value any, node *yamlpos.Node, made *deferred) claim {
 	if d, is := value.(*deferred); is {
 		value = d.value
-		if d.sealed() == nil { // its text says nothing
+		if d.sealed() == nil { // the text of a sealed value is useless
 			made = d
 		}
 	}
@@ -239,7 +235,7 @@ func topClaims(layers []Layer, key string) []claim {
 // claimsBelow are the claims on what a key or an index of a value leads to.
 func claimsBelow(claims []claim, key string) []claim {
 	var found []claim
-	skip, err := strconv.Atoi(key) // elements until that of the index
+	skip, err := strconv.Atoi(key) // skips elements up to the index
 	for _, c := range claims {
 		switch value := c.value.(type) {
 		case map[string]any:

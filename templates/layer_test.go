@@ -67,7 +67,7 @@ func randomValue(r *rand.Rand, depth int) any {
 	return int64(r.IntN(1000))
 }
 
-// parse gives the source as it would be written.
+// parse returns the source, parsed from its written form.
 func (s plainSource) parse(tb testing.TB) templates.Source {
 	parts := templates.Parts{
 		Data:      encoded(tb, "data.yaml", s.data),
@@ -90,7 +90,7 @@ func encoded(tb testing.TB, file string, v any) *yamlpos.Node {
 	return docs[0]
 }
 
-// merged is what the rules of hierarchical data make of the source.
+// merged applies the rules of hierarchical data to the source.
 func (s plainSource) merged() map[string]any {
 	data := maps.Clone(s.data)
 	for _, f := range s.files {
@@ -173,8 +173,8 @@ func TestLayersErrors(t *testing.T) {
 	require.EqualError(t, err, "data.yaml:3:7: a file of vars_files must be a map, not a list\n  hint: write key: value")
 }
 
-// randomLayers are those of a source, as they lie below some that other programs
-// of the same controller make.
+// randomLayers returns the layers of a random source, and random layers over them as other programs of the same
+// controller make them.
 func randomLayers(t *testing.T, r *rand.Rand) []templates.Layer {
 	layers, err := randomSource(r).parse(t).Layers(t.Context(), nil, nil)
 	require.NoError(t, err)
@@ -216,8 +216,7 @@ func eachPath(v any, path []string, visit func(path []string, v any)) {
 	}
 }
 
-// TestOriginsOfRandomLayers puts every value together again from what stands at
-// its origins.
+// TestOriginsOfRandomLayers rebuilds every value from the values at its origins.
 func TestOriginsOfRandomLayers(t *testing.T) {
 	for seed := range uint64(500) {
 		layers := randomLayers(t, rand.New(rand.NewPCG(seed, 2)))

@@ -66,7 +66,7 @@ const prometheus = `[
   }
 ]`
 
-// TestNATS asks NATS in all languages, as CCM's documents do. What is there is data: a value is no template.
+// TestNATS queries NATS in all languages, as CCM's documents do. The results are data: a value is not a template.
 func TestNATS(t *testing.T) {
 	for _, c := range []struct{ language, source, want string }{
 		{"expression", "{{ kvGet('B', 'k') }}", "{{ 1 + 1 }}"},
@@ -117,7 +117,7 @@ func TestNATSErrors(t *testing.T) {
 	}
 }
 
-// TestNATSCalls has it known before any host is contacted where NATS is asked, also by templates that are called.
+// TestNATSCalls checks that NATS queries are known before any host is contacted, including those of called templates.
 func TestNATSCalls(t *testing.T) {
 	text, err := templates.Parse(`{{ kvGet('a', 'b') }} {{ jet('[[ registrations("a", "b", "c", "d") ]]') }}`, templatetest.Manifest)
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// TestPayloads has every payload pass through every engine, as a value of facts,
-// a key of facts, data computed from facts, and an item, and come out as it was.
+// TestPayloads sends every payload through every engine, as a value of facts, a key of facts, data computed from facts,
+// and an item, and checks that it comes out unchanged.
 func TestPayloads(t *testing.T) {
 	files := templatetest.Open(t, map[string]string{
 		"x.templ":    "{{ Facts.evil }}|{{ lookup('facts.evil') }}|{{ Data.evil }}",
@@ -77,8 +77,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestPayloadsThroughSprig has every payload pass through pipelines of Go
-// templates as a value, and come out as it was.
+// TestPayloadsThroughSprig sends every payload through pipelines of Go templates as a value, and checks that it comes
+// out unchanged.
 func TestPayloadsThroughSprig(t *testing.T) {
 	pipes := []string{
 		`{{ .Facts.evil | default "" }}`,

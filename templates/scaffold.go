@@ -35,21 +35,20 @@ func isStatic(s Scaffold, content []byte) bool {
 // A ScaffoldTree is a scaffold that has been read and parsed. It is shared by all
 // hosts of a run.
 type ScaffoldTree struct {
-	Mode  fs.FileMode // of the folder, permission bits only
+	Mode  fs.FileMode // mode of the folder, permission bits only
 	files *render.Files
-	nodes []parsedNode // directories before what is in them
+	nodes []parsedNode // directories before their content
 }
 
 // parsedNode is one path of the folder.
 type parsedNode struct {
 	ScaffoldNode
-	template *render.Template // of a file that is rendered
+	template *render.Template // template of a rendered file
 	blank    bool             // a file of white space only
 }
 
-// A ScaffoldNode is one path that a scaffold comes to: a directory if Dir, a
-// link if Target is given, a file that is copied if Copy is, else a file with
-// Text.
+// A ScaffoldNode is one path of a scaffold's result: a directory if Dir, a link if Target is set, a file that is copied
+// if Copy is set, else a file with Text.
 type ScaffoldNode struct {
 	Path   string // below the folder, clean
 	Mode   fs.FileMode
@@ -108,7 +107,7 @@ func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
 	return l.tree, errors.Join(l.errs...)
 }
 
-// folder reads what is in a folder; parts says that it holds partials.
+// folder reads the content of a folder; parts reports that it holds partials.
 func (l *scaffoldLoader) folder(name string, parts bool) {
 	entries, err := l.entries(path.Join(l.scaffold.Folder, name))
 	if err != nil {
@@ -195,7 +194,7 @@ func (l *scaffoldLoader) file(node *parsedNode, part bool) error {
 // Facts lists the facts that the templates can read; see [Text.Facts].
 func (t *ScaffoldTree) Facts() (paths []string, all bool) { return t.Inputs().Facts() }
 
-// Inputs gives what the templates can read.
+// Inputs returns the inputs of the templates.
 func (t *ScaffoldTree) Inputs() (total render.Inputs) {
 	for _, n := range t.nodes {
 		if n.template != nil {
@@ -205,7 +204,7 @@ func (t *ScaffoldTree) Inputs() (total render.Inputs) {
 	return total
 }
 
-// CheckPaths is that of [Text.CheckPaths], for all templates.
+// CheckPaths works like [Text.CheckPaths], for all templates.
 func (t *ScaffoldTree) CheckPaths(taint render.Taint) error {
 	var errs []error
 	for _, n := range t.nodes {

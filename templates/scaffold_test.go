@@ -176,7 +176,7 @@ func TestScaffoldKeepsModes(t *testing.T) {
 	require.Equal(t, map[string]uint32{"d": 0o770, "d/run": 0o750, "d/t": 0o711}, modes)
 }
 
-// badScaffolds are folders that cannot be used, whoever the host is.
+// badScaffolds are folders that cannot be used for any host.
 var badScaffolds = []struct {
 	name, folder string
 	of           templates.Scaffold
@@ -348,8 +348,8 @@ func TestScaffoldPaths(t *testing.T) {
 	}
 }
 
-// FuzzScaffoldWrite writes to whatever path: what comes out has directories before
-// what is in them, each path once, and none that leads up.
+// FuzzScaffoldWrite writes to any path, and checks that the result has directories before their content, each path
+// once, and no path that leads up.
 func FuzzScaffoldWrite(f *testing.F) {
 	for _, seed := range []string{"a", "a/b", "../a", "/a", "a//b", "a/../b", "s", ".", "", "a\x00b", "\xff", strings.Repeat("x/", 100) + "y"} {
 		f.Add(seed, "b/c")

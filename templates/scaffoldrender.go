@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// Render gives the paths of the scaffold for one host, directories before what is in
-// them. With skipEmpty, files of white space only are left out.
+// Render returns the paths of the scaffold for one host, directories before their content. With skipEmpty, files that
+// contain only white space are omitted.
 func (t *ScaffoldTree) Render(ctx context.Context, env *render.Env, skipEmpty bool, bounds ScaffoldBounds) ([]ScaffoldNode, error) {
 	out := &scaffoldRendering{bounds: bounds, skipEmpty: skipEmpty, kinds: map[string]scaffoldKind{}}
 	for _, n := range t.nodes {
@@ -63,7 +63,7 @@ type scaffoldRendering struct {
 	skipEmpty bool
 	nodes     []ScaffoldNode
 	size      int64
-	kinds     map[string]scaffoldKind // of all paths that are taken
+	kinds     map[string]scaffoldKind // kinds of all used paths
 }
 
 func (r *scaffoldRendering) add(n ScaffoldNode) error {
@@ -78,14 +78,14 @@ func (r *scaffoldRendering) add(n ScaffoldNode) error {
 	return nil
 }
 
-// The modes of what templates write, for which there is no file in the play.
+// Modes of files and directories that templates write, without a file in the play.
 const (
 	writtenFile fs.FileMode = 0o644
 	writtenDir  fs.FileMode = 0o755
 )
 
-// WriteFile adds a file that a template has made, with the directories around it. No error
-// shows the path: it may be made of what a host sent.
+// WriteFile adds a file that a template has made, with the directories around it. No error shows the path, since it may
+// contain text from a host.
 func (r *scaffoldRendering) WriteFile(name, text string) error {
 	switch {
 	case r.bounds.Path(name) != nil || !utf8.ValidString(name):

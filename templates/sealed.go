@@ -32,7 +32,7 @@ func SealedValue(n *yamlpos.Node) any {
 	}}
 }
 
-// diagnosed is an error that has its position, as those of expressions are.
+// diagnosed returns an error with a position in the type of expression errors.
 func diagnosed(err error) error {
 	var errs yamlpos.Errors
 	errs.Add(err)
@@ -43,7 +43,7 @@ func diagnosed(err error) error {
 func (sealedText) Reads() *render.Reads       { return &render.Reads{} }
 func (sealedText) FromHost(render.Taint) bool { return false }
 
-// unread stands in the place of a sealed value that no play reads, so that it stays closed.
+// unread replaces a sealed value that no play reads, so that it stays closed.
 const unread = "[secret]"
 
 // sealed is the node of a value that is sealed, else nil.
@@ -54,9 +54,8 @@ func (d *deferred) sealed() *yamlpos.Node {
 	return nil
 }
 
-// Sealed lists the sealed values in data and files of vars_files that count, whatever the
-// facts of a host are: reads says of a path whether a play reads it, and over of a key whether
-// something else may replace it.
+// Sealed lists the sealed values in data and files of vars_files that count, whatever the facts of a host are: reads
+// reports whether a play reads a path, and over whether another source may replace a key.
 func (s Source) Sealed(reads func(path string) bool, over func(key string) bool) (nodes []*yamlpos.Node) {
 	last := map[string]document{}
 	for _, d := range append([]document{s.data}, s.files...) {
@@ -96,8 +95,8 @@ func (s Source) overridden(key string) bool {
 
 func (d document) sets(key string) bool { return d.node != nil && d.node.Get(key) != nil }
 
-// openAll opens the sealed values in v that are read, at once: each costs milliseconds. What is
-// wrong with one is told where it is needed.
+// openAll opens the sealed values in v that are read, in parallel: each costs milliseconds. Errors are reported when
+// the values are used.
 func openAll(v any, reads func(path string) bool) {
 	var nodes []*yamlpos.Node
 	eachDeferred(v, func(d *deferred) {

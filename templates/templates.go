@@ -10,21 +10,21 @@ import (
 )
 
 type (
-	// Position is where a text begins.
+	// Position is the position where a text begins.
 	Position = diag.Position
-	// Error says where in a file something is wrong, what, and what to write instead.
+	// Error is an error in a file: its position, the problem, and a suggestion.
 	Error = diag.Error
 	// Files is the folder of a play.
 	Files = render.Files
-	// Env is what the expressions of one host can see.
+	// Env has the values that the expressions of one host can read.
 	Env = render.Env
-	// Inventory is what expressions see of the inventory and the run.
+	// Inventory has the values of the inventory and the run that expressions can read.
 	Inventory = render.Inventory
-	// Lazy is a map of values that is built when it is first asked for.
+	// Lazy is a map of values that is built when it is first read.
 	Lazy = render.Lazy
-	// Refused stands in the place of a value that cannot be used.
+	// Refused replaces a value that cannot be used.
 	Refused = render.Refused
-	// Taint says which values besides its facts a host has had a say in.
+	// Taint has the values, in addition to its facts, that a host has influenced.
 	Taint = render.Taint
 	// Inputs are the parts of an environment that a text can read.
 	Inputs = render.Inputs
@@ -38,9 +38,9 @@ type (
 	Delims = render.Delims
 	// Marked is a document that a Jet template has written.
 	Marked = render.Marked
-	// NATS gives what is kept in NATS.
+	// NATS reads values from NATS.
 	NATS = render.NATS
-	// NATSCall is where a text asks it.
+	// NATSCall is a NATS query in a text.
 	NATSCall = render.NATSCall
 	// Scaffold is a folder of templates of one language.
 	Scaffold = render.Scaffold
@@ -49,44 +49,43 @@ type (
 const (
 	// MaxOutput bounds one rendered text, in bytes.
 	MaxOutput = render.MaxOutput
-	// MaxFile bounds what is read from one file of a play, in bytes.
+	// MaxFile limits the bytes read from one file of a play.
 	MaxFile = render.MaxFileBytes
 	// Roots that are the same for all hosts of a play, for [Inputs.Reads].
 	EnvironRoot, GroupsRoot, HostsRoot, PlayRoot = render.EnvironRoot, render.GroupsRoot, render.HostsRoot, render.PlayRoot
-	// The functions that ask NATS, in [NATSCall].
+	// Functions that query NATS, in [NATSCall].
 	KVGetFunction, RegistrationsFunction = render.KVGetFunction, render.RegistrationsFunction
 )
 
 // Open opens the folder of a play. The caller closes it.
 func Open(dir string) (*Files, error) { return render.OpenFiles(dir) }
 
-// FactsKey is where a host of Hosts has its facts.
+// FactsKey is the key of the facts in a host of Hosts.
 const FactsKey = render.FactsKey
 
-// NewLazy gives a map that build makes, once.
+// NewLazy returns a map that build makes, once.
 func NewLazy(build func() map[string]any) *Lazy { return render.NewLazy(build) }
 
-// Unusable stands in the place of a value that cannot be used; the hint says what to do
-// about it.
+// Unusable returns a replacement for a value that cannot be used; the hint suggests a fix.
 func Unusable(hint, format string, args ...any) Refused {
 	return Refused{Fault: diag.Faultf(format, args...).WithHint("%s", hint)}
 }
 
-// Plain makes a plain value of what was decoded from JSON.
+// Plain converts a value decoded from JSON to a plain value.
 func Plain(v any) (any, error) { return render.PlainCopy(nil, v) }
 
-// NoNATS is the error for a call that asks NATS where none is given.
+// NoNATS returns the error for a call that queries NATS if no server is given.
 func NoNATS(call NATSCall) error { return diag.At(call.At, render.NoNATS(call.Function)) }
 
-// NATSFailed is the error for a call that asks NATS, which cannot be asked.
+// NATSFailed returns the error for a NATS query that failed.
 func NATSFailed(call NATSCall, err error) error {
 	return diag.At(call.At, diag.Faultf("%s: %v", call.Function, err))
 }
 
-// FromHost says how a property gets what a file of the host holds.
+// FromHost suggests how a property gets the content of a file on the host.
 func FromHost(name string) string { return render.HostFileHint(name) }
 
-// FolderName is how errors call the folder of a play.
+// FolderName returns the name of a play's folder in errors.
 func FolderName(dir string) string { return render.FolderName(dir) }
 
 // Parse parses a string; pos is the position of its first character. All
@@ -108,11 +107,10 @@ func ParseMarked(m *Marked, s string, pos Position, quoted bool) (*Text, error) 
 // HasExpr reports whether s holds an expression.
 func HasExpr(s string) bool { return expression.HasExpr(s) }
 
-// Unclosed returns the first {{ or ${ of s that begins no expression, or "" if there is none.
+// Unclosed returns the first {{ or ${ of s that does not begin an expression, or "".
 func Unclosed(s string) string { return expression.Unclosed(s) }
 
-// LeftoverStatement says that there are statements of Jinja in s, outside its expressions;
-// "" if there are none.
+// LeftoverStatement describes statements of Jinja in s, outside its expressions; "" if there are none.
 func LeftoverStatement(s string) string {
 	if l := diag.JinjaStatements(expression.WithoutExpressions(s, " ")); l != nil {
 		return l.String()
@@ -120,7 +118,7 @@ func LeftoverStatement(s string) string {
 	return ""
 }
 
-// WithoutExpressions gives s with other in place of each expression.
+// WithoutExpressions returns s with other in place of each expression.
 func WithoutExpressions(s, other string) string { return expression.WithoutExpressions(s, other) }
 
 // ParseJet parses a Jet template; see [jettemplate.Parse]. files may be nil.
@@ -133,8 +131,8 @@ func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
 	return languages{}.ParseGo(text, pos, delims, nil)
 }
 
-// JetFile gives a file that is a Jet template with Jet's own delimiters, parsed. Only
-// an error in the template itself has a position.
+// JetFile returns a file that is a Jet template with Jet's own delimiters, parsed. Only an error in the template itself
+// has a position.
 func JetFile(files *Files, name string) (*Template, error) {
 	return render.JetFile(files, languages{}, name, Delims{})
 }
@@ -146,10 +144,10 @@ func Lookup(facts map[string]any, path string) (any, error) { return render.Fact
 // At is the position of the text of a scalar.
 func At(n *yamlpos.Node) Position { return diag.PositionOf(n) }
 
-// Place gives err the position of n, unless it has one already.
+// Place adds the position of n to err, unless it has one already.
 func Place(n *yamlpos.Node, err error) error { return diag.At(diag.PositionOf(n), err) }
 
-// languages hands each language what it can call of the others.
+// languages lets each language call the others.
 type languages struct{}
 
 var _ render.Languages = languages{}

@@ -17,8 +17,8 @@ type Variables struct {
 	source Source // all of them, as if they lay over each other
 }
 
-// ParseVariables reads the expressions in all maps of variables. One that is not understood is
-// an error where it is used.
+// ParseVariables reads the expressions in all maps of variables. An unsupported expression is an error where it is
+// used.
 func ParseVariables(maps []*yamlpos.Node) *Variables {
 	v := &Variables{texts: map[*yamlpos.Node]written{}}
 	for _, n := range maps {
@@ -64,7 +64,7 @@ func NotUnderstood(n *yamlpos.Node, path, what string) *yamlpos.Error {
 		"the variable%s is an expression to Ansible, and not understood here: %s", path, what)
 }
 
-// Why says why the text of a scalar is not understood; "" if it is, or is no expression.
+// Why returns why the text of a scalar is not supported; "" if it is, or if it is not an expression.
 func (v *Variables) Why(n *yamlpos.Node) string {
 	if v == nil {
 		return ""
@@ -93,8 +93,8 @@ func (v *Variables) Sources() []Source {
 	return []Source{v.source}
 }
 
-// Layer is a layer of variables with the expressions in it, for [Settle]. What is wrong with
-// one that is not read is no error: it stays a text.
+// Layer returns a layer of variables with its expressions, for [Settle]. Errors in a variable that is not read are
+// ignored: it stays a text.
 func (v *Variables) Layer(l Layer, read func(path string) bool) Layer {
 	if v == nil || l.Node == nil || !v.in(l.Node) {
 		return l
@@ -153,8 +153,7 @@ func (d document) each(n *yamlpos.Node, path string, visit func(path string, n *
 	}
 }
 
-// readPath is the path of a key as [Inputs.ReadsData] knows it: a key with a dot is not told
-// apart from its map.
+// readPath returns the path of a key as [Inputs.ReadsData] knows it: a key with a dot has the path of its map.
 func readPath(path, key string) string {
 	if strings.Contains(key, ".") {
 		return path

@@ -1,8 +1,7 @@
-// Package diag says what is wrong with a template, where, and what to write instead:
-// positions, errors with a position ([Error]) and errors that still need one ([Fault]).
-// It knows the words of Ansible, Jinja, Helm and Sprig and what does the same here
-// ([ForeignFunction], [AnsibleVariable], [JinjaInJet]), and the functions that are
-// refused, with the reason ([RefusedFunction]).
+// Package diag describes errors in templates and how to fix them: positions, errors with a position ([Error]) and
+// errors that still need one ([Fault]). It knows the words of Ansible, Jinja, Helm and Sprig and their equivalents here
+// ([ForeignFunction], [AnsibleVariable], [JinjaInJet]), and the functions that are refused, with the reason
+// ([RefusedFunction]).
 //
-// No value of a host or of the data may come in: errors are shown to everybody.
+// Values of hosts or of the data must not be in errors, since everyone can see errors.
 package diag

@@ -9,16 +9,15 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Position is where a text begins.
+// Position is the position where a text begins.
 type Position struct {
 	File   string
 	Line   int // from 1; 0 is unknown
 	Column int // in characters, from 1; 0 is unknown
 
-	// Verbatim says that the text stands in File exactly as it is, so that lines
-	// below the first can be counted: a whole file. Of other texts (YAML folds,
-	// indents and escapes) only positions on the first line are computed, and
-	// those of a text with several lines not at all.
+	// Verbatim reports that File contains the text unchanged, so that lines below the first can be counted: a whole
+	// file. For other texts (YAML folds, indents and escapes) only positions on the first line are computed, and none
+	// for a text with several lines.
 	Verbatim bool
 }
 
@@ -48,9 +47,8 @@ func (p Position) Within(text string, offset int) Position {
 	return p
 }
 
-// Error says where in a file something is wrong, what, and what to write
-// instead. It never holds a value of a host or of the data. To errors.As it is
-// a [yamlpos.Error] too, to errors.Is also its cause: context.DeadlineExceeded,
+// Error is an error in a file: its position, the problem, and a suggestion. It never contains a value of a host or of
+// the data. To errors.As it is a [yamlpos.Error] too, to errors.Is also its cause: context.DeadlineExceeded,
 // fs.ErrNotExist.
 type Error struct {
 	File   string
@@ -69,8 +67,7 @@ func (e *Error) positioned() *yamlpos.Error {
 	return &yamlpos.Error{File: e.File, Line: e.Line, Column: e.Column, Msg: e.Msg, Hint: e.Hint}
 }
 
-// Unwrap gives the same error as those of YAML files are, so that all can be
-// collected and sorted together.
+// Unwrap returns the error in the type of YAML errors, so that all can be collected and sorted together.
 func (e *Error) Unwrap() []error { return []error{e.positioned()} }
 
 // Is reports whether target is the cause.
@@ -88,13 +85,13 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Faultf makes a fault of a message, without a hint.
 func Faultf(format string, args ...any) *Fault { return &Fault{Msg: fmt.Sprintf(format, args...)} }
 
-// WithHint sets the hint of f, and gives f.
+// WithHint sets the hint of f, and returns f.
 func (f *Fault) WithHint(format string, args ...any) *Fault {
 	f.Hint = fmt.Sprintf(format, args...)
 	return f
 }
 
-// At gives err the position p unless it has one already.
+// At adds the position p to err unless err has a position.
 func At(p Position, err error) error {
 	var placed *Error
 	if errors.As(err, &placed) {
@@ -117,7 +114,7 @@ func (p Position) StartOfLine(line int) Position {
 	return p
 }
 
-// WholeFile is where a file begins that is a template as a whole.
+// WholeFile returns the start position of a file that is a template as a whole.
 func WholeFile(name string) Position {
 	return Position{File: name, Line: 1, Column: 1, Verbatim: true}
 }
@@ -137,7 +134,7 @@ func (f *Fault) WithCause(err error) *Fault {
 	return f
 }
 
-// maxNames is how many names a hint lists.
+// maxNames is the number of names that a hint lists.
 const maxNames = 8
 
 // DidYouMean is a hint for a name that is not among names; "" if none of them is close.

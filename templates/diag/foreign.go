@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// Todo is the error for a value that is still to be written: todo("why") stands in its place.
+// Todo returns the error for a missing value, marked by todo("why").
 func Todo(why string) *Fault {
 	return Faultf("still to be done: %s", why).WithHint("replace it with the value, or an expression for it")
 }
 
-// RefusedFunction is the error for a function of CCM that is left out on purpose; nil for
-// any other name.
+// RefusedFunction returns the error for a function of CCM that is omitted on purpose; nil for any other name.
 func RefusedFunction(name string) *Fault {
 	switch name {
 	case "todo":
@@ -44,11 +43,10 @@ func RefusedFunction(name string) *Fault {
 	return nil
 }
 
-// Equivalent are functions of Ansible, Jinja, Helm and Sprig under the names
-// by which people look for them, with what to write in each language here.
+// Equivalent has the equivalents of a function of Ansible, Jinja, Helm or Sprig in each language here.
 type Equivalent struct{ Expression, Jet, Golang string }
 
-// ForeignFunction says what to write for a function, filter or test of Jinja or Ansible.
+// ForeignFunction returns the equivalents of a function, filter or test of Jinja or Ansible.
 func ForeignFunction(name string) (Equivalent, bool) {
 	words, ok := map[string]Equivalent{
 		"default":         {`write Data.x ?? "…"`, `write lookup("data.x", "…")`, `write default "…"`},
@@ -74,7 +72,7 @@ func ForeignFunction(name string) (Equivalent, bool) {
 	return words, ok
 }
 
-// foreignSpelling gives the spelling that ForeignFunction knows of several.
+// foreignSpelling returns the spelling that ForeignFunction knows, for names with several spellings.
 func foreignSpelling(name string) string {
 	switch name {
 	case "d":
@@ -110,8 +108,7 @@ var (
 	jinjaTest   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bis\s+(not\s+)?(defined|none|undefined)\b`) })
 )
 
-// JinjaHint says what to write instead of Jinja's syntax in an expression that cannot be
-// parsed.
+// JinjaHint suggests a replacement for Jinja's syntax in an expression that cannot be parsed.
 func JinjaHint(source string) string {
 	if jinjaTest().MatchString(source) {
 		return `write … ?? "…" for a default, or "key" in Data`
@@ -141,8 +138,8 @@ func NoSuchFunction(name string, known []string, word func(Equivalent) string) *
 	return f.WithHint("functions: %s", strings.Join(known, ", "))
 }
 
-// InInventory gives what an expression has in place of a variable by which Ansible tells of
-// its inventory and its run; "" for any other name.
+// InInventory returns the expression for a variable in which Ansible provides its inventory and its run; "" for any
+// other name.
 func InInventory(name string) string {
 	switch name {
 	case "inventory_hostname":
@@ -163,8 +160,8 @@ func InInventory(name string) string {
 	return ""
 }
 
-// AnsibleVariable says what to write for a variable that Ansible sets by itself, with or
-// without ansible_ in front; "" for any other name.
+// AnsibleVariable returns the replacement for a variable that Ansible sets by itself, with or without the prefix
+// ansible_; "" for any other name.
 func AnsibleVariable(name string) string {
 	if value := InInventory(name); value != "" {
 		return "write " + value

@@ -23,7 +23,7 @@ var factsOfLinux = map[string]any{
 
 var written = regexp.MustCompile(`^write ((?:Facts|len)[\w.()]+)`)
 
-// TestAnsibleVariablesCanBeRead evaluates what the hints tell to write.
+// TestAnsibleVariablesCanBeRead evaluates the expressions that the hints suggest.
 func TestAnsibleVariablesCanBeRead(t *testing.T) {
 	followed := 0
 	for _, name := range []string{

@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// A JinjaLeftover is Jinja in a text of another language, which would write it as it
-// stands.
+// A JinjaLeftover is Jinja in a text of another language, which would print it unchanged.
 type JinjaLeftover struct {
-	Offset int    // of the first piece of Jinja, in bytes
-	Found  string // that piece, shortened
-	Write  string // what to write in its place
+	Offset int    // offset of the first piece of Jinja, in bytes
+	Found  string // this piece, shortened
+	Write  string // suggested replacement
 	More   int    // how many pieces follow
 }
 
-// String says what was found, and what to do about it.
+// String describes the piece and the replacement.
 func (l JinjaLeftover) String() string {
 	more := ""
 	if l.More > 0 {
@@ -54,8 +53,8 @@ func JinjaStatements(text string) *JinjaLeftover {
 	return l
 }
 
-// JinjaInJet finds statements and values of Jinja in a Jet template, outside of the actions
-// of Jet between left and right; nil if there are none.
+// JinjaInJet finds statements and values of Jinja in a Jet template, outside the Jet actions between left and right;
+// nil if there are none.
 func JinjaInJet(text, left, right string) *JinjaLeftover {
 	text = withoutActions(withoutActions(text, left, right), "{*", "*}")
 	var first *JinjaLeftover

@@ -26,7 +26,7 @@ type Check struct {
 	expr   *Expr
 }
 
-// checkEnvironment is what the expression of a check sees.
+// checkEnvironment is the environment of a check's expression.
 type checkEnvironment struct {
 	Value string      `expr:"value"`
 	Upper string      `expr:"Value"` // the same: CCM has both spellings
@@ -62,7 +62,7 @@ func (c *Check) compile() error {
 	if _, err := checker.Check(tree, config); err != nil {
 		return err
 	}
-	config.Expect = reflect.Invalid // Holds checks the type that only a run can tell
+	config.Expect = reflect.Invalid // Holds checks the type that is only known in a run
 	c.expr.program, err = compiler.Compile(tree, config)
 	return err
 }
@@ -80,8 +80,8 @@ func checkConfig() *conf.Config {
 	return config
 }
 
-// checkNames refuses names that a check does not have, also those that other expressions
-// have, and patterns that are not regular expressions. known are the names of variables.
+// checkNames refuses names that a check does not have, even if other expressions have them, and patterns that are not
+// regular expressions. known are the names of variables.
 func checkNames(n ast.Node, known map[string]bool) error {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -103,8 +103,7 @@ func checkNames(n ast.Node, known map[string]bool) error {
 	return nil
 }
 
-// checkFunctions are the functions of a check, without those of the expression
-// language.
+// checkFunctions returns the functions of a check, without the functions of the expression language.
 func checkFunctions() []string {
 	return slices.Concat(render.SortedKeys(tests()), regexTests(), []string{"join", "replace", "string", "toJSON"})
 }

@@ -58,7 +58,7 @@ func (e *Expr) syntaxFault(msg string) *diag.Fault {
 	return diag.Faultf("%s in the expression %q", msg, e.snippet()).WithHint("%s", diag.JinjaHint(e.source))
 }
 
-// todoText finds what a todo says.
+// todoText matches the text of a todo.
 var todoText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`todo\(\s*['"]([^'"]*)['"]\s*\)`) })
 
 func (e *Expr) unknownName(name string) *diag.Fault {
@@ -116,8 +116,8 @@ var (
 	})
 )
 
-// runtimeFault words an error of the machine. Some of its messages hold values
-// (int("…"), dates, JSON), so only what is known to be harmless is kept.
+// runtimeFault words an error of the machine. Some of its messages contain values (int("…"), dates, JSON), so only
+// known harmless parts are kept.
 func runtimeFault(msg string) *diag.Fault {
 	if m := conversion().FindStringSubmatch(msg); m != nil {
 		return diag.Faultf("found %s where %s is needed", render.TypeNames().Replace(m[1]), render.TypeNames().Replace(m[2]))

@@ -23,14 +23,14 @@ type Expr struct {
 	origin  origin
 	program *vm.Program
 	reads   render.Reads
-	flow    render.Flow  // of the value
-	kind    reflect.Type // of the value, as far as it can be told; nil is unknown
+	flow    render.Flow  // flow of the value
+	kind    reflect.Type // type of the value if known; nil means unknown
 }
 
-// origin is where the source of an expression begins.
+// origin is the position where the source of an expression begins.
 type origin struct {
 	pos    diag.Position // of whole
-	whole  string        // the text it stands in
+	whole  string        // the text that contains it
 	offset int           // in whole, in bytes
 }
 
@@ -43,8 +43,7 @@ func ParseExpr(s string, pos diag.Position, in render.Languages) (*Expr, error) 
 	return compile(s, origin{pos: pos, whole: s}, in)
 }
 
-// Bool gives the value as a condition: nil counts as false, and anything else
-// but a boolean is an error.
+// Bool returns the value as a condition: nil counts as false, and any other value that is not a boolean is an error.
 func (e *Expr) Bool(ctx context.Context, env *render.Env) (bool, error) {
 	r, err := render.Begin(ctx, env)
 	if err != nil {
@@ -75,15 +74,15 @@ func notBool(kind string) *diag.Fault {
 	return diag.Faultf("expected a boolean, got %s", kind).WithHint(`write a comparison, such as Data.x == "y"`)
 }
 
-// Facts tells which facts the expression can read; see [Text.Facts].
+// Facts returns the facts that the expression can read; see [Text.Facts].
 func (e *Expr) Facts(files *render.Files) (paths []string, all bool) {
 	return e.reads.Follow(files).Result()
 }
 
-// Check is that of [Text.Check].
+// Check works like [Text.Check].
 func (e *Expr) Check(files *render.Files) error { return e.reads.Check(files) }
 
-// CheckPaths is that of [Text.CheckPaths].
+// CheckPaths works like [Text.CheckPaths].
 func (e *Expr) CheckPaths(files *render.Files, taint render.Taint) error {
 	return e.reads.CheckPaths(files, taint)
 }
@@ -94,7 +93,7 @@ func (e *Expr) Mentions(root string) bool { return e.reads.Roots[root] }
 // String is the expression as it is written, without space around it.
 func (e *Expr) String() string { return strings.TrimSpace(e.source) }
 
-// At is where the expression begins.
+// At returns the position where the expression begins.
 func (e *Expr) At() diag.Position { return e.start() }
 
 // start is the position of the first character that is not space.
@@ -122,9 +121,8 @@ func (e *Expr) text(r *render.Run) (string, error) {
 // once for each parenthesis.
 const MaxExpr = 16 << 10
 
-// environment is what an expression is compiled against and run with. Only Run is read:
-// the rewriter turns the roots into calls, so that a root that does not exist in a context
-// is an error and not nil.
+// environment is the environment for compiling and running an expression. Only Run is read: the rewriter turns the
+// roots into calls, so that a root that does not exist in a context is an error and not nil.
 type environment struct {
 	Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play, Results any
 

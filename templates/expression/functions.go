@@ -30,15 +30,14 @@ const (
 	natsFunction    = "·nats"
 )
 
-// functionNames are the functions that expressions have beyond those of the
-// expression language.
+// functionNames returns the functions that expressions have in addition to the expression language.
 func functionNames() []string {
 	return []string{"lookup", "file", "readFile", "template", "jet", "compareVersions", render.KVGetFunction, render.RegistrationsFunction}
 }
 
 func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
 
-// functions are all functions that replace or extend those of the language.
+// functions returns all functions that replace or extend functions of the language.
 func functions() []*builtin.Function {
 	return []*builtin.Function{
 		withRun(rootFunction, func(r *render.Run, args []any) (any, error) { return r.Root(args[0].(string)) }),

@@ -9,12 +9,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// A rewriter checks a syntax tree, notes what it can read, and changes it:
-// roots and accesses to keys become calls that can fail, every round of a
-// loop counts a step, template() and jet() are bound to the sources they name.
+// A rewriter checks a syntax tree, records what it can read, and changes it: roots and accesses to keys become calls
+// that can fail, every round of a loop counts a step, template() and jet() are bound to the sources they name.
 type rewriter struct {
 	expr      *Expr
-	languages render.Languages // for template() and jet()
+	languages render.Languages // languages for template() and jet()
 	err       error            // the first one
 }
 
@@ -91,8 +90,7 @@ func (w *rewriter) note(n ast.Node) {
 // anyHost stands for a name of a host that is computed, in a path below Hosts.
 const anyHost = "*"
 
-// rootPath follows accesses down to a root. The keys end where one is computed;
-// whole says that none is.
+// rootPath follows accesses down to a root. The keys end before a computed one; whole reports that none is computed.
 func rootPath(n ast.Node) (root string, keys []string, whole bool) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -115,8 +113,7 @@ func rootPath(n ast.Node) (root string, keys []string, whole bool) {
 	return "", nil, false
 }
 
-// spine rewrites a chain of accesses down to what they start from. All of them but the
-// last are [render.Inner].
+// spine rewrites a chain of accesses from its end to its start. All of them except the last are [render.Inner].
 func (w *rewriter) spine(n ast.Node, how render.Access) ast.Node {
 	switch n := n.(type) {
 	case *ast.MemberNode:
@@ -140,7 +137,7 @@ func (w *rewriter) spine(n ast.Node, how render.Access) ast.Node {
 	return w.rewrite(n)
 }
 
-// pathText is how the source calls a value, for errors.
+// pathText returns the source text of a value, for errors.
 func pathText(n ast.Node) string {
 	s := []rune(n.String())
 	if len(s) > 80 {
@@ -149,7 +146,7 @@ func pathText(n ast.Node) string {
 	return string(s)
 }
 
-// present turns what an optional access left out into nil.
+// present turns the result of a failed optional access into nil.
 func (w *rewriter) present(n, value ast.Node) ast.Node {
 	return hidden(n, presentFunction, value)
 }
@@ -184,7 +181,7 @@ func (w *rewriter) compared(n ast.Node, withNil bool) ast.Node {
 	return w.rewrite(n)
 }
 
-// defaulted rewrites what stands left of `??`.
+// defaulted rewrites the left side of `??`.
 func (w *rewriter) defaulted(n ast.Node) ast.Node {
 	switch n := n.(type) {
 	case *ast.MemberNode, *ast.ChainNode:
@@ -279,7 +276,7 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	return hidden(n, fileFunction, w.rewrite(n.Arguments[0]))
 }
 
-// nats notes that NATS is asked.
+// nats records a call that queries NATS.
 func (w *rewriter) nats(n *ast.CallNode, name string) ast.Node {
 	if want, _ := render.AsksNATS(name); len(n.Arguments) != want {
 		return w.fail(n, diag.Faultf("%s takes %d arguments, not %d", name, want, len(n.Arguments)))
@@ -329,7 +326,7 @@ func (w *rewriter) template(n *ast.CallNode, name string) ast.Node {
 	return hidden(n, renderFunction, &ast.ConstantNode{Value: call})
 }
 
-// literalPosition is where the literal argument of a call begins.
+// literalPosition returns the position of the literal argument of a call.
 func (w *rewriter) literalPosition(n *ast.CallNode) diag.Position {
 	if len(n.Arguments) == 0 {
 		return diag.Position{}

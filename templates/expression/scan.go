@@ -10,7 +10,7 @@ import (
 // without its delimiters.
 type span struct {
 	text   string
-	offset int // of text in the whole, in bytes
+	offset int // offset of text in the whole, in bytes
 	expr   bool
 }
 
@@ -45,8 +45,7 @@ func scan(s string) []span {
 	return spans
 }
 
-// opener gives the width of the opening delimiter that s begins with, and the
-// closing one; 0 if there is none.
+// opener returns the width of the opening delimiter that s begins with, and the closing one; 0 if there is none.
 func opener(s string) (width int, closing string) {
 	switch {
 	case strings.HasPrefix(s, "{{"):
@@ -59,8 +58,7 @@ func opener(s string) (width int, closing string) {
 	return 0, ""
 }
 
-// exprEnd is the offset of the closing delimiter of an expression that begins
-// at from; -1 if there is none.
+// exprEnd returns the offset of the closing delimiter of an expression that begins at from, or -1.
 func exprEnd(s string, from int, closing string) int {
 	depth := 0
 	for i := from; i < len(s); i++ {
@@ -82,8 +80,8 @@ func exprEnd(s string, from int, closing string) int {
 	return -1
 }
 
-// Unclosed returns the first {{ or ${ of s that begins no expression, or "" if there is none.
-// The text stays as it is, which is usually a mistake.
+// Unclosed returns the first {{ or ${ of s that does not begin an expression, or "". Such a text is not evaluated,
+// which is usually a mistake.
 func Unclosed(s string) string {
 	for _, sp := range scan(s) {
 		for i := 0; !sp.expr && i < len(sp.text); i++ {
@@ -95,7 +93,7 @@ func Unclosed(s string) string {
 	return ""
 }
 
-// WithoutExpressions gives s with other in place of each expression.
+// WithoutExpressions returns s with other in place of each expression.
 func WithoutExpressions(s, other string) string {
 	var b strings.Builder
 	for _, sp := range scan(s) {

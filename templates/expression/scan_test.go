@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// join puts the spans of s together again, given where they stand.
+// joined joins the spans of s again, at their offsets.
 func joined(s string, spans []span) string {
 	var b strings.Builder
 	for _, sp := range spans {

@@ -45,9 +45,8 @@ func Parse(s string, pos diag.Position, in render.Languages) (*Text, error) {
 	return ParseMarked(nil, s, pos, false, in)
 }
 
-// ParseMarked parses a string of a document as [Parse] does, with the values in the
-// place of their marks; m is nil where there are none. A string that is exactly one mark
-// has the type of the value, unless it is quoted.
+// ParseMarked parses a string of a document like [Parse], with the values instead of their marks; m is nil without
+// marks. A string that is exactly one mark has the type of the value, unless it is quoted.
 func ParseMarked(m *render.Marked, s string, pos diag.Position, quoted bool, in render.Languages) (*Text, error) {
 	t := &Text{at: pos}
 	for _, sp := range scan(s) {
@@ -97,13 +96,12 @@ func (t *Text) CheckPaths(files *render.Files, taint render.Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 
-// Check reports what is wrong with the files that template() and jet() name in the text,
-// before rendering needs them. The error for a missing file wraps fs.ErrNotExist.
+// Check reports errors in the files that template() and jet() name in the text, before rendering needs them. The error
+// for a missing file wraps fs.ErrNotExist.
 func (t *Text) Check(files *render.Files) error { return t.reads.Check(files) }
 
-// Eval gives the value of a text that is exactly one expression, with its type:
-// a plain value (see [render.Env]) of the caller's own. Any other text is rendered as
-// by [Text.String].
+// Eval returns the value of a text that is exactly one expression, with its type: a plain value (see [render.Env]) that
+// the caller owns. Any other text is rendered as by [Text.String].
 func (t *Text) Eval(ctx context.Context, env *render.Env) (any, error) {
 	r, err := render.Begin(ctx, env)
 	if err != nil {
@@ -180,7 +178,7 @@ func (t *Text) Facts(files *render.Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
-// Reads is what the text can read.
+// Reads returns the values that the text can read.
 func (t *Text) Reads() *render.Reads { return &t.reads }
 
 // Literal is a text without expressions.
@@ -189,14 +187,14 @@ func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
 // Mentions reports whether the text itself can read a root, such as "Facts". Templates that it renders are not looked at.
 func (t *Text) Mentions(root string) bool { return t.reads.Roots[root] }
 
-// Inputs gives what the text can read, through the files of the play.
+// Inputs returns the inputs of the text, including those through the files of the play.
 func (t *Text) Inputs(files *render.Files) render.Inputs { return t.reads.Inputs(files) }
 
-// Inputs is that of [Text.Inputs].
+// Inputs works like [Text.Inputs].
 func (e *Expr) Inputs(files *render.Files) render.Inputs { return e.reads.Inputs(files) }
 
-// HierarchyKey renders an entry of a hierarchy. empty says that the entry has expressions
-// and that all of them are empty.
+// HierarchyKey renders an entry of a hierarchy. empty reports that the entry has expressions and that all of them are
+// empty.
 func (t *Text) HierarchyKey(r *render.Run) (key string, empty bool, err error) {
 	var b strings.Builder
 	expressions, filled := false, false

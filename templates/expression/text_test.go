@@ -141,7 +141,7 @@ func valueCases() []valueCase {
 		{"{{ Data.name in ['web', 'db'] ? 'in' : 'out' }}", "in"},
 		{"{{ Data.list[1:] }}", []any{"b", "c"}},
 		{"{{ now() != nil }}", true},
-		// What looks like a template in a value is text.
+		// A value that looks like a template is text.
 		{"{{ '{{ Data.name }}' }}", "{{ Data.name }}"},
 	}
 }

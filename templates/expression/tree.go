@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// tree gives the nodes below n.
+// tree returns the nodes below n.
 func tree(n ast.Node) []*ast.Node {
 	switch n := n.(type) {
 	case *ast.UnaryNode:

@@ -26,8 +26,8 @@ func isFloat(s string) bool {
 	return err == nil
 }
 
-// isShellSafe looks for what makes more than one word or command of a text, by
-// the list of CCM: quotes, globs and the like are not on it.
+// isShellSafe reports whether a text has no characters that would split it into several words or commands, by the list
+// of CCM: quotes, globs and the like are not on it.
 func isShellSafe(s string) bool { return !strings.ContainsAny(strings.TrimSpace(s), "`$;|&><()\n") }
 
 // isHostLabel takes a label of RFC 1123, section 2.1: 1 to 63 letters, digits and,
@@ -51,8 +51,8 @@ func isHostname(s string) bool {
 	return true
 }
 
-// isFQDN takes a host name of two labels or more, maybe with the dot of the root
-// behind it. The last label is not a number, or it would be an address.
+// isFQDN accepts a host name of two labels or more, with an optional dot at the end. The last label is not a number, or
+// it would be an address.
 func isFQDN(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	i := strings.LastIndexByte(s, '.')

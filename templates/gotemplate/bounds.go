@@ -10,13 +10,13 @@ import (
 const (
 	// maxElements bounds the lists that functions make.
 	maxElements = 1 << 20
-	// maxNesting is how deep a value may be nested that is written or copied.
+	// maxNesting is the maximum depth of a value that is written or copied.
 	maxNesting = 1000
-	// bytesPerStep is how much text counts as one step.
+	// bytesPerStep is the amount of text that counts as one step.
 	bytesPerStep = 64
 )
 
-// sizes is how many steps it takes to go through values once.
+// sizes returns the number of steps needed to visit values once.
 func sizes(values []any) (n int) {
 	for _, v := range values {
 		switch v := v.(type) {
@@ -40,7 +40,7 @@ func sizes(values []any) (n int) {
 // A weigher estimates how long the text of a value is before it is written
 // or copied: values can share parts, so that a small one is endless on paper.
 type weigher struct {
-	name   string // of the function
+	name   string // name of the function
 	indent int    // spaces a line of the text has per level
 	weight int
 }

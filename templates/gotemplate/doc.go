@@ -1,10 +1,9 @@
-// Package gotemplate has templates of Go's text/template, with functions of which most
-// are Sprig's (github.com/Masterminds/sprig), bounded.
+// Package gotemplate implements templates in Go's text/template, with functions of which most are Sprig's
+// (github.com/Masterminds/sprig), with limits.
 //
-// A function is one line in one of the tables that allFunctions puts together
-// (functions.go): its name, the kinds of its arguments, and what it does. Parser, checks
-// of arguments, bounds, hints and the hostile tests take it from there.
+// A function is one line in one of the tables that allFunctions joins (functions.go): its name, the kinds of its
+// arguments, and its implementation. Parser, checks of arguments, limits, hints and the hostile tests use these tables.
 //
-// No other language may come in: what a Go template calls of others, [render.Languages]
-// has. Nor may what is random or reads the network: [diag.RefusedFunction] has the reason.
+// Other languages do not belong here: a Go template calls them by [render.Languages]. Functions that are random or read
+// the network do not belong here either: [diag.RefusedFunction] has the reason.
 package gotemplate

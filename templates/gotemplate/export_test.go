@@ -2,7 +2,7 @@ package gotemplate
 
 import "github.com/ccm-push/ccm-push/templates/render"
 
-// For the tests outside.
+// Exports for the external tests.
 var (
 	AllFunctions = allFunctions
 	Arity        = arity

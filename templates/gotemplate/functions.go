@@ -12,19 +12,17 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// A function of Go templates is called with arguments of the kinds it asks for, and
-// what it gives is bounded.
+// A function of Go templates is called with arguments of the kinds that it declares, and its result is limited.
 type function struct {
-	// Params has a letter for each argument: a anything, s a text (any scalar), i
-	// an integer, f a number, n a scalar that Sprig makes a number of, b a
-	// boolean, l a list, m a map, d a time. A last "*" lets the one before stand
-	// any number of times, a last "?" lets it be absent.
+	// Params has a letter for each argument: a anything, s a text (any scalar), i an integer, f a number, n a scalar
+	// that Sprig converts to a number, b a boolean, l a list, m a map, d a time. A last "*" lets the preceding argument
+	// occur any number of times, a last "?" makes it optional.
 	Params string
 	call   func(g *goRun, args []any) (any, error)
 }
 
-// allFunctions are all functions of Go templates but the language's own and those
-// that depend on the template.
+// allFunctions returns all functions of Go templates except the language's own and functions that depend on the
+// template.
 var allFunctions = sync.OnceValue(func() map[string]function {
 	table := sprigFunctions()
 	for _, more := range []map[string]function{
@@ -37,8 +35,7 @@ var allFunctions = sync.OnceValue(func() map[string]function {
 	return table
 })
 
-// ownFunctions are those beyond Sprig, and those that see the host or the
-// template.
+// ownFunctions returns the functions that Sprig does not have, and those that read the host or the template.
 func ownFunctions() map[string]function {
 	file := function{"a", func(g *goRun, args []any) (any, error) { return g.Run.File(args) }}
 	return map[string]function{
@@ -76,18 +73,18 @@ func writeFunction() function {
 type goRun struct {
 	*render.Run
 	Literals map[string]bool // literal texts of fail and lookup, which errors show
-	Changes  bool            // the template changes maps, and so gets copies of what it reads
+	Changes  bool            // the template changes maps, and so receives copies of the values that it reads
 	Dot      map[string]any
 	patterns map[string]*pattern
 }
 
-// Bind gives a function the form in which the engine calls it.
+// Bind returns a function in the form that the engine calls.
 func (g *goRun) Bind(name string, fn function) any {
 	return func(args ...any) (any, error) { return g.invoke(name, fn, args) }
 }
 
-// lookup is that of all engines. A template that changes maps gets a copy. A path
-// is shown only if it is a literal: any other may hold what a host sent.
+// lookup is the lookup of all engines. A template that changes maps receives a copy. A path is shown only if it is a
+// literal: any other may contain text from a host.
 func (g *goRun) lookup(args []any) (any, error) {
 	v, err := g.Run.Lookup(args)
 	path, isText := args[0].(string)
@@ -143,7 +140,7 @@ func panicked(name string, reason any) error {
 	return uncallable(name)
 }
 
-// arity is how many arguments a function takes; most is -1 if that is open.
+// arity returns the number of arguments of a function; most is -1 if unlimited.
 func arity(params string) (least, most int) {
 	n := len(params)
 	switch {
@@ -176,7 +173,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// arguments converts arguments to the kinds that the function asks for.
+// arguments converts arguments to the kinds that the function declares.
 func arguments(name, params string, args []any) ([]any, error) {
 	if f := wrongCount(name, params, len(args)); f != nil {
 		return nil, f
@@ -192,7 +189,7 @@ func arguments(name, params string, args []any) ([]any, error) {
 	return args, nil
 }
 
-// argument gives v as a kind of argument. want says what is needed if v is another.
+// argument returns v as a kind of argument. want describes the needed kind if v is another.
 func argument(kind byte, v any) (value any, want string) {
 	switch kind {
 	case 's':
@@ -251,8 +248,7 @@ func floatOf(v any) (float64, bool) {
 	return 0, false
 }
 
-// maybe follows keys down from a value; it gives nil if one is missing. A missing root is
-// an error.
+// maybe follows keys down from a value; it returns nil if one is missing. A missing root is an error.
 func (g *goRun) maybe(args []any) (any, error) {
 	value := args[0]
 	for i, key := range args[1:] {
@@ -269,8 +265,7 @@ func (g *goRun) maybe(args []any) (any, error) {
 	return value, nil
 }
 
-// below gives the value of a key of a map, or the result of a method without arguments,
-// which times and versions have.
+// below returns the value of a map key, or the result of a method without arguments, which times and versions have.
 func below(value any, key string) (any, bool) {
 	if m, ok := value.(map[string]any); ok {
 		next, found := m[key]
@@ -286,7 +281,7 @@ func below(value any, key string) (any, bool) {
 	return method.Call(nil)[0].Interface(), true
 }
 
-// missingKey words a missing key of a chain; the first one is that of a root.
+// missingKey words the error for a missing key of a chain; the first key is a root.
 func missingKey(key, chain string) *diag.Fault {
 	f := diag.Faultf("missing key %q in %s", key, chain)
 	if first, _, _ := strings.Cut(strings.TrimLeft(chain, "$."), "."); first == key {
@@ -311,8 +306,8 @@ func missingKey(key, chain string) *diag.Fault {
 	return f.WithHint(`give a default: %s | default "…"`, chain)
 }
 
-// changesMaps reports whether a function changes a map that it is given. A
-// template that calls one works on copies of what the host's run shares.
+// changesMaps reports whether a function changes a map argument. A template that calls one receives copies of the
+// values that the host's run shares.
 func changesMaps(name string) bool {
 	switch name {
 	case "set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite":

@@ -85,7 +85,7 @@ func callHostile(t *testing.T, name string, n, shift int, facts map[string]any) 
 	}
 }
 
-// TestRegexAgreesWithSprig holds our searches against those of Sprig.
+// TestRegexAgreesWithSprig compares our searches with Sprig's.
 func TestRegexAgreesWithSprig(t *testing.T) {
 	all := sprig.TxtFuncMap()
 	for _, re := range []string{"a", "a*", "(a)|b", `\b`, "^", "$", "", "a*?", "(?m)^b", "[^a]+"} {
@@ -158,8 +158,7 @@ func FuzzSprig(f *testing.F) {
 	})
 }
 
-// fitting takes n arguments of the kinds that a function asks for out of a pool,
-// where there are any.
+// fitting picks n arguments of the kinds that a function declares from a pool, if there are any.
 func fitting(params string, pool []any, shift, n int) []any {
 	letters := strings.TrimRight(params, "*?")
 	args := make([]any, n)

@@ -47,8 +47,8 @@ func (w *rewriter) everything() {
 	w.flow.Anything()
 }
 
-// factKeys gives a path from the root with the keys that facts have here: text/template
-// reads maps itself, and knows nothing of names of fields.
+// factKeys returns a path from the root with the keys that facts have here: text/template reads maps itself, and does
+// not know the names of fields.
 func factKeys(keys []string) []string {
 	if len(keys) == 0 || render.RootNamed(keys[0]) != render.FactsRoot {
 		return keys
@@ -65,9 +65,8 @@ func (w *rewriter) keys(keys []string) {
 	}
 }
 
-// keysCommand notes a call of a function that takes keys of a map. If the map stands at a
-// path from the root and the keys are literals, the call reads no more than those keys. It
-// returns which argument the map is; 0 for any other call.
+// keysCommand records a call of a function that takes keys of a map. If the map has a path from the root and the keys
+// are literals, the call reads only these keys. It returns the index of the map argument; 0 for any other call.
 func (w *rewriter) keysCommand(cmd *parse.CommandNode) (argument int) {
 	var path, keys []string
 	switch n := len(cmd.Args); {

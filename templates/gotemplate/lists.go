@@ -123,7 +123,7 @@ func unitTo(start, stop int) int {
 	return 1
 }
 
-// sequence is seq as that of a shell: last; first, last; first, step, last.
+// sequence implements seq like the shell's: last; first, last; first, step, last.
 func sequence(_ *goRun, args []any) (any, error) {
 	first, last := 1, 0
 	switch len(args) {
@@ -156,7 +156,7 @@ func sprigSequence(args []any) string {
 	return sprigs()["seq"].(func(...int) string)(numbers...)
 }
 
-// texts gives the texts of the elements of a list, without nil.
+// texts returns the texts of the elements of a list, without nil.
 func texts(name string, v any) ([]string, error) {
 	values := []any{v}
 	if v != nil && render.IsList(v) {

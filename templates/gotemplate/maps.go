@@ -160,7 +160,7 @@ func jsonFunctions() map[string]function {
 	return table
 }
 
-// fromJSON gives plain values, whole numbers as integers.
+// fromJSON returns plain values, whole numbers as integers.
 func (g *goRun) fromJSON(s string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()

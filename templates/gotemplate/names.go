@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// builtins are the functions of text/template itself that are left as they
-// are, with their parameters.
+// builtins returns the functions of text/template itself that are not replaced, with their parameters.
 func builtins() map[string]string {
 	return map[string]string{
 		"and": "aa*", "or": "aa*", "not": "a", "index": "aa*", "len": "a", "call": "aa*",
@@ -101,7 +100,7 @@ func (w *rewriter) maybeArguments(cmd *parse.CommandNode, piped, defaulted bool)
 	}
 }
 
-// maybe is a call of maybeFunc in place of a chain of keys; nil for any other node.
+// maybe returns a call of maybeFunc instead of a chain of keys; nil for any other node.
 func (w *rewriter) maybe(n parse.Node) *parse.CommandNode {
 	var base parse.Node
 	var keys []string

@@ -15,7 +15,7 @@ const (
 	// maxPasses bounds the bytes of a text times the instructions of a pattern:
 	// the work of one search, which nothing can stop.
 	maxPasses = 200_000_000
-	// maxPatterns is how many compiled patterns one rendering keeps.
+	// maxPatterns is the number of compiled patterns that one rendering keeps.
 	maxPatterns = 100
 	// unrehearsed is the length of a text, in bytes, that is searched for all
 	// matches without a rehearsal.
@@ -78,7 +78,7 @@ func (g *goRun) searchAll(name, source, s string) (p *pattern, matches int, err 
 	}
 	p.ReplaceAllStringFunc(s, func(string) string {
 		if matches++; g.CheckDeadline() != nil {
-			panic(g.Dead) // out of the walk; invoke gives it back
+			panic(g.Dead) // leaves the walk; invoke returns it
 		}
 		return ""
 	})
@@ -136,8 +136,8 @@ func regexFunctions() map[string]function {
 	return table
 }
 
-// replacing prepares a replacement of pattern, text and replacement. references
-// is how often a replacement can name what was matched.
+// replacing prepares a replacement of pattern, text and replacement. references is the number of times that a
+// replacement can refer to the match.
 func (g *goRun) replacing(name string, args []any, references int) (*pattern, error) {
 	s, replacement := args[1].(string), args[2].(string)
 	p, matches, err := g.searchAll(name, args[0].(string), s)

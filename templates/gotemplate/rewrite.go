@@ -9,17 +9,15 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// A rewriter checks the trees of a Go template, notes what they can read, and
-// puts our functions in.
+// A rewriter checks the trees of a Go template, records what they can read, and inserts our functions.
 //
-// A chain of keys that a default follows may be missing: .a.b | default "x",
-// default "x" .a.b, and likewise with coalesce, empty and or. Its first key must exist all
-// the same if it is one of the roots.
+// A chain of keys with a default may be missing: .a.b | default "x", default "x" .a.b, and likewise with coalesce,
+// empty and or. If its first key is a root, that key must exist.
 type rewriter struct {
 	template  *engine
 	languages render.Languages
 	reads     render.Reads
-	flow      render.Flow // of the pipe that is looked at
+	flow      render.Flow // flow of the current pipe
 	indirect  []filePath  // files whose path comes through a variable or the context
 	inner     int         // ranges and withs around: the context is not the root
 	defined   bool        // in a template of its own: its context is unknown
@@ -48,7 +46,7 @@ func (w *rewriter) position(pos parse.Pos) diag.Position {
 func (w *rewriter) finish() error {
 	for _, p := range w.indirect {
 		if p.flow.AddReads(&w.reads); w.template.scaffold != nil && w.template.scaffold.Part {
-			p.flow.Anything() // what the part is given can be anything
+			p.flow.Anything() // the context of the part can be anything
 		}
 		w.path(p)
 	}
@@ -153,7 +151,7 @@ func callee(cmd *parse.CommandNode) string {
 	return ""
 }
 
-// tells reports whether a function gives only true or false.
+// tells reports whether a function returns only true or false.
 func tells(name string) bool {
 	switch name {
 	case "eq", "ne", "lt", "le", "gt", "ge", "not", "empty", "all", "any", "has", "mustHas", "hasKey", "contains", "hasPrefix", "hasSuffix",
@@ -243,7 +241,7 @@ func (w *rewriter) renderPart(cmd *parse.CommandNode, piped bool) {
 	w.reads.Calls = append(w.reads.Calls, call)
 }
 
-// renderKey keeps the calls of render apart from those of jet.
+// renderKey distinguishes the calls of render from calls of jet.
 func renderKey(name string) string { return "render\x00\x00" + name }
 
 // jet binds jet to its source, which must be literal.

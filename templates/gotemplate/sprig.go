@@ -11,28 +11,28 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// sprigFunctions are the functions of Sprig (github.com/Masterminds/sprig, the
-// library that CCM has in Go templates) that are called as they are. The rest is
-// ours under the same names, or left out ([diag.RefusedFunction]). The differences:
+// sprigFunctions returns the functions of Sprig (github.com/Masterminds/sprig, the library that CCM has in Go
+// templates) that are called unchanged. The others are implemented here under the same names, or omitted
+// ([diag.RefusedFunction]). The differences:
 //
-//   - What a function makes is bounded: texts by [render.MaxOutput], lists by
+//   - The result of a function is limited: texts by [render.MaxOutput], lists by
 //     maxElements, and all of it by the steps and the deadline of the run.
 //   - Nothing of the controller's machine: env and expandenv see [render.Env].Environ,
 //     the zone "Local" is UTC.
-//   - What fails is an error, with or without "must" in the name, and never a
-//     text about an error; wrong times and lists are errors too. Only what makes
-//     numbers of texts (int, add …) gives 0, as in Sprig. No value stands in an
-//     error: fail shows its text only if that is a literal of the template.
+//   - A failure is an error, with or without "must" in the name, and never a
+//     text about an error; wrong times and lists are errors too. Only functions that
+//     convert texts to numbers (int, add …) return 0, as in Sprig. No error contains
+//     a value: fail shows its text only if it is a literal of the template.
 //   - The data of a host is never changed: a template that calls set, unset or
-//     merge gets copies, and merge copies what it takes in. No map can be put
+//     merge receives copies, and merge copies its arguments. No map can be put
 //     into itself.
 //   - keys and values are in the order of the keys.
 //   - A scalar is a text wherever a text is needed, and any whole number an
 //     integer. Lists and maps have no text: toJson writes them.
-//   - A key that is missing may be: .a.b | default "x"; see the rewriter.
+//   - A missing key is allowed in .a.b | default "x"; see the rewriter.
 //
-// What is random, or makes a key, is left out: a resource with such a text never
-// becomes stable. now and ago, which give the time, are here.
+// Functions that are random, or make a key, are omitted: a resource with such a text never becomes stable. now and ago,
+// which depend on the time, are included.
 func sprigFunctions() map[string]function {
 	table := map[string]function{}
 	all := sprigs()

@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// TestSprigIsWhole has every function of Sprig either here or left out with a
-// reason.
+// TestSprigIsWhole checks that every function of Sprig is either here or omitted with a reason.
 func TestSprigIsWhole(t *testing.T) {
 	for name := range sprig.TxtFuncMap() {
 		_, here := gotemplate.AllFunctions()[name]

@@ -21,22 +21,20 @@ type engine struct {
 	body     render.Body
 	parsed   *template.Template
 	used     []string                // its functions
-	calls    map[string]*render.Call // of jet, by its arguments
+	calls    map[string]*render.Call // calls of jet, by arguments
 	literals map[string]bool         // literal texts of fail and lookup, which errors show
-	roots    map[string]bool         // those that it can read
-	changes  bool                    // it changes maps, and so gets copies of what it reads
+	roots    map[string]bool         // roots that it can read
+	changes  bool                    // it changes maps, and so receives copies of the values that it reads
 	scaffold *render.Part            // nil if it is of none
 }
 
-// templateName is what the engine calls the template; it is not shown.
+// templateName is the engine's name of the template; it is not shown.
 const templateName = "·"
 
-// Parse parses a template of Go's text/template with the functions lookup,
-// file, readFile and jet, and those of Sprig (sprig.go tells how they
-// differ); pos is the position of its first character. All errors are [diag.Error].
+// Parse parses a template of Go's text/template with the functions lookup, file, readFile and jet, and the functions of
+// Sprig (sprig.go lists the differences); pos is the position of its first character. All errors are [diag.Error].
 //
-// It differs from plain text/template: a missing key is an error unless a
-// default follows, and only scalars can be printed.
+// It differs from plain text/template: a missing key is an error without a default, and only scalars can be printed.
 func Parse(text string, pos diag.Position, delims render.Delims, of *render.Part, in render.Languages) (*render.Template, error) {
 	g := &engine{body: render.Body{Text: text, At: pos, Delims: delims}, scaffold: of, calls: map[string]*render.Call{}, literals: map[string]bool{}}
 	if len(text) > render.MaxTemplate {
@@ -44,7 +42,7 @@ func Parse(text string, pos diag.Position, delims render.Delims, of *render.Part
 	}
 	trees := map[string]*parse.Tree{}
 	main := parse.New(templateName)
-	main.Mode = parse.SkipFuncCheck // the rewriter knows more about functions, and where they stand
+	main.Mode = parse.SkipFuncCheck // the rewriter knows more about functions, and their positions
 	if _, err := main.Parse(text, delims.Left, delims.Right, trees); err != nil {
 		return nil, g.explain(err)
 	}
@@ -70,7 +68,7 @@ const (
 	maybeFunc = "_ccm_maybe" // a value and keys below it, or nil
 )
 
-// functions are those that the template uses, for one run.
+// functions returns the functions that the template uses, for one run.
 func (g *engine) functions(r *goRun) template.FuncMap {
 	table := make(template.FuncMap, len(g.used))
 	for _, name := range g.used {
@@ -122,7 +120,7 @@ func (g *engine) TakesMarks() bool { return false }
 
 // Render executes the template.
 func (g *engine) Render(r *render.Run) (string, error) {
-	t, err := g.parsed.Clone() // the functions are those of this run
+	t, err := g.parsed.Clone() // the functions belong to this run
 	if err != nil {
 		return "", err
 	}
@@ -139,8 +137,8 @@ func (g *engine) Render(r *render.Run) (string, error) {
 	return out.String(), nil
 }
 
-// context is the dot: the values, or what render gives a part of a scaffold. A
-// template that changes maps gets copies.
+// context returns the dot: the values, or the argument of render for a part of a scaffold. A template that changes maps
+// receives copies.
 func (g *engine) context(r *goRun) (any, error) {
 	const why = "a template that changes maps"
 	if of := g.scaffold; of != nil && of.Part {
@@ -185,8 +183,8 @@ var (
 	})
 )
 
-// explain places an error of the engine. While a template runs its messages may
-// hold values, so only what is known to be harmless is kept.
+// explain adds a position to an error of the engine. While a template runs its messages may contain values, so only
+// known harmless parts are kept.
 func (g *engine) explain(err error) error {
 	var placed *diag.Error
 	if errors.As(err, &placed) {
@@ -207,8 +205,7 @@ func (g *engine) explain(err error) error {
 	return diag.At(pos, runtimeFault(m[1], m[2]))
 }
 
-// position is that of a line and a byte in it, as the engine counts them; the
-// byte may be unknown.
+// position returns the position of a line and a byte in it, as the engine counts them; the byte may be unknown.
 func (g *engine) position(line, column string) diag.Position {
 	n, _ := strconv.Atoi(line)
 	if column == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// An errorCase is a source and what comes of it.
+// An errorCase is a source and its expected error.
 type errorCase struct{ source, want string }
 
 func goCases() []errorCase { // source, output
@@ -115,8 +115,8 @@ func TestGoEnds(t *testing.T) {
 	require.EqualError(t, err, "motd.tmpl:1:1: rendering did not end in time: context deadline exceeded")
 }
 
-// TestGoTemplateFile has files of the play in the language of text/template
-// behave as those in the others.
+// TestGoTemplateFile checks that files of the play in the language of text/template behave like files in the other
+// languages.
 func TestGoTemplateFile(t *testing.T) {
 	files := templatetest.Open(t, map[string]string{
 		"ports.gotmpl": `{{ range $u := lookup "data.users" }}{{ $u.name }}={{ $u.id }} {{ end }}on {{ lookup "facts.evil" }} & <b>`,

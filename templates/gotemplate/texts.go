@@ -163,8 +163,7 @@ func (g *goRun) expandEnvironment(args []any) (any, error) {
 	return s, nil
 }
 
-// fail ends the rendering. Only a text that stands in the template is shown: any
-// other may hold what a host sent.
+// fail ends the rendering. Only a literal text of the template is shown: any other may contain text from a host.
 func (g *goRun) fail(args []any) (any, error) {
 	if s := args[0].(string); g.Literals[s] {
 		return nil, diag.Faultf("%s", s)
@@ -194,8 +193,7 @@ func printFunctions() map[string]function {
 	return table
 }
 
-// printf is that of fmt, unless its text would be too long: widths, and values
-// that are named several times, make it long.
+// printf is fmt's, unless its text would be too long: widths, and values that are named several times, make it long.
 func (g *goRun) printf(args []any) (any, error) {
 	format := args[0].(string)
 	if err := g.weigh("printf", 0, args...); err != nil {

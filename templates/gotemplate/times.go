@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// timeFunctions are those of time. Their zone is UTC where Sprig has that of the
-// machine: a text must not depend on which controller makes it.
+// timeFunctions returns the time functions. Their zone is UTC where Sprig uses the machine's zone: a text must not
+// depend on which controller makes it.
 func timeFunctions() map[string]function {
 	all := sprigs()
 	duration, round := sprigFunction(all["duration"], "a"), sprigFunction(all["durationRound"], "a")
@@ -51,7 +51,7 @@ func timeOf(v any) (time.Time, bool) {
 	return time.Unix(int64(seconds), 0).UTC(), ok
 }
 
-// sprigTime is an argument in the types that Sprig tells apart.
+// sprigTime returns an argument in one of the types that Sprig distinguishes.
 func sprigTime(v any) any {
 	if rv := reflect.ValueOf(v); rv.IsValid() && rv.CanInt() {
 		return rv.Int()

@@ -5,7 +5,7 @@ import "github.com/ccm-push/ccm-push/templates/render"
 // A Piece is a piece of a template, for the tests outside.
 type Piece = piece
 
-// Pieces gives those of a template that can be used.
+// Pieces returns the pieces of a template that can be used.
 func Pieces(t *render.Template) (all []*Piece) {
 	for _, s := range t.Engine.(*engine).sites {
 		if s.piece != nil && !s.piece.off && (len(all) == 0 || all[len(all)-1] != s.piece) {

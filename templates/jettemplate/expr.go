@@ -114,8 +114,7 @@ func (w *rewriter) noteContext(n *jet.IdentifierNode) {
 // anyHost stands for a name of a host that is computed, in a path below Hosts.
 const anyHost = "*"
 
-// rootPath follows accesses down to a root. The keys end where one is
-// computed; whole says that none is.
+// rootPath follows accesses down to a root. The keys end before a computed one; whole reports that none is computed.
 func rootPath(e jet.Node) (root string, keys []string, whole bool) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
@@ -140,7 +139,7 @@ func rootPath(e jet.Node) (root string, keys []string, whole bool) {
 	return "", nil, false
 }
 
-// spine rewrites accesses down to what they start from.
+// spine rewrites a chain of accesses from its end to its start.
 func (w *rewriter) spine(e jet.Expression) jet.Expression {
 	switch n := e.(type) {
 	case *jet.FieldNode: // of the context
@@ -218,7 +217,7 @@ func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
 	return w.hidden(n, callFunc, s, append([]jet.Expression{name}, w.all(n.Exprs)...)...)
 }
 
-// methodOf is what a call without arguments calls a method of; nil if it calls another one, or none.
+// methodOf returns the expression whose method a call without arguments calls; nil if it calls another method, or none.
 func methodOf(n *jet.CallExprNode, method string) jet.Expression {
 	chain, ok := n.BaseExpr.(*jet.ChainNode)
 	if !ok || len(n.Exprs) > 0 || chain.Field[len(chain.Field)-1] != method {

@@ -6,14 +6,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// flows has what is assigned to the variables of a set of Jet templates, by name: so it is
-// known whether what a host sent can reach a path. The context is the variable ".".
+// flows has the values assigned to the variables of a set of Jet templates, by name, to detect whether a value from a
+// host can reach a path. The context is the variable ".".
 type flows struct {
 	sources map[string][]render.Flow
 	paths   []filePath
 	printed []printedValue
 
-	part   bool // of a scaffold: the context can be anything
+	part   bool // part of a scaffold: the context can be anything
 	rooted bool // the context is used that has all values
 }
 
@@ -44,7 +44,7 @@ func (f *flows) path(e jet.Expression, at place) {
 	f.paths = append(f.paths, filePath{flowOf(e), e.String(), at})
 }
 
-// resolve replaces the variables of a flow by what is assigned to them.
+// resolve replaces the variables of a flow by the values assigned to them.
 func (f *flows) resolve(from render.Flow) render.Flow {
 	var total render.Flow
 	seen := map[string]bool{}
@@ -79,7 +79,7 @@ func flowOf(e jet.Node) (f render.Flow) {
 			return baseFlow(n)
 		}
 		f.Path(root, keys)
-		f.Variables = []string{identOf(n)} // it may stand before the root
+		f.Variables = []string{identOf(n)} // a variable may have the name of the root
 	case *jet.FieldNode:
 		f.Variables = []string{"."}
 		if root := render.RootNamed(n.Ident[0]); root != "" { // of the context of a scaffold
@@ -114,7 +114,7 @@ func identOf(e jet.Node) string {
 	return ""
 }
 
-// baseFlow is the flow of what a variable, or a chain below one, holds.
+// baseFlow returns the flow of the value in a variable, or in a chain below one.
 func baseFlow(e jet.Node) render.Flow {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
@@ -127,7 +127,7 @@ func baseFlow(e jet.Node) render.Flow {
 	return render.Flow{}
 }
 
-// callFlow is the flow of what a function gives.
+// callFlow returns the flow of a function's result.
 func callFlow(n *jet.CallExprNode) render.Flow {
 	name := ""
 	if callee, ok := n.BaseExpr.(*jet.IdentifierNode); ok {

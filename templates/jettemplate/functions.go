@@ -183,8 +183,8 @@ func repeated(r *render.Run, args []any) (any, error) {
 	return strings.Repeat(s[0], n), nil
 }
 
-// A ranger is what a Jet range goes over: the elements of a list, the entries
-// of a map in the order of their keys, or integers. Every round is a step.
+// A ranger has the values of a Jet range: the elements of a list, the entries of a map in the order of their keys, or
+// integers. Every round is a step.
 type ranger struct {
 	run  *render.Run
 	len  int64
@@ -211,7 +211,7 @@ func newRanger(r *render.Run, over any) (*ranger, error) {
 	return &ranger{run: r, len: int64(list.Len()), at: func(i int64) (any, any) { return i, list.Index(int(i)).Interface() }}, nil
 }
 
-// integers goes over from … to-1.
+// integers ranges over from … to-1.
 func integers(r *render.Run, from, to int64) (*ranger, error) {
 	if to <= from {
 		return nil, diag.Faultf("ints: the first number must be smaller than the second")

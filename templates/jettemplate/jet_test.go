@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// An errorCase is a source and what comes of it.
+// An errorCase is a source and its expected error.
 type errorCase struct{ source, want string }
 
 // renderJet renders a Jet template that is the whole file motd.jet.

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// A host whose template fails leaves nothing behind in what Jet uses again, for the
-// same template or another one.
+// TestNoContentOfAnotherHost checks that a failed template of one host leaves nothing in the objects that Jet reuses,
+// for the same template or another one.
 func TestNoContentOfAnotherHost(t *testing.T) {
 	other, err := templates.ParseJet(templatetest.WrappedJet, templatetest.Manifest, templates.Delims{}, nil)
 	require.NoError(t, err)

@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// rendered renders a Jet template as YAML and gives the values of its scalars,
-// keys included.
+// rendered renders a Jet template as YAML and returns the values of its scalars, keys included.
 func rendered(t *testing.T, source string, env *templates.Env) (*templates.Marked, *yamlpos.Node) {
 	tmpl, err := templates.ParseJet(source, diag.WholeFile("r.jet"), templates.Delims{}, env.Files)
 	require.NoError(t, err)
@@ -104,7 +103,7 @@ func FuzzMarkedValue(f *testing.F) {
 	f.Fuzz(verbatim)
 }
 
-// FuzzMarked has any template write a document, and reads what it wrote.
+// FuzzMarked writes a document with any template, and reads it.
 func FuzzMarked(f *testing.F) {
 	for _, c := range append(jetCases(), jetErrorCases()...) {
 		f.Add("a: "+c.source, "x")

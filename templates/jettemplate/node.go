@@ -27,8 +27,8 @@ func (p place) in(units map[string]render.Body) diag.Position {
 	return units[p.template].Position(p.offset)
 }
 
-// start is where the source of a node begins. Jet notes the operator or the
-// first key of some.
+// start returns the offset where the source of a node begins. For some nodes Jet records only the operator or the first
+// key.
 func start(n jet.Node) jet.Pos {
 	var first jet.Node
 	switch n := n.(type) {
@@ -53,8 +53,7 @@ func start(n jet.Node) jet.Pos {
 	return start(first)
 }
 
-// sides gives the operands of a binary operation; nil for any other node. The left one of
-// -x is nil.
+// sides returns the operands of a binary operation; nil for any other node. The left one of -x is nil.
 func sides(n jet.Node) (left, right *jet.Expression) {
 	switch n := n.(type) {
 	case *jet.AdditiveExprNode:
@@ -73,7 +72,7 @@ func sides(n jet.Node) (left, right *jet.Expression) {
 
 func templatePath(n jet.Node) string { return nodeBase(n).TemplatePath }
 
-// nodeBase is the embedded NodeBase that every node has and no method gives.
+// nodeBase returns the embedded NodeBase that every node has and no method returns.
 func nodeBase(n jet.Node) jet.NodeBase {
 	return reflect.ValueOf(n).Elem().FieldByName("NodeBase").Interface().(jet.NodeBase)
 }

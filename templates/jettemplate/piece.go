@@ -17,28 +17,27 @@ import (
 // in its first line is mostly pieces.
 type piece struct {
 	inputs render.Inputs
-	roots  map[string]bool // that it reads
-	off    bool            // it is executed always
+	roots  map[string]bool // roots that it reads
+	off    bool            // it is always executed
 	start  *jet.Template   // executes it alone; nil where the template has more than [section]s
 
 	own   atomic.Bool // nearly every host has values of its own
 	mu    sync.Mutex
 	texts map[string]string // by the key of the inputs
-	size  int               // of both, in bytes
+	size  int               // total of keys and texts, in bytes
 	made  int               // how often a text was made
 	again int               // how often that was not needed
 }
 
 const (
-	// maxPiece bounds what is remembered of one piece, in bytes.
+	// maxPiece limits the texts that are remembered for one piece, in bytes.
 	maxPiece = 1 << 20
-	// pieceTrial is how often a piece is made before it is given up because hardly any
-	// two hosts have the same values.
+	// pieceTrial is the number of times a piece is made before its cache is given up because hardly any two hosts have
+	// the same values.
 	pieceTrial = 256
 )
 
-// recall gives the text for the values in env, if it is known. key is "" if the text is
-// not to be remembered.
+// recall returns the text for the values in env, if it is known. key is "" if the text must not be remembered.
 func (p *piece) recall(env *render.Env) (text, key string, known bool) {
 	if p.off || p.own.Load() {
 		return "", "", false
@@ -72,8 +71,8 @@ func (p *piece) remember(key, text string) {
 	p.texts[key] = strings.Clone(text) // not the whole output that it is a part of
 }
 
-// piece puts statements, which have been rewritten and read what is given, into one that
-// executes them only if their text is not known.
+// piece wraps rewritten statements in one statement that executes them only if their text is not known. reads are the
+// values that they read.
 func (w *rewriter) piece(nodes []jet.Node, reads *render.Reads) (*piece, []jet.Node) {
 	first := nodes[0]
 	p := &piece{inputs: reads.Inputs(nil), roots: reads.Roots}
@@ -93,8 +92,8 @@ func (w *rewriter) piece(nodes []jet.Node, reads *render.Reads) (*piece, []jet.N
 	return p, []jet.Node{guard}
 }
 
-// unguarded has all pieces executed always. It is for templates with a return: Jet goes on behind it, leaving
-// out ranges until an if has been executed (v6.3.3, eval.go, Runtime.executeList), and our ifs would count.
+// unguarded makes all pieces always execute. It is needed for templates with a return: Jet continues after it, and
+// skips ranges until an if has been executed (v6.3.3, eval.go, Runtime.executeList), and our ifs would count.
 func (w *rewriter) unguarded() {
 	for _, t := range w.loader.parsed {
 		var nodes []jet.Node
@@ -202,8 +201,8 @@ func (c *pieceCheck) expr(e jet.Expression) bool {
 	return false
 }
 
-// callsPure reports whether a call depends only on its arguments and on what the syntax tree
-// shows that it reads: not on files, nor NATS, and not on what other templates do.
+// callsPure reports whether a call depends only on its arguments and on the values that the syntax tree names: not on
+// files, nor NATS, and not on other templates.
 func callsPure(function jet.Expression) bool {
 	n, ok := function.(*jet.IdentifierNode)
 	return ok && isFunction(n.Ident) &&
@@ -213,7 +212,7 @@ func callsPure(function jet.Expression) bool {
 // known writes a piece that is known. Otherwise it is true: the piece is executed.
 func (x *execution) known(s *site, a jet.Arguments) (reflect.Value, error) {
 	x.key = ""
-	if x.Marked != nil || x.Lenient || a.Runtime().Writer != &x.out { // each value gets a mark; the output is not what is written to
+	if x.Marked != nil || x.Lenient || a.Runtime().Writer != &x.out { // each value needs a mark, or the writer is not the output
 		return reflect.ValueOf(true), nil
 	}
 	text, key, known := s.piece.recall(x.Env)

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// pieces gives the pieces of a template.
+// pieces returns the pieces of a template.
 func pieces(t *testing.T, source string) []*jettemplate.Piece {
 	parsed, err := templates.ParseJet(source, templatetest.Manifest, templates.Delims{}, nil)
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestWhatIsAPiece(t *testing.T) {
 		`[[ n := 1 ]][[ range i := Data.users ]][[ n ]][[ end ]]`:                                                      0, // a variable from outside
 		`[[ n := 1 ]][[ range i := Data.users ]][[ n = i ]][[ end ]]`:                                                  0, // changes one
 		`[[ range i := Data.users ]][[ x := i ]][[ x ]][[ end ]]`:                                                      0,
-		`[[ data := Facts ]][[ range i := data.users ]][[ i ]][[ end ]]`:                                               0, // data is no root
+		`[[ data := Facts ]][[ range i := data.users ]][[ i ]][[ end ]]`:                                               0, // data is not a root
 		`[[ range i := Data.users ]][[ data := i ]][[ end ]][[ range i := Data.users ]][[ data.x ]][[ end ]]`:          0,
 		`[[ range _, host := Data.hosts ]][[ host.name ]][[ end ]]`:                                                    1,
 		`[[ range _, name := groups.web ]][[ Hosts[name].ip ]][[ end ]]`:                                               1,
@@ -55,10 +55,10 @@ var pieceTemplates = []string{
 	`[[ range k, v := Data.map ]][[ k ]][[ v ]][[ Item ]][[ end ]][[ range i, u := slice(1, Data.n) ]][[ u ]][[ lookup("data." + Data.key) ]][[ end ]]`,
 	`[[ range i := slice("a", "b") ]][[ range j := ints(0, 2) ]][[ i | upper ]][[ j ]][[ end ]][[ json(Data.map) ]][[ end ]]`,
 	`[[ include "part.jet" ]][[ try ]][[ include "part.jet" ]][[ catch ]]failed[[ end ]][[ exec("part.jet") ]]`,
-	`[[ range i, u := Data.users[0:1] ]][[ u ]][[ end ]]`, // fails: a map is no text
+	`[[ range i, u := Data.users[0:1] ]][[ u ]][[ end ]]`, // fails: a map is not a text
 }
 
-// A host gets what it gets from a template that has never seen another one.
+// TestPiecesOfHosts checks that a host's text equals the text from a template that has never rendered another host.
 func TestPiecesOfHosts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	pick := func() any { return int64(rng.IntN(3) + 1) }
@@ -105,7 +105,7 @@ func TestPiecesOfHosts(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded, and given up where no two hosts are alike.
+// TestPiecesAreBounded checks that the remembered texts are limited, and given up if no two hosts are alike.
 func TestPiecesAreBounded(t *testing.T) {
 	source := `[[ range i, v := Data.list ]][[ v ]][[ end ]]`
 	parsed, err := templates.ParseJet(source, templatetest.Manifest, templates.Delims{}, nil)
@@ -122,7 +122,7 @@ func TestPiecesAreBounded(t *testing.T) {
 	require.Zero(t, p.Texts())
 }
 
-// What would fail for a host is not answered with the text of one for which it works.
+// TestPiecesOfHostsWithoutTheValue checks that a host for which rendering fails never receives another host's text.
 func TestPiecesOfHostsWithoutTheValue(t *testing.T) {
 	parsed, err := templates.ParseJet(`[[ range i, v := Facts.a.b ]][[ v ]][[ end ]]`, templatetest.Manifest, templates.Delims{}, nil)
 	require.NoError(t, err)

@@ -18,17 +18,17 @@ const hiddenPrefix = "·"
 const (
 	atFunc     = "·at"     // an expression that may fail
 	memberFunc = "·member" // base, keys …
-	foundFunc  = "·found"  // base, key: nothing if there is none
+	foundFunc  = "·found"  // base, key: no value if the key is missing
 	issetFunc  = "·isset"  // expressions …
 	callFunc   = "·call"   // name of a function, arguments …
-	rangeFunc  = "·range"  // what is ranged over
+	rangeFunc  = "·range"  // the value to range over
 	printFunc  = "·print"  // a value
 	deeperFunc = "·deeper" // an expression that executes a template
 	enterFunc  = "·enter"  // a template or block begins
 	leaveFunc  = "·leave"  // and ends
 	tryFunc    = "·try"    // a try begins
 	caughtFunc = "·caught" // and has ended, well or not
-	knownFunc  = "·known"  // a piece begins: whether it is to be executed
+	knownFunc  = "·known"  // a piece begins: whether to execute it
 	keepFunc   = "·keep"   // and has been
 )
 
@@ -37,12 +37,12 @@ type site struct {
 	place
 	kind siteKind
 	text string        // the source of an expression; the name of a template or block
-	keys []string      // of a member: the source up to each key
+	keys []string      // set for a member: the source up to each key
 	last render.Access // access to the last key
-	call *render.Call  // of template() and jet()
-	mark int           // what pairs the begin and the end of a try
+	call *render.Call  // template() or jet()
+	mark int           // pairs the begin and the end of a try
 
-	flow render.Flow // of a value that is printed
+	flow render.Flow // flow of a printed value
 
 	piece *piece
 }
@@ -57,9 +57,8 @@ const (
 	literalSite // text of the template itself
 )
 
-// A rewriter checks the trees of a set of Jet templates, notes what they can read, and
-// puts our functions in where Jet's own evaluation would report no error or would show
-// values.
+// A rewriter checks the trees of a set of Jet templates, records what they can read, and inserts our functions where
+// Jet's own evaluation would report no error or would show values.
 type rewriter struct {
 	loader   *loader
 	sites    []site
@@ -70,9 +69,9 @@ type rewriter struct {
 	inner    int      // ranges around that set the context
 	shadowed []string // variables of the ranges around, of which some are called as roots are
 	pieces   []*piece
-	stands   map[*jet.IfNode][]jet.Node // what stands for a piece, and what that is
+	stands   map[*jet.IfNode][]jet.Node // original nodes, by the node that replaces them
 	returns  bool                       // there is a return
-	parts    []section                  // of the template that was rewritten last, if it has nothing else
+	parts    []section                  // sections of the last rewritten template; nil if it has other statements
 	err      error                      // the first one
 }
 
@@ -103,7 +102,7 @@ func (w *rewriter) finish() error {
 	}
 	for _, name := range w.declared {
 		root := render.RootNamed(name)
-		for _, p := range w.pieces { // what looks like a root may be a variable
+		for _, p := range w.pieces { // the name of a root may be a variable
 			p.off = p.off || p.roots[root]
 		}
 	}
@@ -138,7 +137,7 @@ func (w *rewriter) template(t *jet.Template) {
 	t.Root.Nodes = w.sections(t.Root.Nodes)
 }
 
-// position is where a node begins.
+// position returns the position where a node begins.
 func (w *rewriter) position(n jet.Node) diag.Position {
 	return placeOf(n).in(w.loader.units)
 }
@@ -294,8 +293,8 @@ func (w *rewriter) ranging(n *jet.RangeNode) {
 	w.list(n.ElseList)
 }
 
-// unshadowed begins what may be executed elsewhere than where it stands, so that the ranges
-// around say nothing of its variables; the result ends it.
+// unshadowed begins a part that may be executed in another place than its own, where the variables of the surrounding
+// ranges do not apply; the result ends it.
 func (w *rewriter) unshadowed() (end func()) {
 	outer := w.shadowed
 	w.shadowed = nil

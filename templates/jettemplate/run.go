@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// maxBlocks is how deep the blocks of a template may yield to each other.
+// maxBlocks is the depth to which the blocks of a template may yield to each other.
 const maxBlocks = 1000
 
 // An execution is one execution of a Jet template: the functions that the rewriter
@@ -23,13 +23,13 @@ type execution struct {
 	*render.Run
 	template *engine
 	out      render.Output
-	printed  int // bytes, also of what a try or exec threw away
+	printed  int // bytes, including discarded output of a try or exec
 	blocks   int // being executed
 	tries    []tryMark
-	key      string // of the piece that is being executed; "" if it is not remembered
+	key      string // key of the current piece; "" if it is not remembered
 	from     int    // where it begins in the output
-	// vars is what the template can see: our functions, which know x and so are
-	// made once for all executions that x serves, and during one the roots.
+	// vars has the names that the template can see: our functions, which know x and so are made once for all executions
+	// that x serves, and during one the roots.
 	vars jet.VarMap
 }
 
@@ -38,7 +38,7 @@ type tryMark struct {
 	mark, blocks, chain int
 }
 
-// begin gives an execution of the template in r.
+// begin returns an execution of the template in r.
 func (t *engine) begin(r *render.Run) *execution {
 	x, _ := t.idle.Get().(*execution)
 	if x == nil {
@@ -55,7 +55,7 @@ func (t *engine) begin(r *render.Run) *execution {
 	return x
 }
 
-// end gives x back for later executions, with nothing of this one in it.
+// end clears x and returns it to the pool for later executions.
 func (x *execution) end() {
 	t, vars := x.template, x.vars
 	t.hint(x.out.Len())
@@ -73,8 +73,7 @@ func (t *engine) hint(n int) {
 	t.longest.Store(max(t.longest.Load(), int64(min(n, maxHint))))
 }
 
-// maxHint bounds what is reserved for an output because another one took it, in
-// bytes.
+// maxHint limits the buffer that is reserved for an output because an earlier one was as long, in bytes.
 const maxHint = 64 << 10
 
 func (x *execution) setFunctions() {
@@ -98,8 +97,7 @@ func (x *execution) setFunctions() {
 	}
 }
 
-// context is "." where the template begins: of a scaffold, the values or what
-// render() gives.
+// context returns "." at the beginning of the template: in a scaffold, the values or the argument of render().
 func (x *execution) context() any {
 	switch of := x.template.scaffold; {
 	case of == nil:
@@ -110,7 +108,7 @@ func (x *execution) context() any {
 	return x.Env.Dot(render.AllRoots()) // it may be handed to parts
 }
 
-// function gives whatever goes wrong in fn the position of its site.
+// function adds the position of the site to any error in fn.
 func (x *execution) function(fn func(*site, jet.Arguments) (reflect.Value, error)) jet.Func {
 	return func(a jet.Arguments) (v reflect.Value) {
 		s := &x.template.sites[a.Get(0).Int()]
@@ -199,7 +197,7 @@ func (x *execution) memberOf(s *site, a jet.Arguments) (reflect.Value, error) {
 	return reflected(v), nil
 }
 
-// withIsset replaces what a hint says about `??`, which Jet does not have.
+// withIsset replaces the part of a hint about `??`, which Jet does not have.
 func withIsset(err error, path string) error {
 	var f *diag.Fault
 	if errors.As(err, &f) {
@@ -264,7 +262,7 @@ func (x *execution) rangeOver(_ *site, a jet.Arguments) (reflect.Value, error) {
 func (x *execution) print(at *site, a jet.Arguments) (reflect.Value, error) {
 	v := a.Get(1)
 	if !v.IsValid() {
-		return v, nil // of a function that gives nothing
+		return v, nil // the function has no result
 	}
 	s, err := x.output(at, v)
 	if err != nil {
@@ -278,10 +276,10 @@ func (x *execution) print(at *site, a jet.Arguments) (reflect.Value, error) {
 	return reflect.Value{}, err
 }
 
-// output is what is written for a value: its text, or in a document its mark.
+// output returns the text to write for a value: its text, or in a document its mark.
 func (x *execution) output(at *site, value reflect.Value) (string, error) {
 	if x.Marked == nil || at.kind == literalSite {
-		switch value.Type() { // most of what is printed; as printable has it, without a copy
+		switch value.Type() { // the usual types; same result as printable, without a copy
 		case stringType:
 			return value.String(), nil
 		case intType, int64Type:

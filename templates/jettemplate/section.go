@@ -13,13 +13,13 @@ import (
 // host has had yet.
 type section struct {
 	text  string
-	value func(*render.Run) (any, error) // nil if it is none
-	piece *piece                         // nil if it is none
-	nodes []jet.Node                     // of the piece, rewritten
+	value func(*render.Run) (any, error) // nil for other sections
+	piece *piece                         // nil for other sections
+	nodes []jet.Node                     // nodes of the piece, rewritten
 }
 
-// sections rewrites the outermost statements of a template. Neighbours that read nothing of the host's own
-// make one piece. What reads its facts stands apart, so that the rest is the same for all hosts.
+// sections rewrites the outermost statements of a template. Adjacent statements that read nothing of the host's own
+// make one piece. Statements that read its facts are separate, so that the rest is the same for all hosts.
 func (w *rewriter) sections(statements []jet.Node) (rewritten []jet.Node) {
 	all, whole := []section{}, true
 	piece := func(nodes []jet.Node, reads *render.Reads) {
@@ -28,7 +28,7 @@ func (w *rewriter) sections(statements []jet.Node) (rewritten []jet.Node) {
 	}
 	var shared []jet.Node // neighbours, of the piece that is being collected
 	var reads render.Reads
-	var text strings.Builder // of those, as far as they are texts
+	var text strings.Builder // text of those that are texts
 	texts := 0
 	collected := func() {
 		switch {
@@ -72,7 +72,7 @@ func (w *rewriter) sections(statements []jet.Node) (rewritten []jet.Node) {
 	return rewritten
 }
 
-// measured rewrites a statement and gives what it reads.
+// measured rewrites a statement and returns the values that it reads.
 func (w *rewriter) measured(n jet.Node) ([]jet.Node, *render.Reads) {
 	outer := w.reads
 	w.reads = render.Reads{}
@@ -83,13 +83,13 @@ func (w *rewriter) measured(n jet.Node) ([]jet.Node, *render.Reads) {
 	return nodes, &own
 }
 
-// isShared reports whether hosts are likely to have the same of what is read.
+// isShared reports whether hosts are likely to have equal values for these reads.
 func isShared(m *render.Reads) bool {
 	return !m.Volatile && !m.Roots[render.FactsRoot] && !m.Roots[render.HostRoot] && !m.Roots[render.ResultsRoot] && !m.Roots[render.EnvironRoot]
 }
 
-// valueOf gives what evaluates a statement that prints a lookup of a literal path, or what lies below a root;
-// nil for any other. Its errors are not those of the template.
+// valueOf returns a function that evaluates a statement that prints a lookup of a literal path, or a value below a
+// root; nil for any other statement. Its errors differ from the template's.
 func (w *rewriter) valueOf(n jet.Node) func(*render.Run) (any, error) {
 	action, ok := n.(*jet.ActionNode)
 	if !ok || action.Pipe == nil {
@@ -129,7 +129,7 @@ func lookupOf(call *jet.CallExprNode) func(*render.Run) (any, error) {
 	return func(r *render.Run) (any, error) { return callFunction(r, "lookup", args) }
 }
 
-// literalPath gives the root and the keys of accesses none of which is computed.
+// literalPath returns the root and the keys of accesses if none is computed.
 func literalPath(e jet.Node) (root string, keys []string, ok bool) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
@@ -148,8 +148,8 @@ func literalPath(e jet.Node) (root string, keys []string, ok bool) {
 	return "", nil, false
 }
 
-// sections gives those of the main template, each piece with what executes it alone; nil if there is more to
-// the template than these.
+// sections returns the sections of the main template, each piece with a template that executes it alone; nil if the
+// template has other parts.
 func (l *loader) sections() ([]section, error) {
 	all := l.rewriter.parts
 	if len(l.units) > 1 { // it extends, imports or includes others
@@ -169,8 +169,8 @@ func (l *loader) sections() ([]section, error) {
 	return all, nil
 }
 
-// joined gives the text of a template that consists of sections. Where anything goes wrong ok is false: then
-// the whole template is executed, which knows where and why.
+// joined returns the text of a template that consists of sections. On any error ok is false: then the whole template is
+// executed, which reports the error with its position.
 func (t *engine) joined(r *render.Run) (text string, ok bool) {
 	if t.sections == nil || r.Marked != nil || r.Lenient || r.Env.Settling != nil { // each value gets a mark, or means something else
 		return "", false
@@ -205,7 +205,7 @@ func (t *engine) joined(r *render.Run) (text string, ok bool) {
 	return out.String(), true
 }
 
-// made gives the text of a piece, which is executed unless a host with the same values has had it.
+// made returns the text of a piece, which is executed unless its text for the same values is known from another host.
 func (t *engine) made(r *render.Run, p *piece) (text string, ok bool) {
 	text, key, known := p.recall(r.Env)
 	if known {

@@ -80,7 +80,7 @@ func TestSectionsOfGeneratedTemplates(t *testing.T) {
 	require.Greater(t, withSections, templateCount/5)
 }
 
-// What a clock says is not remembered, whatever stands around it.
+// TestSectionsAreNotOfAClock checks that a text that depends on the clock is not remembered, whatever surrounds it.
 func TestSectionsAreNotOfAClock(t *testing.T) {
 	parsed, err := templates.ParseJet("[[ Item ]][[ range i := ints(0, 3) ]][[ i ]][[ end ]][[ template(`{{ now().UnixNano() }}`) ]][[ Data.x ]]", templatetest.Manifest, templates.Delims{}, nil)
 	require.NoError(t, err)

@@ -17,32 +17,30 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// engine is a Jet template with all that it extends, imports and includes,
-// each rewritten so that what can fail fails with a position.
+// engine is a Jet template with all templates that it extends, imports and includes, each rewritten so that every error
+// has a position.
 type engine struct {
 	start *jet.Template // executes the main one
 	main  string        // the path that Jet knows that by
 	sites []site
-	units map[string]render.Body // by the path that Jet knows them by
-	roots map[string]bool        // those that it can read
+	units map[string]render.Body // by their paths in Jet
+	roots map[string]bool        // roots that it can read
 
-	holdsMark bool // a mark of [render.Marked] stands in a source
+	holdsMark bool // a source contains a mark of [render.Marked]
 
 	scaffold *render.Part // nil if it is of none
 
-	sections []section // all that it consists of; nil where it has more than these
+	sections []section // all its sections; nil if it has other parts
 
 	idle    sync.Pool    // of *execution
 	longest atomic.Int64 // bytes of the longest output so far, within bounds
 }
 
-// Parse parses a Jet template (github.com/CloudyKit/jet); pos is the position
-// of its first character. What it extends, imports or includes is read from
-// files, which may be nil. All errors are [diag.Error].
+// Parse parses a Jet template (github.com/CloudyKit/jet); pos is the position of its first character. Templates that it
+// extends, imports or includes are read from files, which may be nil. All errors are [diag.Error].
 //
-// It differs from plain Jet: a missing key is an error, maps are ranged over in
-// the order of their keys, nothing is escaped, only scalars can be printed, and
-// a template neither changes its data nor includes what it computes.
+// It differs from plain Jet: a missing key is an error, maps are ranged over in the order of their keys, nothing is
+// escaped, only scalars can be printed, and a template neither changes its data nor includes a computed name.
 func Parse(text string, pos diag.Position, delims render.Delims, files *render.Files, of *render.Part, in render.Languages) (t *render.Template, err error) {
 	if delims.Left == "" || delims.Right == "" {
 		delims = render.Delims{Left: render.JetLeft, Right: render.JetRight}
@@ -78,7 +76,7 @@ type loader struct {
 	main      string
 	units     map[string]render.Body
 	parsed    map[string]*jet.Template
-	loading   []string // what is being parsed, outermost first
+	loading   []string // templates being parsed, outermost first
 	sealed    bool
 	rewriter  *rewriter
 	scaffold  *render.Part // nil if the templates are of none
@@ -101,7 +99,7 @@ func newLoader(main render.Body, files *render.Files, in render.Languages) *load
 	return l
 }
 
-// load parses the main template and all it needs, and gives what executes it.
+// load parses the main template and all it needs, and returns the template that executes it.
 func (l *loader) load() (*jet.Template, error) {
 	_, err := l.template(l.main)
 	l.sealed = true
@@ -133,7 +131,7 @@ func (l *loader) start() (*jet.Template, error) {
 	return t, nil
 }
 
-// template parses what stands at an absolute path, and all it needs.
+// template parses the template at an absolute path, and all it needs.
 func (l *loader) template(name string) (*jet.Template, error) {
 	t, err := l.set.GetTemplate(name)
 	switch {
@@ -211,13 +209,13 @@ func (l *loader) explain(err error) error {
 	if errors.As(err, &f) {
 		return diag.At(pos, f)
 	}
-	if inner := parseError().FindStringSubmatch(m[3]); inner != nil { // of what it extends
+	if inner := parseError().FindStringSubmatch(m[3]); inner != nil { // error in an extended template
 		return l.explain(errors.New(m[3]))
 	}
 	return diag.At(pos, syntaxFault(m[3]))
 }
 
-// lexError is what Jet's lexer found, as its parser reports it.
+// lexError matches an error of Jet's lexer, as its parser reports it.
 var lexError = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`unexpected token '((?:unclosed|unterminated|unrecognized|unexpected|bad) .*)' \(expected`)
 })
@@ -233,7 +231,7 @@ func syntaxFault(msg string) *diag.Fault {
 // TakesMarks reports whether no source holds what looks like a mark.
 func (t *engine) TakesMarks() bool { return !t.holdsMark }
 
-// Render gives the text of the template.
+// Render returns the text of the template.
 func (t *engine) Render(r *render.Run) (string, error) {
 	if text, ok := t.joined(r); ok {
 		return text, nil
@@ -289,7 +287,7 @@ func quotedAfter(msg, beginning string) (quoted string, ok bool) {
 	return "", false
 }
 
-// anyType is what nil is a value of.
+// anyType is the type of nil.
 var anyType = reflect.TypeFor[any]()
 
 // reflected is v as Jet handles values.

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// A Call is a template(), jet() or render() in some source, bound to what it renders: a
-// file of the play, or a text that stands in the source.
+// A Call is a template(), jet() or render() in some source, bound to its target: a file of the play, or a literal text
+// in the source.
 type Call struct {
 	file   string // "" for a text
 	jet    bool
@@ -17,9 +17,9 @@ type Call struct {
 	delims Delims // of jet
 	pos    diag.Position
 
-	Scaffold *Scaffold // of render(): the file is a part of it
+	Scaffold *Scaffold // set for render(): the scaffold of the file
 
-	literal   Source // of a text; nil for a file
+	literal   Source // set for a text; nil for a file
 	languages Languages
 }
 
@@ -66,7 +66,7 @@ func isFileName(s string) bool {
 	return !strings.ContainsFunc(s[:dot], func(c rune) bool { return isOther(c) && !strings.ContainsRune("./-", c) })
 }
 
-// parse parses a text that stands in the call.
+// parse parses the literal text of the call.
 func (c *Call) parse(function, source string) (err error) {
 	if isFileName(source) {
 		return diag.Faultf("%s: %q is neither a template file nor a template", function, source).
@@ -92,7 +92,7 @@ func (c *Call) key() string {
 	return path.Clean(c.file) + "\x00" + c.delims.Left + "\x00" + c.delims.Right
 }
 
-// name is how the template is called in a chain of templates.
+// name returns the template's name in a chain of templates.
 func (c *Call) name() string {
 	if c.file != "" {
 		return c.file
@@ -104,7 +104,7 @@ func (c *Call) name() string {
 // clock, and a Go template hands its context around as a whole.
 func (c *Call) volatile() bool { return c.golang }
 
-// resolve gives the parsed source.
+// resolve returns the parsed source.
 func (c *Call) resolve(files *Files) (Source, error) {
 	switch {
 	case c.file == "":
@@ -119,7 +119,7 @@ func (c *Call) resolve(files *Files) (Source, error) {
 	return textFile(files, c.languages, c.file)
 }
 
-// reads is what the source can read.
+// reads returns the values that the source can read.
 func (c *Call) reads(files *Files) (*Reads, error) {
 	s, err := c.resolve(files)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Call) reads(files *Files) (*Reads, error) {
 	return s.Reads(), nil
 }
 
-// Render gives the text for one host.
+// Render returns the text for one host.
 func (c *Call) Render(r *Run) (any, error) { return c.RenderWith(r, nil) }
 
 // RenderWith is Render, with a context for a part of a scaffold.
@@ -160,9 +160,9 @@ func NotLiteral(function string) *diag.Fault {
 
 // A Source is a text with expressions or a template, parsed.
 type Source interface {
-	// RenderIn gives its text in a run.
+	// RenderIn returns its text in a run.
 	RenderIn(r *Run) (string, error)
-	// Reads is what it can read.
+	// Reads returns the values that it can read.
 	Reads() *Reads
 }
 
@@ -182,7 +182,7 @@ func parsed(t *Template, err error) (Source, error) {
 	return t, nil
 }
 
-// textFile gives a file of expression text, parsed.
+// textFile returns a file of expression text, parsed.
 func textFile(f *Files, in Languages, name string) (Source, error) {
 	content, err := f.Read(name)
 	if err != nil {
@@ -193,8 +193,7 @@ func textFile(f *Files, in Languages, name string) (Source, error) {
 	})
 }
 
-// JetFile gives a file that is a Jet template, parsed. Only an error in the template
-// itself has a position.
+// JetFile returns a file that is a Jet template, parsed. Only an error in the template itself has a position.
 func JetFile(f *Files, in Languages, name string, delims Delims) (*Template, error) {
 	content, err := f.Read(name)
 	if err != nil {
@@ -215,7 +214,7 @@ func warnOfJinja(f *Files, name string, content []byte, delims Delims) {
 	}
 }
 
-// goFile gives a file in the language of text/template, parsed.
+// goFile returns a file in the language of text/template, parsed.
 func goFile(f *Files, in Languages, name string) (*Template, error) {
 	content, err := f.Read(name)
 	if err != nil {

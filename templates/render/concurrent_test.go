@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// The tests of all languages that start goroutines stand here, so that no other package
-// of templates has to be watched for races.
+// All tests of the languages that start goroutines are in this file, so that no other package of templates needs the
+// race detector.
 
 func TestConcurrentUse(t *testing.T) {
 	files := templatetest.Open(t, templatetest.JetFolder())
@@ -87,7 +87,8 @@ func TestSprigChangesCopies(t *testing.T) {
 	require.Equal(t, templatetest.Host(nil).Data, env.Data)
 }
 
-// What is remembered of generated templates is the same for hosts that are rendered at the same time.
+// TestGeneratedJetAtTheSameTime checks that the texts remembered for generated templates are right for hosts that are
+// rendered at the same time.
 func TestGeneratedJetAtTheSameTime(t *testing.T) {
 	for seed := range uint64(20) {
 		g := templatetest.NewGenerator(seed)

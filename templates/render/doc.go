@@ -1,22 +1,22 @@
-// Package render is one evaluation for one host, in whatever language.
+// Package render is one evaluation for one host, in any language.
 //
-// What it can see, and what it looks at:
+// Its inputs:
 //
-//   - [Env] has the roots Facts, Data, Environ, Item and those of an [Inventory], and finds
+//   - [Env] has the roots Facts, Data, Environ, Item and the roots of an [Inventory], and finds
 //     paths below them.
-//   - [Files] is the folder of the play, which is never left.
-//   - [Reads] is what an expression or template can read, taken from its syntax tree:
-//     which facts a run must ask for, and by [Inputs] which hosts get the same text.
-//   - [Flow] is where a value can come from, and with [Taint] whether a host has had a
-//     say in it, as it may not have in a path.
+//   - [Files] is the folder of the play. Nothing outside of it is read.
+//   - [Reads] has the values that an expression or template can read, taken from its syntax tree:
+//     the facts that a run must request, and by [Inputs] the hosts that get the same text.
+//   - [Flow] has the possible sources of a value, and with [Taint] reports whether a host has
+//     influenced it, which is not allowed for a path.
 //   - Values are plain: map[string]any, []any, string, bool, int64, float64 and nil
 //     ([PlainCopy], [TextOf], [KindName]).
 //
-// How it goes:
+// Its steps:
 //
-//   - A [Run] has its bounds, and as methods the functions that two languages have.
+//   - A [Run] has its limits, and as methods the functions that two languages have.
 //   - A [Call] leads from one template to another, and a [Scaffold] has many.
 //   - A [Template] is parsed once and rendered by an [Engine].
 //
-// No language may come in: they are handed in as [Languages].
+// Languages do not belong here: callers pass them as [Languages].
 package render

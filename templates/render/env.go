@@ -9,11 +9,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// Env is what the expressions of one host can see. Values are plain:
-// map[string]any, []any, string, bool, int64, float64 and nil; they are not
-// changed. A nil map is a root that does not exist in this context, so the zero
-// Env shows nothing. An Env is safe for concurrent use once its fields are set,
-// and must not be copied then.
+// Env has the values that the expressions of one host can read. Values are plain: map[string]any, []any, string, bool,
+// int64, float64 and nil; they are not changed. A nil map is a root that does not exist in this context, so the zero
+// Env has no values. An Env is safe for concurrent use once its fields are set, and must not be copied then.
 type Env struct {
 	Facts    map[string]any
 	Data     map[string]any
@@ -51,12 +49,12 @@ const (
 	ResultsRoot = "Results"
 )
 
-// RootNames gives the names of all roots in expressions.
+// RootNames returns the names of all roots in expressions.
 func RootNames() []string {
 	return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot, OuterRoot, HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot, ResultsRoot}
 }
 
-// Root gives the value of one of the roots, by its name in expressions.
+// Root returns the value of one of the roots, by its name in expressions.
 func (e *Env) Root(name string) (value any, available bool) {
 	switch name {
 	case FactsRoot:
@@ -85,7 +83,7 @@ func (e *Env) has(name string) bool {
 	return ok
 }
 
-// Need is Root, or an error that says what there is instead.
+// Need returns a root, or an error that names the available roots.
 func (e *Env) Need(name string) (any, error) {
 	if value, ok := e.Root(name); ok {
 		return value, nil
@@ -107,13 +105,13 @@ func (e *Env) Need(name string) (any, error) {
 	return nil, f
 }
 
-// Available gives the names of the roots that exist in this context.
+// Available returns the names of the roots that exist in this context.
 func (e *Env) Available() []string {
 	return slices.DeleteFunc(RootNames(), func(name string) bool { return !e.has(name) })
 }
 
-// Seen are the available roots that a template can see which names those of read. The ones
-// of the inventory are built for a template that names them, and no other.
+// Seen returns the available roots that a template can see if read are the names it contains. The inventory's roots are
+// built only for a template that names them.
 func (e *Env) Seen(read map[string]bool) []string {
 	return slices.DeleteFunc(e.Available(), func(name string) bool { return IsInventoryRoot(name) && !read[name] })
 }
@@ -137,8 +135,8 @@ func (e *Env) Dot(read map[string]bool) map[string]any {
 	return dot
 }
 
-// JSON is the JSON text that gjson paths are applied to: of the available roots, without
-// those of the inventory, under the names that lookup() uses.
+// JSON returns the JSON text that gjson paths are applied to: the available roots, without the inventory's, under the
+// names that lookup() uses.
 func (e *Env) JSON() ([]byte, error) {
 	e.snapshotOnce.Do(func() {
 		e.snapshot, e.snapshotErr = e.jsonWith(nil)
@@ -163,9 +161,8 @@ func (e *Env) jsonWith(inventory map[string]bool) ([]byte, error) {
 	return jsonOf(roots)
 }
 
-// jsonFor gives the JSON that a gjson path is to be applied to, and the path in it. The
-// inventory is in it only for a path that names it: it can be large, and of a path that
-// begins in it no other root matters.
+// jsonFor returns the JSON that a gjson path is applied to, and the path in it. The inventory is in it only for a path
+// that names it, since it can be large. A path that begins in the inventory needs no other root.
 func (e *Env) jsonFor(path string) (snapshot []byte, inside string, err error) {
 	if root, keys, known := LookupPath(path); known && len(keys) > 0 && IsInventoryRoot(root) && e.has(root) {
 		snapshot, err = e.Inventory.root(root).json()
@@ -185,11 +182,11 @@ func (e *Env) jsonFor(path string) (snapshot []byte, inside string, err error) {
 	return snapshot, path, err
 }
 
-// IsRoot reports whether name is that of a root in expressions.
+// IsRoot reports whether name is the name of a root in expressions.
 func IsRoot(name string) bool { return slices.Contains(RootNames(), name) }
 
-// RootNamed gives the name that a root has in expressions, for either spelling of it: Jet
-// has both. It is "" for any other name.
+// RootNamed returns the name that a root has in expressions, for either spelling of it: Jet has both. It is "" for any
+// other name.
 func RootNamed(name string) string {
 	for _, root := range RootNames() {
 		if name == root || name == strings.ToLower(root) {

@@ -1,12 +1,12 @@
 package render
 
-// For the tests outside.
+// Exports for the external tests.
 var (
 	PlainPath  = plainPath
 	FromResult = fromResult
 )
 
-// View is what Inputs hold, for the tests outside.
+// View has the content of Inputs, for the external tests.
 type View struct {
 	Facts, Data, Host, Shared                  []string
 	AllFacts, AllData, AllHost, Item, Volatile bool

@@ -21,8 +21,7 @@ var structFacts = [][]string{
 	{"memory", "swap", "devices"},
 }
 
-// Field gives the key in JSON of a field of gopsutil's structs: hostId for HostID. Any
-// other name stays as it is.
+// Field returns the JSON key of a field in gopsutil's structs: hostId for HostID. Any other name is returned unchanged.
 func Field(name string) string {
 	switch name {
 	case "OS", "CPU", "MTU":
@@ -35,8 +34,8 @@ func Field(name string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// Key gives what a map has at a key. A fact that is a field of a struct in CCM may be
-// called by the name of the field, too.
+// Key returns the value of a map key. A fact that is a field of a struct in CCM can also be read by the name of the
+// field.
 func (e *Env) Key(m map[string]any, key string) (value any, found bool) {
 	if value, found = m[key]; found || !isFieldName(key) {
 		return value, found
@@ -48,7 +47,7 @@ func (e *Env) Key(m map[string]any, key string) (value any, found bool) {
 	return value, found
 }
 
-// FactKeys gives a path below the facts with keys in JSON in place of names of fields.
+// FactKeys replaces the names of fields in a path below the facts by their JSON keys.
 func FactKeys(keys []string) []string {
 	for _, path := range structFacts {
 		if n := len(path); len(keys) > n && slices.Equal(keys[:n], path) && isFieldName(keys[n]) {

@@ -16,12 +16,12 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// MaxFileBytes bounds what is read from one file of a play, in bytes.
+// MaxFileBytes limits the bytes read from one file of a play.
 const MaxFileBytes = 16 << 20
 
-// Files is the folder of a play. Templates and file() find their files in it, and nothing
-// outside of it, wherever symbolic links lead. What has been read or parsed is kept, so
-// that a file is the same for every host of a run. It is safe for concurrent use.
+// Files is the folder of a play. Templates and file() find their files in it, and nothing outside of it, wherever
+// symbolic links lead. Files that were read or parsed are kept, so that a file is the same for every host of a run. It
+// is safe for concurrent use.
 type Files struct {
 	dir  string
 	root *os.Root
@@ -45,7 +45,7 @@ func (f *Files) Warn(name string, content []byte, offset int, text string) {
 	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d:%d: %s", name, line, column, text))
 }
 
-// Warnings gives what has been noted so far.
+// Warnings returns the warnings recorded so far.
 func (f *Files) Warnings() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,11 +65,10 @@ func OpenFiles(dir string) (*Files, error) {
 // goroutines at once. It has to be called before anything is.
 func (f *Files) OnRead(note func(name string)) { f.onRead = note }
 
-// Close releases the folder. What has been read stays valid.
+// Close releases the folder. Content that was read stays valid.
 func (f *Files) Close() error { return f.root.Close() }
 
-// Read gives the bytes of a file, which the caller must not change. name is
-// relative to the folder, with slashes.
+// Read returns the bytes of a file, which the caller must not change. name is relative to the folder, with slashes.
 func (f *Files) Read(name string) ([]byte, error) {
 	if f == nil {
 		return nil, diag.Faultf("no files can be read here")
@@ -85,8 +84,7 @@ func (f *Files) Read(name string) ([]byte, error) {
 // HasRead reports whether a file has been read, or was looked for.
 func (f *Files) HasRead(name string) bool { return f != nil && f.contents.has(path.Clean(name)) }
 
-// HostFileHint says how a property gets the content of a file of the host, which no
-// template can read.
+// HostFileHint suggests how a property gets the content of a file on the host, which no template can read.
 func HostFileHint(name string) string {
 	return fmt.Sprintf("to read it on the host, write exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
 }
@@ -112,7 +110,7 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 		return nil, f.explain(name, err)
 	case len(content) > MaxFileBytes:
 		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFileBytes>>20)
-	case bytes.HasPrefix(content, []byte("$ANSIBLE_VAULT;")): // nobody means its text
+	case bytes.HasPrefix(content, []byte("$ANSIBLE_VAULT;")): // its encrypted text is never wanted
 		return nil, diag.Faultf("%q is encrypted by ansible-vault", name).
 			WithHint("only a source can be encrypted as a whole file; for a template, encrypt its values in data")
 	}
@@ -131,7 +129,7 @@ func (f *Files) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Readlink is where a symbolic link leads.
+// Readlink returns the target of a symbolic link.
 func (f *Files) Readlink(name string) (string, error) { return f.root.Readlink(name) }
 
 // Entries lists a folder, sorted by name. It reads n entries at most.
@@ -150,7 +148,7 @@ func (f *Files) Entries(name string, n int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// FolderName is how errors call the folder of a play.
+// FolderName returns the name of a play's folder in errors.
 func FolderName(dir string) string {
 	if dir == "." {
 		return "the folder of the manifest"
@@ -177,15 +175,15 @@ func (f *Files) explain(name string, err error) error {
 	return e
 }
 
-// KeepParsed gives what makeIt makes for a key of f, such as a parsed file, and calls it
-// once for each key. An error is kept too. A key always has the same V.
+// KeepParsed returns the result of makeIt for a key of f, such as a parsed file, and calls it once for each key. An
+// error is kept too. A key always has the same V.
 func KeepParsed[V any](f *Files, key string, makeIt func() (V, error)) (V, error) {
 	v, err := f.kept.get(key, func() (any, error) { return makeIt() })
 	kept, _ := v.(V)
 	return kept, err
 }
 
-// A cache keeps what was made for a key, errors too. Each is made once.
+// A cache keeps the results for keys, errors too. Each is made once.
 type cache[V any] struct {
 	mu      sync.Mutex
 	entries map[string]*cacheEntry[V]

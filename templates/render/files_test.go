@@ -64,7 +64,7 @@ func TestOpenErrors(t *testing.T) {
 	require.True(t, strings.HasPrefix(err.Error(), "opening the folder of the play: "))
 }
 
-// TestReadKeeps what it has read, and errors too: all hosts of a run get the same.
+// TestReadKeeps checks that Read keeps files and errors: all hosts of a run see the same.
 func TestReadKeeps(t *testing.T) {
 	files := templatetest.Open(t, map[string]string{"a.txt": "a"})
 	_, err := files.Read("nope")

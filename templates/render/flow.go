@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// A Taint says which values besides its facts a host has had a say in.
+// A Taint has the values, in addition to its facts, that a host has influenced.
 type Taint struct {
 	Data    map[string]bool // keys of the data that are made of facts
 	Item    bool            // Item or Outer is made of facts
@@ -23,14 +23,14 @@ type Flow struct {
 	Variables   []string
 }
 
-// Add adds all that another value comes from.
+// Add adds all sources of another value.
 func (f *Flow) Add(more Flow) {
 	f.Facts, f.item, f.allData = f.Facts || more.Facts, f.item || more.item, f.allData || more.allData
 	f.data = append(f.data, more.data...)
 	f.Variables = append(f.Variables, more.Variables...)
 }
 
-// Path adds what stands at a path below a root.
+// Path adds the value at a path below a root.
 func (f *Flow) Path(root string, keys []string) {
 	switch {
 	case root == FactsRoot, root == ResultsRoot, root == HostsRoot && factsOf(keys) != nil:
@@ -44,9 +44,8 @@ func (f *Flow) Path(root string, keys []string) {
 	}
 }
 
-// factsOf gives the path below the facts of a host of Hosts to which keys may lead, perhaps
-// an empty one; nil if they lead elsewhere. What another host says of itself is trusted no
-// more than what a host says to its own play.
+// factsOf returns the path below the facts of a host of Hosts to which keys may lead, possibly an empty one; nil if
+// they lead elsewhere. Facts of another host are trusted no more than a host's facts in its own play.
 func factsOf(keys []string) []string {
 	switch {
 	case len(keys) < 2:
@@ -60,7 +59,7 @@ func factsOf(keys []string) []string {
 // Anything adds everything, for a value whose origin cannot be known.
 func (f *Flow) Anything() { f.Facts, f.item, f.allData = true, true, true }
 
-// Lookup adds what stands at a gjson path, as far as it is plain keys.
+// Lookup adds the value at a gjson path, as far as it is plain keys.
 func (f *Flow) Lookup(path string) {
 	if root, keys, known := LookupPath(path); known {
 		f.Path(root, keys)
@@ -71,7 +70,7 @@ func (f *Flow) Lookup(path string) {
 
 // AddReads adds everything that m reads, for a value that may come from any of it.
 func (f *Flow) AddReads(m *Reads) {
-	if len(m.Calls)+len(m.NATS) > 0 { // what a template renders, or NATS has, can be anything
+	if len(m.Calls)+len(m.NATS) > 0 { // a rendered template, or a value from NATS, can be anything
 		f.Anything()
 	}
 	f.Facts = f.Facts || m.readsFacts() || m.Roots[ResultsRoot] || m.allOthers || len(m.others) > 0
@@ -93,8 +92,7 @@ type FilePath struct {
 	Text string // expression of the path, as source text
 }
 
-// CheckPaths reports the paths, also those in called templates, in which a host
-// has a say.
+// CheckPaths reports the paths that a host influences, including those in called templates.
 func (m *Reads) CheckPaths(files *Files, taint Taint) error {
 	var errs []error
 	check := func(m *Reads) {

@@ -48,7 +48,7 @@ func (r *Run) File(args []any) (any, error) {
 	return string(content), err
 }
 
-// StringArgs gives the arguments of a function that takes texts; see [TextOf].
+// StringArgs returns the arguments of a function that takes texts; see [TextOf].
 func StringArgs(function string, args []any) ([]string, error) {
 	list := make([]string, len(args))
 	for i, arg := range args {

@@ -12,8 +12,8 @@ import (
 // get the same result, so that it need not be made twice.
 type Inputs struct {
 	facts, data []string // paths, sorted
-	host        []string // the same below what the inventory says of the host
-	templates   []string // the files of those that are called, sorted
+	host        []string // paths below the inventory's values of the host, sorted
+	templates   []string // files of called templates, sorted
 	shared      []string // roots that all hosts of a play see alike, sorted
 	allFacts    bool
 	allData     bool
@@ -33,7 +33,7 @@ type Inputs struct {
 	FilePaths   []FilePath // arguments of file()
 }
 
-// Inputs is what can be read, also by the templates that are called; files may be nil.
+// Inputs returns all values that can be read, including those that called templates read; files may be nil.
 func (m *Reads) Inputs(files *Files) Inputs {
 	if files == nil && len(m.Calls) > 0 {
 		return Inputs{Volatile: true, allResults: true, NATS: m.NATS}
@@ -112,7 +112,7 @@ func (in Inputs) Reads(root string) bool {
 	return root == EnvironRoot && in.environ || slices.Contains(in.shared, root)
 }
 
-// Facts gives the paths of the facts among the inputs, as [Reads.Result] does.
+// Facts returns the paths of the facts among the inputs, like [Reads.Result].
 func (in Inputs) Facts() (paths []string, all bool) {
 	if in.allFacts {
 		return nil, true
@@ -120,7 +120,7 @@ func (in Inputs) Facts() (paths []string, all bool) {
 	return in.facts, false
 }
 
-// Data gives the paths of the data among the inputs, as [Inputs.Facts] does.
+// Data returns the paths of the data among the inputs, like [Inputs.Facts].
 func (in Inputs) Data() (paths []string, all bool) {
 	if in.allData {
 		return nil, true
@@ -128,8 +128,7 @@ func (in Inputs) Data() (paths []string, all bool) {
 	return in.data, false
 }
 
-// OtherFacts gives the paths of the facts of other hosts among the inputs, as [Inputs.Facts]
-// does.
+// OtherFacts returns the paths of the facts of other hosts among the inputs, like [Inputs.Facts].
 func (in Inputs) OtherFacts() (paths []string, all bool) {
 	if in.allOthers {
 		return nil, true
@@ -137,7 +136,7 @@ func (in Inputs) OtherFacts() (paths []string, all bool) {
 	return in.others, false
 }
 
-// Results gives the paths of the results of the host among the inputs, as [Inputs.Facts] does.
+// Results returns the paths of the results of the host among the inputs, like [Inputs.Facts].
 func (in Inputs) Results() (paths []string, all bool) {
 	if in.allResults {
 		return nil, true
@@ -148,7 +147,7 @@ func (in Inputs) Results() (paths []string, all bool) {
 // Item reports whether the element of an each is among the inputs.
 func (in Inputs) Item() bool { return in.item }
 
-// OuterPaths gives the paths in the element of the each around that one, as [Inputs.Facts] does.
+// OuterPaths returns the paths in the element of the surrounding each, like [Inputs.Facts].
 func (in Inputs) OuterPaths() (paths []string, all bool) {
 	if in.allOuter {
 		return nil, true
@@ -156,7 +155,7 @@ func (in Inputs) OuterPaths() (paths []string, all bool) {
 	return in.outerPaths, false
 }
 
-// Host gives the paths below what the inventory says of the host, as [Inputs.Facts] does.
+// Host returns the paths below the inventory's values of the host, like [Inputs.Facts].
 func (in Inputs) Host() (paths []string, all bool) {
 	if in.allHost {
 		return nil, true
@@ -164,10 +163,10 @@ func (in Inputs) Host() (paths []string, all bool) {
 	return in.host, false
 }
 
-// OtherHosts reports whether what the inventory says of all hosts is among the inputs.
+// OtherHosts reports whether the inputs include the inventory's values of all hosts.
 func (in Inputs) OtherHosts() bool { return slices.Contains(in.shared, HostsRoot) }
 
-// ItemPaths gives the paths in that element, as [Inputs.Facts] does.
+// ItemPaths returns the paths in the item, like [Inputs.Facts].
 func (in Inputs) ItemPaths() (paths []string, all bool) {
 	if in.allItem {
 		return nil, true
@@ -175,7 +174,7 @@ func (in Inputs) ItemPaths() (paths []string, all bool) {
 	return in.itemPaths, false
 }
 
-// Templates gives the files of templates that are called.
+// Templates returns the files of called templates.
 func (in Inputs) Templates() []string { return in.templates }
 
 // ReadsData reports whether what lies at a path of the data, above it or below it is
@@ -186,9 +185,8 @@ func (in Inputs) ReadsData(path string) bool {
 	})
 }
 
-// Key tells one set of values of the inputs from any other: as bytes, in which a SHA-256 stands for many.
-// Environ is not in it, since it is the same for all hosts of a run. ok is false
-// where equal inputs need not give equal results.
+// Key identifies one set of values of the inputs, as bytes; a SHA-256 replaces long content. Environ is not in it,
+// since it is the same for all hosts of a run. ok is false if equal inputs may have different results.
 func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if in.Volatile {
 		return "", false
@@ -232,14 +230,14 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 // An inputHash writes values. Each is written so that no two different values look the same.
 type inputHash struct {
 	env     *Env
-	buf     []byte // a byte that says whether there are hashes, and what is written since the last one
+	buf     []byte // a byte that reports whether there are hashes, and the data written since the last one
 	strange bool   // a value is not plain
 }
 
 const (
-	// plainKey is how long a key without a hash can be, in bytes.
+	// plainKey is the maximum length of a key without a hash, in bytes.
 	plainKey = 256
-	// hashedKey is the first byte of what begins with a hash of all before it.
+	// hashedKey is the first byte of a key that begins with a hash of all data before it.
 	hashedKey = 1
 )
 
@@ -258,9 +256,8 @@ func (p *inputHash) part(root map[string]any, there bool, paths []string, all bo
 	}
 }
 
-// deepestValue gives what lies at a path, or the last thing on the way to it that is
-// no map: the rest of the path may mean something in a list. depth is how many keys
-// led there.
+// deepestValue returns the value at a path, or the last value on the way to it that is not a map: the rest of the path
+// may have a meaning in a list. depth is the number of keys that led there.
 func deepestValue(env *Env, root map[string]any, path string) (value any, depth int, found bool) {
 	value = root
 	for key := range strings.SplitSeq(path, ".") {
@@ -282,7 +279,7 @@ func (p *inputHash) number(kind byte, n uint64) {
 	p.buf = binary.BigEndian.AppendUint64(append(p.buf, kind), n)
 }
 
-// room has a hash stand for what is written, unless n more bytes have room beside it.
+// room replaces the written data by its hash, unless there is room for n more bytes.
 func (p *inputHash) room(n int) {
 	if len(p.buf)+n <= plainKey {
 		return

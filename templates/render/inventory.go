@@ -10,27 +10,26 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// FactsKey is where a host of Hosts has its facts.
+// FactsKey is the key of the facts in a host of Hosts.
 const FactsKey = "facts"
 
-// An Inventory is what the inventory and the run say. All hosts of a play share it, but for
-// Host and Results. nil is a root that does not exist. What it holds is from files and the command
-// line: no host has a say in it, but for the facts of Hosts and for Results.
+// An Inventory has values from the inventory and the run. All hosts of a play share it, except Host and Results. nil is
+// a root that does not exist. Its values come from files and the command line: no host influences them, except the
+// facts in Hosts, and Results.
 type Inventory struct {
 	Host   *Lazy // the host that is rendered for: name, groups, vars
 	Groups *Lazy // names of groups → names of hosts
-	Hosts  *Lazy // names of hosts → variables, and facts where the run has asked for them
+	Hosts  *Lazy // names of hosts → variables, and facts if the run has requested them
 	Play   *Lazy // name, hosts
 	Run    *Lazy // id, check, user
-	// Results is what came of the resources of the host that register their results, by the
-	// names under which they do. The host has its say in all of it, as in facts.
+	// Results has the results of the host's resources that register them, by their registered names. The host
+	// influences all of it, like facts.
 	Results *Lazy
-	// NATS gives what functions ask NATS for; nil where none is given.
+	// NATS answers functions that query NATS; nil without a server.
 	NATS NATS
 }
 
-// root gives what is called so in expressions; nil if it is not known, also for a nil
-// Inventory.
+// root returns the root with this name in expressions; nil if it is not known, also for a nil Inventory.
 func (in *Inventory) root(name string) *Lazy {
 	if in == nil {
 		return nil
@@ -57,15 +56,15 @@ func inventoryRoots() []string {
 	return []string{HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot, ResultsRoot}
 }
 
-// sharedRoots are those that all hosts of a play see alike.
+// sharedRoots returns the roots that are the same for all hosts of a play.
 func sharedRoots() []string { return []string{GroupsRoot, HostsRoot, PlayRoot, RunRoot} }
 
-// IsInventoryRoot reports whether name is that of a root of an [Inventory]. Such a root is
-// built only where an expression or template names it.
+// IsInventoryRoot reports whether name is the name of a root of an [Inventory]. Such a root is built only if an
+// expression or template names it.
 func IsInventoryRoot(name string) bool { return slices.Contains(inventoryRoots(), name) }
 
-// A Lazy is a map of plain values that is built when an expression first asks for it, and
-// once. It is safe for concurrent use.
+// A Lazy is a map of plain values that is built when an expression first reads it, and once. It is safe for concurrent
+// use.
 type Lazy struct {
 	number uint64 // no other one has it
 	value  func() map[string]any
@@ -74,7 +73,7 @@ type Lazy struct {
 
 var lazies atomic.Uint64
 
-// NewLazy gives a map that build makes.
+// NewLazy returns a map that build makes.
 func NewLazy(build func() map[string]any) *Lazy {
 	l := &Lazy{number: lazies.Add(1), value: sync.OnceValue(build)}
 	l.json = sync.OnceValues(func() ([]byte, error) { return jsonOf(l.value()) })
@@ -84,16 +83,16 @@ func NewLazy(build func() map[string]any) *Lazy {
 // Value is the map. It is shared, and not to be changed.
 func (l *Lazy) Value() map[string]any { return l.value() }
 
-// A Refused stands in the place of a value that cannot be used: to read it is the error.
+// A Refused replaces a value that cannot be used: reading it returns the error.
 type Refused struct{ Fault *diag.Fault }
 
 // MarshalJSON is the error.
 func (r Refused) MarshalJSON() ([]byte, error) { return nil, r.Fault }
 
-// A Sealed stands in the place of a text that is opened when it is read.
+// A Sealed is a text that is opened when it is read.
 type Sealed struct{ Open func() (string, error) }
 
-// MarshalJSON is that of the text.
+// MarshalJSON returns the JSON of the opened text.
 func (s Sealed) MarshalJSON() ([]byte, error) {
 	text, err := s.Open()
 	if err != nil {

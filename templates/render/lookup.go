@@ -87,7 +87,7 @@ func (e *Env) element(container any, key string) (any, bool) {
 	return nil, false
 }
 
-// fromResult makes a plain value of what gjson found.
+// fromResult converts a gjson result to a plain value.
 func fromResult(r gjson.Result) (any, error) {
 	switch r.Type {
 	case gjson.Null:
@@ -135,7 +135,7 @@ func NoRoot(path string) *diag.Fault {
 	return f.WithHint("write data.%s for a key of the data", path)
 }
 
-// MissingKey says that path leads nowhere, with the keys that are there.
+// MissingKey returns the error for a path that leads nowhere, with the existing keys.
 func (e *Env) MissingKey(path string) error {
 	hint := "lookup(" + strconv.Quote(path) + ", DEFAULT) allows a missing key"
 	last := path[strings.LastIndexByte(path, '.')+1:]
@@ -202,8 +202,8 @@ func Fact(facts map[string]any, path string) (any, error) {
 	return value, nil
 }
 
-// LookupPath takes a gjson path apart, as far as it is plain keys. known is
-// false if not even the root is; the root is "" if there is none of that name.
+// LookupPath splits a gjson path, as far as it is plain keys. known is false if even the root is unknown; the root is
+// "" if no root has that name.
 func LookupPath(path string) (root string, keys []string, known bool) {
 	for key := range strings.SplitSeq(path, ".") {
 		if _, plain := plainPath(key); !plain {

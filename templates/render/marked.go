@@ -16,17 +16,16 @@ type Marked struct {
 	values []Constant
 }
 
-// A Constant is a value that stands in the place of an expression.
+// A Constant is a value that replaces an expression.
 type Constant struct {
 	Value any
 	Flow  Flow
 }
 
-// MarkEdge stands around the number of a mark. It has no meaning in YAML, and no template
-// may hold it.
+// MarkEdge surrounds the number of a mark. It has no meaning in YAML, and no template may contain it.
 const MarkEdge = "·value·"
 
-// Mark keeps a value and gives what stands for it.
+// Mark keeps a value and returns its mark.
 func (m *Marked) Mark(r *Run, v any, from Flow) (string, error) {
 	value, err := PlainCopy(r, v)
 	if err != nil {
@@ -42,7 +41,7 @@ func (m *Marked) Mark(r *Run, v any, from Flow) (string, error) {
 // Has reports whether s, a part of the document, holds a mark.
 func (m *Marked) Has(s string) bool { return m != nil && strings.Contains(s, MarkEdge) }
 
-// Lines are the lines of the text, from 1, in which marks stand.
+// Lines returns the lines of the text, from 1, that contain marks.
 func (m *Marked) Lines() map[int]bool {
 	lines := map[int]bool{}
 	n := 1
@@ -67,7 +66,7 @@ func (m *Marked) Show(s string) string {
 	return b.String()
 }
 
-// Split gives the pieces of s, a part of the document: literal text, and values.
+// Split yields the pieces of s, a part of the document: literal text, and values.
 func (m *Marked) Split(s string) iter.Seq2[string, *Constant] {
 	return func(yield func(string, *Constant) bool) {
 		for i, piece := range strings.Split(s, MarkEdge) {

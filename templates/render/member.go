@@ -9,16 +9,16 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// Access is how an access to a key treats a key that is not there.
+// Access is the treatment of a missing key in an access.
 type Access int
 
 const (
 	Strict   Access = iota // an error
-	Optional               // `?.`: nothing, and nothing for what follows in the chain
+	Optional               // `?.`: no value, also for the rest of the chain
 	Fallback               // left of `??`: nothing, all along the chain
 	Compared               // next to `== nil`: nil, if the last key of the chain is missing in a map
 
-	// Inner is set of a step of a chain that goes on: no more is read than the next key.
+	// Inner is set for a step within a chain: no more is read than the next key.
 	Inner Access = 1 << 4
 )
 
@@ -28,7 +28,7 @@ type absentValue struct{}
 // the chain.
 var Absent any = absentValue{}
 
-// Member is container[key]. path is how the source calls it, for the error.
+// Member returns container[key]. path is the source text of the value, for the error.
 func (r *Run) Member(container, key any, how Access, path string) (any, error) {
 	value, err := r.lookIn(container, key, path)
 	value, unusable := used(value)

@@ -10,23 +10,23 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// A NATS gives what is kept in NATS. All hosts of a play are told the same. What it gives is data that
-// others have put there: it is trusted no more than facts.
+// A NATS reads values from NATS. All hosts of a play receive the same ones. The values were written by others: they are
+// trusted no more than facts.
 type NATS interface {
-	// Value is what a bucket has under a key.
+	// Value returns the value of a key in a bucket.
 	Value(ctx context.Context, bucket, key string) ([]byte, error)
 	// Registrations are the services that are registered, as maps with the keys of CCM: Cluster, Service,
 	// Protocol, Address, Port, Priority, TTL and Annotations. "*" is any.
 	Registrations(ctx context.Context, cluster, protocol, service, address string) ([]any, error)
 }
 
-// The functions that ask it.
+// Functions that query NATS.
 const (
 	KVGetFunction         = "kvGet"
 	RegistrationsFunction = "registrations"
 )
 
-// AsksNATS reports whether a function asks NATS, and how many arguments it takes.
+// AsksNATS reports whether a function queries NATS, and how many arguments it takes.
 func AsksNATS(function string) (args int, asks bool) {
 	switch function {
 	case KVGetFunction:
@@ -37,19 +37,19 @@ func AsksNATS(function string) (args int, asks bool) {
 	return 0, false
 }
 
-// A NATSCall is where a text asks NATS.
+// A NATSCall is a NATS query in a text.
 type NATSCall struct {
 	Function string
 	At       diag.Position
 }
 
-// NoNATS is the error for a function that asks NATS where none is given.
+// NoNATS returns the error for a function that queries NATS if no server is given.
 func NoNATS(function string) *diag.Fault {
 	return diag.Faultf("%s reads from NATS, but no NATS server is given", function).
 		WithHint("pass --nats tls://HOST:4222 or --nats-context NAME; see docs/guide/nats.md")
 }
 
-// AskNATS calls a function that asks NATS; see [AsksNATS].
+// AskNATS calls a function that queries NATS; see [AsksNATS].
 func (r *Run) AskNATS(function string, args []any) (any, error) {
 	if want, _ := AsksNATS(function); len(args) != want {
 		return nil, diag.Faultf("%s takes %d arguments, not %d", function, want, len(args))
@@ -82,16 +82,16 @@ func (r *Run) kvGet(bucket, key string) (any, error) {
 	return string(value), r.CheckLength(len(value))
 }
 
-// Registrations is what the function of that name gives: a list of maps with a method, which all
-// languages can call.
+// Registrations is the result of the function registrations: a list of maps with a method, which all languages can
+// call.
 type Registrations []any
 
-// PrometheusMethod is that method.
+// PrometheusMethod is the name of that method.
 const PrometheusMethod = "PrometheusFileSD"
 
-// PrometheusFileSD is a document of Prometheus's service discovery by files, as CCM makes it: a group of
-// targets for each cluster, service and protocol. Services of Prometheus are in it unless the annotation
-// prometheus.io/scrape says something else than true, others only if it does; without a port none is.
+// PrometheusFileSD returns a document of Prometheus's service discovery by files, as CCM makes it: a group of targets
+// for each cluster, service and protocol. It includes services of Prometheus unless the annotation prometheus.io/scrape
+// has a value other than true, and others only if it is true; services without a port are omitted.
 func (list Registrations) PrometheusFileSD() (string, error) {
 	type group struct {
 		Labels  map[string]string `json:"labels"`
@@ -138,7 +138,7 @@ func keyText(m map[string]any, key string) string {
 	return text
 }
 
-// isLabel reports whether Prometheus takes a name as that of a label.
+// isLabel reports whether Prometheus accepts a name as a label name.
 func isLabel(name string) bool {
 	for i, c := range name {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {

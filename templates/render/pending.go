@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A Pending stands in the data for a value that is evaluated when it is first read. What it
-// gives may hold others.
+// A Pending is a value of the data that is evaluated when it is first read. Its result may contain others.
 type Pending interface {
 	Settle(r *Run) (any, error)
 }
@@ -14,10 +13,10 @@ type Pending interface {
 // A Settling is where the evaluation of the data of one host is.
 type Settling struct {
 	Stack  []Pending // each needs the next one
-	Weight int       // of what has been evaluated, about bytes
+	Weight int       // size of all evaluated values, about bytes
 }
 
-// Root gives the value of a root, all of it evaluated.
+// Root returns the value of a root, completely evaluated.
 func (r *Run) Root(name string) (any, error) {
 	value, err := r.Env.Need(name)
 	if err != nil || name != DataRoot {
@@ -26,7 +25,7 @@ func (r *Run) Root(name string) (any, error) {
 	return r.settled(value, true)
 }
 
-// settled gives a value of the data, evaluated if it is pending; with whole, all in it is.
+// settled returns a value of the data, evaluated if it is pending; with whole, its elements are evaluated too.
 func (r *Run) settled(v any, whole bool) (any, error) {
 	if r.Env.Settling == nil {
 		return v, nil
@@ -99,8 +98,8 @@ func hasPending(v any) bool {
 	return false
 }
 
-// part gives the data with only what lies at paths, evaluated: for what reads values in its
-// own way, templates and queries. all is the data as a whole.
+// part returns the data with only the values at paths, evaluated: for code that reads values in its own way, templates
+// and queries. all returns the whole data.
 func (r *Run) part(paths []string, all bool) (map[string]any, error) {
 	if all {
 		data, err := r.Settled(r.Env.Data)
@@ -124,8 +123,8 @@ func (r *Run) part(paths []string, all bool) (map[string]any, error) {
 	return data, nil
 }
 
-// take puts what lies at keys into a map, at the same keys. It gives the path of it: of what
-// is on the way and no map, if there is such a thing.
+// take copies the value at keys into a map, at the same keys. It returns the path of the copied value; this is shorter
+// than keys if a value on the way is not a map.
 func (r *Run) take(into map[string]any, keys []string) (path string, err error) {
 	from := r.Env.Data
 	for i, key := range keys {

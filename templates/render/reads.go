@@ -8,25 +8,25 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// Reads is what an expression or a template can read, from its syntax tree.
+// Reads has the values that an expression or a template can read, from its syntax tree.
 type Reads struct {
-	Roots    map[string]bool // by their names in expressions
+	Roots    map[string]bool // names in expressions
 	facts    []string        // paths below the facts
 	allFacts bool            // any path below the facts
 	data     []string        // paths below the data
 	allData  bool            // any path below the data
-	host     []string        // paths below what the inventory says of the host
-	allHost  bool            // any of those
+	host     []string        // paths below the inventory's values of the host
+	allHost  bool            // any of them
 	item     []string        // paths below the item
 	allItem  bool            // any path below the item
 	outer    []string        // paths below the item further out
-	allOuter bool            // any of those
+	allOuter bool            // any of them
 
 	results    []string // paths below the results of the host
-	allResults bool     // any of those
+	allResults bool     // any of them
 
 	others    []string   // paths below the facts of other hosts
-	allOthers bool       // any of those
+	allOthers bool       // any of them
 	Volatile  bool       // a clock or chance has a say in the result
 	Calls     []*Call    // template() and jet()
 	Files     []FilePath // file()
@@ -111,7 +111,7 @@ func (m *Reads) Anything() {
 	}
 }
 
-// Add notes all that other has noted.
+// Add adds everything recorded in other.
 func (m *Reads) Add(other *Reads) {
 	for root := range other.Roots {
 		m.root(root)
@@ -145,8 +145,8 @@ func (m *Reads) Follow(files *Files) *Reads {
 	return total
 }
 
-// eachCalled visits the called templates, and the templates that those call in turn, each
-// file once. err says that a template cannot be read.
+// eachCalled visits the called templates, and the templates that they call in turn, each file once. err is set if a
+// template cannot be read.
 func (m *Reads) eachCalled(files *Files, visit func(call *Call, called *Reads, err error)) {
 	seen := map[string]bool{}
 	var walk func(*Reads)
@@ -168,8 +168,7 @@ func (m *Reads) eachCalled(files *Files, visit func(call *Call, called *Reads, e
 	walk(m)
 }
 
-// Result gives the facts that are read: sorted paths, each once. all says that any fact
-// may be read.
+// Result returns the facts that are read: sorted paths, each once. all reports that any fact may be read.
 func (m *Reads) Result() (paths []string, all bool) {
 	if m.allFacts {
 		return nil, true

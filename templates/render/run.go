@@ -13,12 +13,12 @@ import (
 const (
 	// MaxOutput bounds one rendered text, in bytes.
 	MaxOutput = 16 << 20
-	// maxDepth is how deep templates may render each other.
+	// maxDepth is the depth to which templates may render each other.
 	maxDepth = 20
 	// MaxSteps bounds loop rounds and calls of one evaluation, so that it ends
 	// even without a deadline.
 	MaxSteps = 20_000_000
-	// stepsPerCheck is how often the deadline is looked at.
+	// stepsPerCheck is the number of steps between two checks of the deadline.
 	stepsPerCheck = 256
 )
 
@@ -29,14 +29,14 @@ type Run struct {
 	Env   *Env
 	steps int
 	Chain []string // the templates being rendered, outermost first
-	Dead  error    // what ended the run; templates cannot catch it
+	Dead  error    // error that ended the run; templates cannot catch it
 
 	Lenient bool // a missing key is nil: hierarchy.order
 
-	Marked *Marked // of a document, to keep the values that are printed
+	Marked *Marked // set for a document, to keep the values that are printed
 
-	target Target // to which write() adds; nil for any template but those of a scaffold
-	Dot    any    // what render() gives a part of a scaffold as its context
+	target Target // destination of write(); nil for templates outside a scaffold
+	Dot    any    // context that render() passes to a part of a scaffold
 }
 
 // Begin begins an evaluation, unless its time is over.
@@ -65,8 +65,8 @@ func (r *Run) Step() error {
 	return r.CheckDeadline()
 }
 
-// CheckDeadline gives the error that has ended the run, or that ends it now because its deadline
-// or [MaxSteps] is reached; nil if it can go on.
+// CheckDeadline returns the error that has ended the run, or that ends it now because its deadline or [MaxSteps] is
+// reached; nil if it can continue.
 func (r *Run) CheckDeadline() error {
 	switch {
 	case r.Dead != nil:

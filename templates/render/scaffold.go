@@ -16,7 +16,7 @@ type Scaffold struct {
 	Delims Delims
 }
 
-// Key tells s from other scaffolds.
+// Key distinguishes s from other scaffolds.
 func (s Scaffold) Key() string {
 	language := "jet"
 	switch {
@@ -28,7 +28,7 @@ func (s Scaffold) Key() string {
 	return strings.Join([]string{s.Folder, language, s.Delims.Left, s.Delims.Right}, "\x00")
 }
 
-// below gives the path in the play of a path of the folder.
+// below converts a path in the folder to a path in the play.
 func (s Scaffold) below(name string) (string, bool) {
 	clean := path.Clean(name)
 	if path.IsAbs(clean) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
@@ -37,8 +37,8 @@ func (s Scaffold) below(name string) (string, bool) {
 	return path.Join(s.Folder, clean), true
 }
 
-// Part is a template of a scaffold: it has the functions render and write. Its context is
-// the root of the values; the context of a partial is whatever render gives it.
+// Part is a template of a scaffold: it has the functions render and write. Its context is the root of the values; the
+// context of a partial is the argument of render.
 type Part struct {
 	Scaffold
 	Part bool
@@ -53,8 +53,7 @@ func (s *Part) Call(name string, pos diag.Position, in Languages) (*Call, error)
 	return &Call{file: file, Scaffold: &s.Scaffold, pos: pos, languages: in}, nil
 }
 
-// ScaffoldTemplate gives a file of a scaffold, parsed; part says that another one
-// renders it.
+// ScaffoldTemplate returns a file of a scaffold, parsed; part reports that another one renders it.
 func ScaffoldTemplate(f *Files, in Languages, s Scaffold, file string, part bool) (*Template, error) {
 	key := "scaffold\x00" + s.Key() + "\x00" + file
 	if part {

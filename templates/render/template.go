@@ -11,8 +11,7 @@ import (
 // parsers recurse.
 const MaxTemplate = 1 << 20
 
-// Delims are the delimiters of a template. Empty ones stand for those of the engine: [[ ]]
-// of Jet, {{ }} of Go.
+// Delims are the delimiters of a template. Empty ones mean the default of the engine: [[ ]] of Jet, {{ }} of Go.
 type Delims struct{ Left, Right string }
 
 // The delimiters of Jet templates where none are given.
@@ -21,14 +20,14 @@ const (
 	JetRight = "]]"
 )
 
-// A Body is the text of a template and where it stands.
+// A Body is the text of a template and its position.
 type Body struct {
 	Text   string
-	At     diag.Position // of the first character
+	At     diag.Position // position of the first character
 	Delims Delims
 }
 
-// Position is that of a byte offset.
+// Position returns the position of a byte offset.
 func (b Body) Position(offset int) diag.Position { return b.At.Within(b.Text, offset) }
 
 // Template is a parsed Jet or Go template, safe for concurrent use.
@@ -50,7 +49,7 @@ type Engine interface {
 	TakesMarks() bool
 }
 
-// Render gives the text for one host, all of it or a [diag.Error].
+// Render returns the complete text for one host, or a [diag.Error].
 func (t *Template) Render(ctx context.Context, env *Env) (string, error) {
 	r, err := Begin(ctx, env)
 	if err != nil {
@@ -59,7 +58,7 @@ func (t *Template) Render(ctx context.Context, env *Env) (string, error) {
 	return t.RenderIn(r)
 }
 
-// RenderTo is Render of a file of a scaffold: what it writes goes to target.
+// RenderTo renders a file of a scaffold like Render; files that it writes go to target.
 func (t *Template) RenderTo(ctx context.Context, env *Env, to Target) (string, error) {
 	r, err := Begin(ctx, env)
 	if err != nil {
@@ -87,16 +86,15 @@ func (t *Template) RenderIn(r *Run) (out string, err error) {
 	return t.Engine.Render(r)
 }
 
-// Reads is what the template can read.
+// Reads returns the values that the template can read.
 func (t *Template) Reads() *Reads { return &t.reads }
 
-// Facts tells which facts the template can read, as sorted paths.
+// Facts returns the facts that the template can read, as sorted paths.
 func (t *Template) Facts(files *Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
-// CheckPaths reports each file() whose path a host could choose, in the template and in
-// those that it renders.
+// CheckPaths reports each file() whose path a host could influence, in the template and in templates that it renders.
 func (t *Template) CheckPaths(files *Files, taint Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
@@ -108,16 +106,16 @@ type Output struct {
 	b strings.Builder
 }
 
-// NewOutput gives a buffer for the output of a run.
+// NewOutput returns a buffer for the output of a run.
 func NewOutput(r *Run) Output { return Output{r: r} }
 
-// Len is how many bytes have been written.
+// Len returns the number of bytes written.
 func (l *Output) Len() int { return l.b.Len() }
 
 // Grow reserves n bytes.
 func (l *Output) Grow(n int) { l.b.Grow(n) }
 
-// String is what has been written.
+// String returns the written text.
 func (l *Output) String() string { return l.b.String() }
 
 // Write adds to the text, within the bounds of the run.
@@ -138,8 +136,8 @@ func (l *Output) WriteString(s string) (int, error) {
 	return len(s), l.r.Step()
 }
 
-// QuoteEnd is the offset of the quote that closes the one at from; -1 if there
-// is none. Backslashes escape, except between backticks.
+// QuoteEnd returns the offset of the quote that closes the one at from, or -1. Backslashes escape, except between
+// backticks.
 func QuoteEnd(s string, from int) int {
 	quote := s[from]
 	for i := from + 1; i < len(s); i++ {
@@ -153,8 +151,8 @@ func QuoteEnd(s string, from int) int {
 	return -1
 }
 
-// RenderMarked renders a Jet template for one host as a document with marks.
-// What it prints may also be a list or a map. The error is a [diag.Error].
+// RenderMarked renders a Jet template for one host as a document with marks. Printed values may also be lists or maps.
+// The error is a [diag.Error].
 func (t *Template) RenderMarked(ctx context.Context, env *Env) (*Marked, error) {
 	r, err := Begin(ctx, env)
 	if err != nil {

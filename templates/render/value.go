@@ -193,7 +193,7 @@ func IsList(v any) bool {
 	return kind == reflect.Slice || kind == reflect.Array
 }
 
-// ListIndex gives the index that key means; false if it does not mean one.
+// ListIndex returns key as a list index; false if it is not one.
 func ListIndex(key any) (int, bool) {
 	if s, ok := key.(string); ok {
 		i, err := strconv.ParseUint(s, 10, 31) // Data.list.0
@@ -213,7 +213,7 @@ func ListIndex(key any) (int, bool) {
 	return 0, false
 }
 
-// SortedKeys gives the keys of m in the order of their bytes.
+// SortedKeys returns the keys of m in the order of their bytes.
 func SortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -223,7 +223,7 @@ func SortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// TypeNames gives types the names that a manifest knows.
+// TypeNames replaces Go types by the type names of manifests.
 func TypeNames() *strings.Replacer {
 	return strings.NewReplacer(
 		"map[string]interface {}", "map", "[]interface {}", "list", "interface {}", "any value",

@@ -12,15 +12,15 @@ import (
 type Generator struct {
 	*rand.Rand
 	depth  int
-	simple bool // what is written declares nothing and calls no other template
+	simple bool // the text declares nothing and calls no other template
 }
 
-// NewGenerator gives one that always does the same for the same seed.
+// NewGenerator returns a generator whose output depends only on the seed.
 func NewGenerator(seed uint64) *Generator { return &Generator{Rand: rand.New(rand.NewPCG(seed, 21))} }
 
 func (g *Generator) of(choices ...string) string { return choices[g.IntN(len(choices))] }
 
-// Folder is what generated templates include, extend, import and read.
+// Folder returns the files that generated templates include, extend, import and read.
 func (g *Generator) Folder() map[string]string {
 	return map[string]string{
 		"part.jet":    g.statements(3),
@@ -103,7 +103,7 @@ func (g *Generator) statement() string {
 	return "[[ " + g.scalar() + " | " + g.of("upper", "lower", `replace: "e", "3", -1`) + " ]]"
 }
 
-// scalar is an expression that mostly gives something to print.
+// scalar returns an expression whose result can usually be printed.
 func (g *Generator) scalar() string {
 	if g.IntN(4) > 0 {
 		return g.of("Item", "Data.n", "Facts.name", "facts.os", `Facts["name"]`, `lookup("facts.name")`, `lookup("data.n")`, "8000 + Item",

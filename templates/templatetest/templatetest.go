@@ -1,5 +1,5 @@
-// Package templatetest is what the tests of templates and the packages below have in
-// common: a host, a folder of a play, hostile values.
+// Package templatetest has helpers for the tests of templates and the packages below: a host, a folder of a play,
+// hostile values.
 package templatetest
 
 import (
@@ -56,10 +56,10 @@ func Host(files *templates.Files) *templates.Env {
 	}
 }
 
-// Manifest is where the texts of [Eval] stand.
+// Manifest is the position of the texts in [Eval].
 var Manifest = templates.Position{File: "site.yaml", Line: 7, Column: 12}
 
-// ErrorText is the text of an error, "" if there is none.
+// ErrorText returns the text of an error, "" for nil.
 func ErrorText(err error) string {
 	if err == nil {
 		return ""
@@ -93,8 +93,7 @@ type countdown struct {
 	left int
 }
 
-// Expiring gives a context that is over after it was looked at a number of times:
-// a deadline without a clock.
+// Expiring returns a context that expires after a number of checks: a deadline without a clock.
 func Expiring(ctx context.Context, looks int) context.Context { return &countdown{ctx, looks} }
 
 func (c *countdown) Err() error {
@@ -115,8 +114,8 @@ func HostileHost(value string) *templates.Env {
 	return env
 }
 
-// CheckFuzzed holds what one rendering gave against what always holds: an error
-// has a text and no output, and no value of the data stands in an error.
+// CheckFuzzed checks the result of one rendering: an error has a text and no output, and no error contains a value of
+// the data.
 func CheckFuzzed(t *testing.T, source, value string, out any, err error) {
 	if err == nil {
 		return
@@ -165,12 +164,12 @@ func RenderGo(tb testing.TB, source string, env *templates.Env) (string, error) 
 	return t.Render(tb.Context(), env)
 }
 
-// WrappedJet has a block that yields what it is given, fails after that if bad is set,
-// and is executed once without a content.
+// WrappedJet has a block that yields its content, fails after that if bad is set, and is executed once without a
+// content.
 const WrappedJet = `[[ block wrap(bad=false) ]]<[[ yield content ]][[ bad ? Data.missing : "" ]]>[[ end ]]`
 
-// FailingJet gives templates that end in the block of [WrappedJet], in which they have
-// yielded what a host has for itself.
+// FailingJet returns templates that end in the block of [WrappedJet], after they have yielded a value of the host's
+// own.
 func FailingJet() map[string]string {
 	return map[string]string{
 		"failed": WrappedJet + `[[ if Data.filled ]][[ yield wrap(bad=true) content ]][[ Data.secret ]][[ end ]][[ end ]]`,
