@@ -20,15 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetTutorial does what docs/start/tutorial.md says, on hosts with systemd and apt.
+// TestFleetTutorial follows docs/start/tutorial.md, on hosts with systemd and apt.
 func TestFleetTutorial(t *testing.T) {
 	f := startPageHosts(t, "web1", "web2", "web3", "web4")
 	require.Greater(t, f.follow("start/tutorial.md"), 20)
 	require.FileExists(t, f.path("run.html"))
 }
 
-// follow does what a page of docs says: files are written, and each command prints what stands
-// below it. It tells how many commands there were.
+// follow follows a page of docs: it writes the files, and compares the output of each command with the text below it.
+// It returns the number of commands.
 func (f *fleet) follow(name string) (commands int) {
 	f.Helper()
 	return f.followSection(name, "")
@@ -95,7 +95,7 @@ func sectionOf(page, title string) (before, section, after string) {
 // pageBlock is a fenced block. A file's has its name before it.
 var pageBlock = regexp.MustCompile("(?m)(?:`([^`\\s]+)`:\n\n)?^```([a-z]*)\n((?s:.*?))^```$")
 
-// What differs from run to run; the page keeps what it says of these.
+// Texts that differ between runs; the page's own are kept.
 var (
 	tookTime    = regexp.MustCompile(`\b(\d+m)?[\d.]+(ms|s)\b`)
 	runID       = regexp.MustCompile(`\b01[0-9A-Z]{24}\b`)
@@ -151,8 +151,8 @@ func startNamedHosts(t *testing.T, names ...string) *fleet {
 // apt is this machine's, whose lists one process at a time may update.
 var apt sync.Mutex
 
-// serveDebs gives a host a repository of a package and what it lacks for it, which this
-// machine gets from its mirror.
+// serveDebs gives a host a repository with a package and its missing dependencies, which this machine downloads from
+// its mirror.
 func (f *fleet) serveDebs(host, name string) {
 	f.Helper()
 	apt.Lock()
@@ -182,13 +182,13 @@ echo 'deb [trusted=yes] copy:/srv/repo ./' >/etc/apt/sources.list
 apt-get -qq update`)
 }
 
-// here has the addresses of the hosts in place of those of the page.
+// here replaces the addresses of the page by those of the hosts.
 func (f *fleet) here(text string) string {
 	return strings.ReplaceAll(text, "192.0.2.1", f.address("1.1"))
 }
 
-// shell runs a command of the page in its folder and gives what it prints on a terminal,
-// where whoever is asked says yes.
+// shell runs a command of the page in its folder and returns its output on a terminal, where each prompt is answered
+// with yes.
 func (f *fleet) shell(line string) string {
 	f.Helper()
 	home := f.path("../home")
@@ -203,7 +203,7 @@ func (f *fleet) shell(line string) string {
 		require.NoError(f, err)
 	}
 	printed, err := io.ReadAll(terminal)
-	if !errors.Is(err, syscall.EIO) { // which a terminal says whose programs have ended
+	if !errors.Is(err, syscall.EIO) { // the error of a terminal whose programs have ended
 		require.NoError(f, err)
 	}
 	cmd.Wait()

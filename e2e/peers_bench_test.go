@@ -33,7 +33,7 @@ var peers = []peer{
 	}, func() string { return "" }},
 }
 
-// mitogenStrategy is where Debian's ansible-mitogen has its plugins.
+// mitogenStrategy is the folder of plugins of Debian's ansible-mitogen.
 const mitogenStrategy = "/usr/lib/python3/dist-packages/ansible_mitogen/plugins/strategy"
 
 func ansibleLacks(folder string) func() string {
@@ -63,9 +63,8 @@ func (f *benchFleet) names(n int) []string {
 	return all
 }
 
-// BenchmarkPeers has other tools do the W30 workload, in turns with ccm-push, on
-// the same hosts: "x-ours" is how many times as long they take, at the first run
-// and when nothing is to be done.
+// BenchmarkPeers runs the W30 workload with other tools, alternating with ccm-push, on the same hosts: "x-ours" is
+// their time divided by ccm-push's, for the first run and for a converged host.
 func BenchmarkPeers(b *testing.B) {
 	b.Setenv("FLEET_PACKAGES", "python3")
 	f := startBenchFleet(b, 10, "command -v python3")

@@ -36,7 +36,7 @@ ccm:
         - e2e_demo: {break_system_packages: true, ensure: "< 2"}
 `
 
-// pipState is what is installed, and whose it is.
+// pipState lists the installed packages with their owners.
 const pipState = `find /home/app/env /usr/local/lib/python3.11 -name 'e2e*.dist-info' -printf '%u %h %f\n' 2>/dev/null | sed 's,lib/python3.11/[a-z]*-packages,,' | sort`
 
 // TestFleetPip has the real pip of Debian install packages: for a user, into a virtualenv that is made, and for root into the
@@ -81,7 +81,7 @@ func TestFleetPip(t *testing.T) {
 	}
 	require.Empty(t, f.sh("s001", "find /home/app/env -user root"), "a user's virtualenv has something of root's")
 
-	// Without leave, the operating system's Python stays as it is, also where pip does not find what to install.
+	// Without permission, the operating system's Python stays unchanged, also if pip does not find the package.
 	for _, option := range []string{"--find-links=/srv/wheels", "--find-links=/srv/none"} {
 		r := f.push("-i", "root.yaml", "s001", "package", "e2e-demo", "provider=pip", "ensure=2.0", "options=--no-index,"+option)
 		r.requireCode(t, 2)

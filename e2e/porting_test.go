@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetPorting does what docs/guide/porting.md says, on three hosts with systemd and apt.
+// TestFleetPorting follows docs/guide/porting.md, on three hosts with systemd and apt.
 func TestFleetPorting(t *testing.T) {
 	f := startPageHosts(t, "lb1", "web1", "web2")
 	f.trustAll()

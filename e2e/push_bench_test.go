@@ -23,7 +23,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// benchHosts is how many hosts of the fleet the push benchmark wants at most.
+// benchHosts is the largest number of hosts in the push benchmark.
 const benchHosts = 50
 
 // BenchmarkPush is a whole run of ccm-push with the W30 workload, on light hosts
@@ -52,12 +52,11 @@ type benchFleet struct {
 	dir    string
 	hosts  []string // as in the inventory
 	ports  []string // HOST:PORT to dial, of each
-	state  string   // of the fleet, with its keys
+	state  string   // folder of the fleet, with its keys
 	number string   // FLEET
 }
 
-// startBenchFleet has at least n light hosts. Those that are up are taken if they
-// meet a condition of sh.
+// startBenchFleet starts at least n light hosts. It uses running hosts that meet a condition of sh.
 func startBenchFleet(b *testing.B, n int, condition string) *benchFleet {
 	b.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -111,7 +110,7 @@ func (f *benchFleet) lag(rtt string) {
 	}
 }
 
-// A cost is what one way of doing it has taken.
+// A cost is the cost of one way to do the work.
 type cost struct {
 	wall, cpu time.Duration
 	rss       int64 // bytes
@@ -139,7 +138,7 @@ func ran(tb testing.TB, commands ...*exec.Cmd) cost {
 }
 
 func (f *benchFleet) push(n int) *exec.Cmd {
-	// The limit is a list, since a benchmark shall not depend on pattern syntax.
+	// The limit is a list, so that the benchmark does not depend on pattern syntax.
 	return pushCommand(f, f.dir, "-i", "hosts.yaml", "--limit", strings.Join(f.hosts[:n], ","), "site.yaml")
 }
 
@@ -161,10 +160,9 @@ func (f *benchFleet) fresh(n int) {
 	ran(f, f.floor(n, "rm -rf /srv/w30 /root/.cache/ccm-push"))
 }
 
-// bench runs ccm-push and what it is held against in turns, so that all of them
-// meet the same noise of the machine.
+// bench alternates ccm-push and its peers, so that all of them meet the same noise of the machine.
 func (f *benchFleet) bench(b *testing.B, n int, prepare func(int)) {
-	ran(b, f.push(n)) // so that the hosts have what they shall have
+	ran(b, f.push(n)) // brings the hosts to their desired state
 	var ours, ssh, floor []cost
 	wire := int64(0)
 	for b.Loop() {
@@ -204,7 +202,7 @@ func median(costs []cost, of func(cost) float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// wire is how many bytes have crossed the links of the hosts so far.
+// wire returns the number of bytes on the links of the hosts so far.
 func (f *benchFleet) wire() int64 {
 	total := int64(0)
 	for _, host := range f.hosts {

@@ -39,8 +39,7 @@ const ralServiceSite = `
           - e2e-ral: {type: service, provider: systemd, properties: {ensure: "{{ Data.ensure }}", enable: "{{ Data.enable }}"}}
 `
 
-// TestFleetRalService keeps a service of a real systemd through a provider in bash
-// that nobody has installed there.
+// TestFleetRalService manages a service of a real systemd with a provider in bash that is not installed there.
 func TestFleetRalService(t *testing.T) {
 	f := startServiceHost(t)
 	bring(t, f.dir, "libral")
@@ -61,7 +60,7 @@ func TestFleetRalService(t *testing.T) {
 	r.requireCode(t, 0)
 	require.Contains(t, r.stdout, "3 stable")
 
-	// From here on nothing is pending, so what a check run says of the state is exact.
+	// From here on nothing is pending, so the states in a check run are exact.
 	f.sh("s001", "systemctl stop e2e-ral")
 	r = run("--check", "--output", "json", "site.yaml")
 	r.requireCode(t, 8)
@@ -83,7 +82,7 @@ func TestFleetRalService(t *testing.T) {
 	r.requireCode(t, 2)
 	require.Contains(t, r.stdout, `"error_kind":"unknown"`)
 
-	// Who may not gets the provider's own words, and nothing is half done.
+	// A user without permission gets the provider's own message, and nothing is half done.
 	f.sh("s001", "systemctl stop e2e-ral")
 	write(t, f.path("only.yaml"), "- hosts: s001\n  ccm:\n    resources:\n      - ral:\n          - e2e-ral: {type: service, properties: {ensure: running}}\n")
 	r = f.push("-i", "deploy.yaml", "only.yaml")
@@ -139,7 +138,7 @@ func TestRalOverRealSSHD(t *testing.T) {
 	}
 }
 
-// said is a file that a provider has written beside itself on the host.
+// said returns a file that a provider has written next to itself on the host.
 func (s *server) said(t *testing.T, name string) string {
 	t.Helper()
 	found, err := filepath.Glob(s.path("home/.cache/ccm-push/resources/*/files/" + name))

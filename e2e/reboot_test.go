@@ -21,8 +21,8 @@ const rebootSite = `
       - file: [/run/e2e-after: {content: "after\n"}]
 `
 
-// TestFleetReboot has hosts of both families start again in the midst of a run, since they ask for it, or
-// since they have been notified. The run goes on behind that, and tells each resource once.
+// TestFleetReboot restarts hosts of both families during a run, because of a resource or of a notification. The run
+// continues after that, and reports each resource once.
 func TestFleetReboot(t *testing.T) {
 	lease := leaseFleet(t)
 	for host, of := range map[string]struct {

@@ -73,10 +73,9 @@ func TestFleetRegister(t *testing.T) {
 	require.Equal(t, "uncut\n", f.sh("s001", "cat /run/e2e-migrated"))
 	require.Equal(t, "start\n", f.sh("s001", "cat /run/e2e-register"))
 
-	// The results of a stage are the packet that the host sends in one piece; the last ones are
-	// those of three stages, and of the end. Where several come as one, the first cuts are before
-	// the catalog: from the end of the login on the host is dialled again, and before that it is
-	// unreachable, nothing has happened on it, and the next run does it all.
+	// The results of a stage are one packet of the host; the last packets are those of three stages, and of the end. If
+	// several results share a packet, the first cuts are before the catalog. After the login the host is dialled again;
+	// before its end the host is unreachable, unchanged, and left to the next run.
 	for back := range 6 {
 		fault := faultproxy.Fault{Kind: faultproxy.Cut, Direction: faultproxy.FromServer, Packets: passed.Packets - back}
 		t.Run(fault.String(), func(t *testing.T) {

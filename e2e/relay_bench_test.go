@@ -18,12 +18,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds"
 )
 
-// BenchmarkRelay is a first run with W30 on simulated hosts, 50 to a site with a relay, over an uplink
-// that all sites share (tc, in a network namespace of its own; root). A second run, which finds all as it shall
-// be, is what it is held against. Hosts let a relay in after 300 ms, and each delivery takes the relay 25 ms by itself,
-// one after the other: that is half of the processor time that one with OpenSSH 9.2 took (docs/internals/performance.md), and 1 Gbit/s carries the program in 22 ms.
-// All hosts and relays are one process beside the controller, so there deliveries carry no bytes: to encrypt the program for each host,
-// which real relays do with processors of their own, took 10 ms a host, and everything else takes 7.
+// BenchmarkRelay measures a first run with W30 on simulated hosts, 50 to a site with a relay, over an uplink that all
+// sites share (tc, in a network namespace of its own; root). It is compared with a second run, which finds all hosts
+// converged. Hosts accept a relay's login after 300 ms, and each delivery occupies the relay for 25 ms, one after the
+// other: that is half of the processor time of a delivery with OpenSSH 9.2 (docs/internals/performance.md), and 1
+// Gbit/s carries the program in 22 ms. All hosts and relays are one process beside the controller, so deliveries carry
+// no bytes: encrypting the program for each host, which real relays do on their own processors, took 10 ms a host, and
+// everything else takes 7.
 //
 //	x-ideal             wall time, as a multiple of that of the second run with a copy for each relay
 //	first-s, second-s   wall time
@@ -80,7 +81,7 @@ func benchRelays(b *testing.B, sites, mbit int) {
 	yardsticks(b)
 }
 
-// leanSize is that of the lean host program, packed.
+// leanSize returns the compressed size of the lean host program.
 func leanSize(tb testing.TB) int64 {
 	tb.Helper()
 	list, err := builds.Load(moduleDir(tb))
@@ -97,12 +98,12 @@ func leanSize(tb testing.TB) int64 {
 // An uplink leads into a network namespace.
 type uplink struct {
 	testing.TB
-	name   string   // of the namespace, and of the interface here
+	name   string   // name of the namespace, and of the interface here
 	net    string   // how addresses in there begin
 	inside []string // runs a command there
 }
 
-// newUplink makes a namespace with a network behind an uplink that carries so much each way, until the test ends.
+// newUplink creates a namespace with a network behind an uplink of that rate each way, until the test ends.
 func newUplink(tb testing.TB, rate string) *uplink {
 	tb.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -131,7 +132,7 @@ func newUplink(tb testing.TB, rate string) *uplink {
 	return u
 }
 
-// bytes is how many have gone into the namespace.
+// bytes returns the number of bytes sent into the namespace.
 func (u *uplink) bytes() int64 {
 	u.Helper()
 	text, err := os.ReadFile(filepath.Join("/sys/class/net", u.name, "statistics/tx_bytes"))

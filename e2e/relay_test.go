@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A narrowWay is a TCP proxy that counts what goes over it, both ways.
+// A narrowWay is a TCP proxy that counts the bytes in both directions.
 type narrowWay struct {
 	port  int
 	bytes atomic.Int64
@@ -66,10 +66,10 @@ func (w *narrowWay) Write(b []byte) (int, error) {
 type relaySite struct {
 	*fleet
 	way  *narrowWay
-	size int64 // of the host program, compressed
+	size int64 // compressed size of the host program
 }
 
-// startRelaySite has such hosts. inventory says more of h002 and h003.
+// startRelaySite starts such hosts. inventory has further settings of h002 and h003.
 func startRelaySite(t *testing.T) *relaySite {
 	s := &relaySite{fleet: startFleet(t)}
 	outputOf(t, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", s.path("ca")))
@@ -94,7 +94,7 @@ exec ssh-keygen -q -s "${0%/*}/ca" -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPAL
   $(echo "$CCM_PUSH_EXTENSIONS" | sed 's/[^,][^,]*/-O &/g; s/,/ /g') "$CCM_PUSH_KEY_FILE"
 `
 
-// inventory writes one; others is what stands at the group of h002 and h003.
+// inventory writes an inventory; others has the settings of the group of h002 and h003.
 func (s *relaySite) inventory(others string) {
 	state := "/run/ccm-push-fleet"
 	if s.number > 0 {
@@ -120,7 +120,8 @@ all:
 `, state, s.way.port, others, s.address("0.12"), s.address("0.13")))
 }
 
-// first is a first run as root, with the host programs removed, and how often the program went over the narrow way.
+// first makes a first run as root, with the host programs removed, and returns how often the program crossed the narrow
+// way.
 func (s *relaySite) first(args ...string) (r run, copies float64) {
 	s.Helper()
 	return s.firstOf(hosts, args...)
@@ -158,7 +159,7 @@ func TestFleetRelayPage(t *testing.T) {
 	require.Equal(t, 5, f.followSection("guide/relays.md", "An example"))
 }
 
-// delivers has hosts get the program from one that is sent it once.
+// delivers checks that hosts get the program from one host, to which it is sent once.
 func (s *relaySite) delivers() {
 	t := s.TB
 	packed := func(host string) bool { return s.holds(host, "ls /home/deploy/.cache/ccm-push/*.gz") }
@@ -188,12 +189,12 @@ func (s *relaySite) delivers() {
 	require.True(t, packed("h002") && packed("h003"), "they were not delivered to")
 }
 
-// fails has all that can go wrong at a relay end with hosts being sent the program as without it.
+// fails checks that after any fault of a relay, hosts get the program as without it.
 func (s *relaySite) fails() {
 	t := s.TB
 	s.inventory("{jump: h001}")
 
-	// The relay says that it has delivered, and has delivered something else, or nothing.
+	// The relay reports a delivery, and has delivered another file, or none.
 	const lies = `#!/bin/sh
 for a; do case $a in *.relay-*/key) n=${a#*.relay-}; n=${n%/key};; esac; done
 echo took $n $(readlink /proc/self/fd/0)

@@ -60,8 +60,8 @@ func (f *fleet) put(host, at, text string) {
 	f.sh(host, "echo "+base64.StdEncoding.EncodeToString([]byte(text))+" | base64 -d >"+at)
 }
 
-// TestFleetRepositoryApt has apt know a signed repository and its packages, and one whose signature is
-// another's refused with all left as it was.
+// TestFleetRepositoryApt adds a signed repository to apt, and checks that one with a wrong signature is refused without
+// a change.
 func TestFleetRepositoryApt(t *testing.T) {
 	f := aptFamily(t)
 	own, other := newSigner(t, "own"), newSigner(t, "other")

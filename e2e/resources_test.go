@@ -54,12 +54,11 @@ ccm:
 // everyTime lists what a run could have written: names, modes and times.
 const everyTime = "find /root/.cache/ccm-push/resources -printf '%p %M %T@ %s\\n' | sort"
 
-// TestFleetResources brings a folder along once, leaves it alone in the next run, and
-// leaves nothing behind when it has been cleaned away.
+// TestFleetResources sends the folder once, does not send it in the next run, and finds nothing of it after clean.
 func TestFleetResources(t *testing.T) {
 	f := startFleet(t)
 	f.sh("h001", "rm -rf /root/.cache /run/ccm-push /etc/e2e-note; mkdir -p -m 700 /root/.cache /home/deploy/.cache; chown deploy: /home/deploy/.cache; "+
-		"su deploy -s /bin/sh -c 'sudo -n true'") // what sudo itself leaves is not ours
+		"su deploy -s /bin/sh -c 'sudo -n true'") // sudo's own files are not ours
 	before := f.sh("h001", everyFile)
 	f.bringing(1 << 20)
 	r := f.push("-i", "deploy.yaml", "--check", "brings.yaml")
@@ -87,7 +86,7 @@ func TestFleetResources(t *testing.T) {
 	require.Equal(t, lines(before), lines(f.sh("h001", everyFile)))
 }
 
-// TestFleetResourcesOnAFullDisk says what is missing, and leaves no part there.
+// TestFleetResourcesOnAFullDisk expects an error that names the missing room, and no partial folder.
 func TestFleetResourcesOnAFullDisk(t *testing.T) {
 	f := startFleet(t)
 	f.sh("h001", "rm -rf /root/.cache; mkdir -p -m 700 /root/.cache/ccm-push; mount -t tmpfs -o size=24m,mode=700 tmpfs /root/.cache/ccm-push")

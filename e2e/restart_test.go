@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// restartSite changes a file that a service reads, and has a run wait between the
-// two until somebody lets it go on. The gate says which process is the host program.
+// restartSite changes a file that a service reads, and makes the run wait between the change and the restart until a
+// test opens the gate. The gate contains the process id of the host program.
 const restartSite = `
 - name: app
   hosts: s001
@@ -67,7 +67,7 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			require.Equal(t, before, invocation(), "not restarted yet")
 
 			const why = "restarted via subscribe; file#conf had changed in run "
-			f.awaits("s001", "! pgrep -f 'serv[e] '") // the one whose connection was cut ends what it is at
+			f.awaits("s001", "! pgrep -f 'serv[e] '") // the one whose connection was cut completes its current resource
 			foretold := f.push("-i", "root.yaml", "-e", level, "--check", "site.yaml")
 			foretold.requireCode(t, 0)
 			require.Regexp(t, `s001 +untold +run 01\w+ of .*, did this and could not report it: \d results?`, foretold.stdout)
@@ -90,8 +90,8 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 	}
 }
 
-// TestFleetReconnect ends connections and host programs between a change and the restart that
-// follows from it: the same run goes on, and restarts the service once.
+// TestFleetReconnect ends connections and host programs between a change and its restart: the same run continues, and
+// restarts the service once.
 func TestFleetReconnect(t *testing.T) {
 	f := startServiceHost(t)
 	write(t, f.path("site.yaml"), restartSite)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReverseOverRealSSHD drops resources from a manifest: what was there before is
-// back, in a check run that foretells it, in a run, and once only.
+// TestReverseOverRealSSHD removes resources from a manifest: a check run predicts the undo, a run restores the former
+// state, and a second run does nothing.
 func TestReverseOverRealSSHD(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "")

@@ -49,8 +49,8 @@ ccm:
         - e2e-web: {ensure: running, subscribe: [file#unit, file#text], health_checks: [{command: "/srv/webfarm get http://127.0.0.1:8080/"}]}
 `
 
-// farmDrain takes a server out of the pool of the balancer, waits until it has answered what it had
-// been asked, and puts it back.
+// farmDrain removes a server from the pool of the balancer, waits until it has answered its requests, and adds it
+// again.
 const farmDrain = `drain:
     before:
       - file: ["/srv/pool/{{ Host.name }}": {on: lb1, ensure: absent}]
@@ -106,7 +106,7 @@ func TestFleetRolloutLosesNothing(t *testing.T) {
 	require.ErrorContains(t, lost, "502 Bad Gateway")
 }
 
-// A client asks a web server all the time.
+// A client sends requests to a web server all the time.
 type client struct {
 	url string
 
@@ -124,8 +124,8 @@ func newClient(t *testing.T, url string) *client {
 	return c
 }
 
-// serveStarts gives the address that servers ask before they listen. While there is a client they get
-// the answer once it has asked often enough to notice that they do not.
+// serveStarts returns the address that servers contact before they listen. While there is a client, they get the answer
+// after it has sent enough requests to notice that they do not listen.
 func (c *client) serveStarts(t *testing.T, ip string) string {
 	l, err := net.Listen("tcp", ip+":0")
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func (c *client) get() (string, error) {
 	return string(text), err
 }
 
-// during asks while something is done, and gives what was lost.
+// during sends requests while do runs, and returns the lost ones.
 func (c *client) during(do func()) error {
 	c.mu.Lock()
 	c.asking, c.answers, c.lost = true, 0, nil
@@ -225,8 +225,7 @@ ccm:
         - sh -c 'touch /tmp/e2e-began; while test -e /tmp/e2e-slow; do sleep 0.1; done': {refreshonly: true, subscribe: [file#conf]}
 `
 
-// TestFleetRollout stops a rollout at a host that fails, has it taken back, goes on, and goes on
-// behind an interruption.
+// TestFleetRollout stops a rollout at a failed host, undoes it, continues, and continues again after an interruption.
 func TestFleetRollout(t *testing.T) {
 	f := startFleet(t)
 	f.sh("h003", "mkdir -p /etc/e2e/pool")
@@ -259,7 +258,7 @@ func TestFleetRollout(t *testing.T) {
 	require.Equal(t, before, []string{tree("h001"), tree("h002")})
 	require.Equal(t, "h001\nh002\n", pool())
 
-	// What was undone is applied again by a resume that names the run, once it works.
+	// A resume that names the run applies the undone changes again, once that works.
 	f.sh("h002", "rm /tmp/e2e-bad")
 	require.Contains(t, run(1, "resume").stderr, "was undone since")
 	run(0, "resume", runID.FindString(r.stdout))

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A roundTrip is what becomes of resources on a host: they are predicted, applied, found as they
-// shall be, taken back, applied again, changed by somebody else and mended.
+// A roundTrip takes resources on a host through all steps: they are predicted, applied, stable, undone, applied again,
+// changed by hand and repaired.
 type roundTrip struct {
 	host    string
-	prepare string // of the shell, as the following: what is there before
+	prepare string // for the shell, like the next ones: creates the former state
 	site    string // resources, indented by four
-	state   string // prints all that they are about
-	want    string // what that is once they are applied
-	drift   string // what somebody else does
+	state   string // prints the state of all their things
+	want    string // that state after they are applied
+	drift   string // the change by hand
 	maybe   bool   // only the run shows whether all of it can be done
 }
 

@@ -22,10 +22,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// A meter is a TCP proxy that counts the round trips that a client waits for: it
-// has said something, and the answer comes later than what came before by more
-// than half the round-trip time of the link behind the meter. What comes at about
-// the same time, such as two packets of a greeting, is one answer.
+// A meter is a TCP proxy that counts the round trips that a client waits for: after a message of the client, the answer
+// comes later than the data before it by more than half the round-trip time of the link behind the meter. Data that
+// come at about the same time, such as two packets of a greeting, are one answer.
 type meter struct {
 	port  int
 	rtt   time.Duration
@@ -82,7 +81,7 @@ func (m *meter) relay(ctx context.Context, client net.Conn, to int) {
 		client.Close()
 	})
 	io.Copy(server, noting{client, func() { asked.Store(true) }})
-	asked.Store(false) // who has gone waits for nothing
+	asked.Store(false) // a closed client waits for nothing
 	server.(*net.TCPConn).CloseWrite()
 	back.Wait()
 }
@@ -101,7 +100,7 @@ func (n noting) Read(b []byte) (int, error) {
 	return count, err
 }
 
-// startLag puts a slow link in front of a port and gives its port.
+// startLag puts a slow link in front of a port and returns its port.
 func startLag(tb testing.TB, rtt time.Duration, to int) int {
 	tb.Helper()
 	port := freePort(tb)
@@ -145,7 +144,7 @@ func (s *server) openssh(tb testing.TB, port int, command string) {
 	require.NoError(tb, cmd.Run(), "%s", &out)
 }
 
-// behind makes the names under which the server is known those of another port.
+// behind makes the server's known names those of another port.
 func (s *server) behind(tb testing.TB, port int) {
 	tb.Helper()
 	at := *s
@@ -165,8 +164,7 @@ func TestRoundTrips(t *testing.T) {
 		do()
 		return m.trips.Load() - before, time.Since(began)
 	}
-	// least counts something as often as the machine, which may have other work, gets
-	// in the way: that only ever adds a round trip.
+	// least repeats a count while other work of the machine disturbs it: that can only add round trips.
 	least := func(what string, bound int64, before, do func()) int64 {
 		fewest := int64(math.MaxInt64)
 		for range 4 {
@@ -189,7 +187,7 @@ func TestRoundTrips(t *testing.T) {
 	change := func() { push(t, s.dir, "-i", "hosts.yaml", "site.yaml").requireCode(t, 0) }
 	login := least("login", 6, nothing, func() { s.login(t, m.port) })
 	least("ssh host true", 8, nothing, func() { s.openssh(t, m.port, "true") })
-	moduleDir(t) // is made when it is first asked for
+	moduleDir(t) // it is built at its first use
 	s.site(t, 20)
 	first := least("20 resources, first run", login+8, forget, change) - login
 	converged := map[int]int64{20: least("20 resources, converged", login+3, nothing, run) - login}
@@ -199,13 +197,13 @@ func TestRoundTrips(t *testing.T) {
 	require.Equal(t, map[int]int64{20: 3, 200: 3}, converged, "round trips after login")
 	write(t, s.path("site.yaml"), stagedSite)
 	require.Equal(t, int64(5), least("three stages, converged", login+5, nothing, run)-login, "round trips after login: one more for each stage but the first")
-	// The host program is one more. The meter counts what a host says while it takes that, and the signs
-	// of life that the controller asks for: the program is paced, and that of the tests is compressed in
-	// no time, so it is larger than any other.
+	// The host program costs one more. The meter counts the host's output while it receives the program, and the
+	// controller's keepalive requests: the program is paced, and the tests' is larger than any other, since it is
+	// compressed quickly.
 	require.LessOrEqual(t, first, int64(9), "round trips after login, with the host program")
 }
 
-// stagedSite comes to a host in three stages, and changes nothing.
+// stagedSite has three stages, and changes nothing.
 const stagedSite = `
 - name: staged
   ccm:

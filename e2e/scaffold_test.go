@@ -72,7 +72,7 @@ func TestFleetScaffold(t *testing.T) {
 	require.False(t, f.holds("h001", "test -e /etc/e2e/app/junk || test -e /etc/e2e/app/pipe || test -L /etc/e2e/app/out"))
 	require.True(t, f.holds("h001", "test -e /etc/e2e/out/keep"))
 
-	// An ordinary user may not, and is told so beforehand.
+	// An ordinary user has no permission, and a check run reports that.
 	for _, check := range []string{"--check", "--diff"} {
 		r := f.push("-i", "deploy.yaml", "-l", "h001", check, "-e", "port=82", "scaffold.yaml")
 		r.requireCode(t, 2)
@@ -136,7 +136,7 @@ func TestFleetScaffoldPost(t *testing.T) {
 		f.push(args()...).requireCode(t, 0)
 		f.push(args("--check")...).requireCode(t, 0)
 
-		// What a command refuses is not put in place, now or later.
+		// A file that the command refuses is not put in place, now or later.
 		for range 2 {
 			r = f.push(args("-e", "port='")...)
 			r.requireCode(t, 2)

@@ -31,7 +31,7 @@ type stage struct {
 	*fleet
 	host, family string
 	setup        string // makes the repository of packages
-	functions    string // of the shell: install NAME [VERSION], and forget, which removes all test packages
+	functions    string // for the shell: install NAME [VERSION], and forget, which removes all test packages
 	web          string // address of a server that has app.tar.gz
 	restore      string // takes the repository away
 }
@@ -56,7 +56,7 @@ echo Etc/UTC >/etc/timezone
 mkdir /opt/e2e
 `
 
-// lookAtStage prints all that a check run must not change.
+// lookAtStage prints everything that a check run must not change.
 const lookAtStage = `
 find /etc /opt /home /usr/local /srv /var/spool/cron -printf '%p %y%m %u:%g %s %T@ %l\n' | sort
 systemctl show --property Id,ActiveState,SubState,MainPID,InvocationID,UnitFileState 'e2e-*'
@@ -132,7 +132,7 @@ rpmbuild --quiet -bb --define '_topdir /srv/e2e/top' --define '_rpmdir /srv/e2e/
 createrepo_c -q repo
 dnf -q --refresh makecache`
 
-// stages are the hosts, one for each package manager. Those that are up stay up.
+// stages returns the hosts, one for each package manager. Running ones stay up.
 func stages(t *testing.T) []*stage {
 	t.Helper()
 	f := leaseFleet(t)
@@ -202,13 +202,12 @@ func serveArchive(t *fleet) (address string) {
 	return listener.Addr().String()
 }
 
-// A scene is a manifest of testdata/scenarios. Its comments say what it shows,
-// on which family of hosts, what is done there before, and how each resource
-// ends in the first run and in the second.
+// A scene is a manifest of testdata/scenarios. Its comments have its purpose, the families of hosts, the commands
+// before it, and the outcome of each resource in the first run and in the second.
 type scene struct {
 	name         string
-	on           string   // "" is all families
-	packages     bool     // it is about packages, or has some
+	on           string   // empty means all families
+	packages     bool     // it uses packages
 	before       []string // for sh, with the functions of the stage
 	first, again []string // again: nil if nothing changes or fails
 }
@@ -241,10 +240,10 @@ type foretold struct {
 	Event, Type, Name, Status, Message, Error, Because string
 	Refreshed, Certain                                 bool
 	Changes                                            []modules.Change
-	Diff                                               json.RawMessage // a text; of other events it says something else
+	Diff                                               json.RawMessage // a text; in other events it has another meaning
 }
 
-// essence is what a prediction has to get right.
+// essence returns the parts of a prediction that have to be right.
 func (r *foretold) essence() string {
 	text := fmt.Sprintf("%s#%s %s refreshed=%v", r.Type, r.Name, r.Status, r.Refreshed)
 	if r.Status == "changed" {
@@ -253,7 +252,7 @@ func (r *foretold) essence() string {
 	return text
 }
 
-// play runs a scenario's manifest and gives its results.
+// play runs a scenario's manifest and returns its results.
 func (s *stage) play(t *testing.T, c scene, flags ...string) []foretold {
 	t.Helper()
 	r := push(t, s.dir, append([]string{"-i", "root.yaml", "-l", s.host, "-e", "web=" + s.web, "--output", "json"}, append(flags, c.name+".yaml")...)...)
@@ -269,8 +268,8 @@ func (s *stage) play(t *testing.T, c scene, flags ...string) []foretold {
 	return results
 }
 
-// perform makes a check run, which changes nothing; the run itself, in which all
-// that was certain comes true; and a second one.
+// perform makes a check run, which changes nothing; the run itself, in which all certain predictions come true; and a
+// second one.
 func (s *stage) perform(t *testing.T, c scene) (certain, all int) {
 	t.Helper()
 	f := s.in(t)
@@ -321,9 +320,8 @@ func describe(results []foretold) string {
 	return b.String()
 }
 
-// TestFleetScenarios plays chains of resources, as people write them, on a host
-// of each family, and one half of them on other hosts than the other. What differs between
-// families is packages: with -short, scenes without any are played by turns on the one and on the other.
+// TestFleetScenarios runs chains of resources, as people write them, on a host of each family. The families differ in
+// packages: with -short, scenes without packages alternate between the families.
 func TestFleetScenarios(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/scenarios/*.yaml")
@@ -354,8 +352,7 @@ func TestFleetScenarios(t *testing.T) {
 	}
 }
 
-// TestFleetCCMRequests gives the host program requests of CCM's ensure API, as a
-// tool on the host would.
+// TestFleetCCMRequests sends requests of CCM's ensure API to the host program, as a tool on the host would.
 func TestFleetCCMRequests(t *testing.T) {
 	for _, s := range stages(t) {
 		t.Run(s.family, func(t *testing.T) {
@@ -396,7 +393,7 @@ func TestFleetCCMRequests(t *testing.T) {
 	}
 }
 
-// A ccmAnswer is what of an answer of the ensure API is looked at.
+// A ccmAnswer has the compared parts of an answer of the ensure API.
 type ccmAnswer struct {
 	Error string
 	State struct {

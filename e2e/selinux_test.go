@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// selinuxPackages are what hosts of this test have besides. netbase names protocols.
+// selinuxPackages are further packages on the hosts of this test. netbase names protocols.
 const selinuxPackages = "policycoreutils-python-utils,selinux-policy-default,netbase"
 
 // selinuxTrip has a policy and its real programs. The machine's kernel runs no SELinux, so that all of it holds from the
@@ -57,8 +57,8 @@ port -d -p tcp 8448
 END`,
 }
 
-// playSelinux plays the trip on a new host that has a policy. The image of such a host takes a minute, so only who asks
-// for it has one.
+// playSelinux plays the trip on a new host with a policy. The image of such a host takes a minute, so it is built only
+// on request.
 func playSelinux(t *testing.T, trip roundTrip, host string, kind ...string) {
 	t.Helper()
 	if os.Getenv("CCM_SELINUX") == "" {

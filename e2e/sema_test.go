@@ -30,8 +30,8 @@ func (f *fleet) crowd() (names []string) {
 	return names
 }
 
-// enterAndLeave counts those who are in at the same time. It leaves once it has met
-// somebody, so that it does not end before others could begin; the last one is alone.
+// enterAndLeave counts the commands that are in at the same time. A command leaves once it has met another one, so that
+// it does not end before others could begin; the last one is alone.
 const enterAndLeave = `cd /tmp/e2e-crowd
 change() { (flock 9; n=$(($(cat in) + $1)); echo $n >in; echo $n >>seen) 9>lock; }
 change 1
@@ -41,8 +41,8 @@ change -1
 (flock 9; echo $(($(tail -n 1 left) + 1)) >>left) 9>lock
 touch $0`
 
-// TestFleetSemaphore has eight resources of four hosts take turns for places of which
-// there are fewer, in a play that is a graph and in one that is not.
+// TestFleetSemaphore has eight resources of four hosts share fewer places, in a play that is a graph and in one that is
+// not.
 func TestFleetSemaphore(t *testing.T) {
 	f := startFleet(t)
 	names := f.crowd()

@@ -182,8 +182,7 @@ func TestFleetService(t *testing.T) {
 	})
 }
 
-// TestFleetServiceFails has services that do not start, and those that nobody may
-// start.
+// TestFleetServiceFails has services that do not start, and services that must not be started.
 func TestFleetServiceFails(t *testing.T) {
 	f := startServiceHost(t)
 	f.sh("s001", `printf '[Service]\nExecStart=/bin/sh -c "echo the port is taken; exit 3"\n' >/etc/systemd/system/e2e-dies.service`)
@@ -231,8 +230,8 @@ func openRCImage(t *testing.T) string {
 	return image
 }
 
-// openRCTest is what the host program is asked for, one line each, and what a
-// script finds afterwards; OpenRC is not the init here, but has been told to begin.
+// openRCTest has the calls of the host program, one line each, and the state that a script finds afterwards. OpenRC is
+// not the init here, but it was started.
 const openRCTest = `set -e
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
@@ -254,7 +253,7 @@ begin() { rc-service demo start >/dev/null; until grep -q sleep /proc/$(cat /run
 run() { echo "{\"type\":\"service\",\"properties\":{$1}}" | /ccm-module run $2 | sed 's/,"ns":[0-9]*//; s/.*"status"://' || true; }
 `
 
-// TestServiceOnOpenRC runs the host program beside a real OpenRC.
+// TestServiceOnOpenRC runs the host program with a real OpenRC.
 func TestServiceOnOpenRC(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -335,7 +334,7 @@ systemctl daemon-reload; systemctl --quiet --runtime enable e2e-runtime`)
 	require.Equal(t, "indirect\ndisabled\nenabled-runtime\nstatic\n", words())
 	for _, row := range []struct {
 		enable string
-		codes  []int // of the check, the run, and a second run
+		codes  []int // exit statuses of the check, the run, and a second run
 		words  string
 	}{
 		{"true", []int{8, 8, 0}, "indirect\nenabled\nenabled\nstatic\n"},

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkFleet is a whole run of ccm-push with the W30 workload on simulated
-// hosts: SSH, the message stream and the rendering are real, the work of the
-// hosts is not. All hosts are one process, whose processor time is told apart:
+// BenchmarkFleet measures a whole run of ccm-push with the W30 workload on simulated hosts: SSH, the message stream and
+// the rendering are real, the work of the hosts is not. All hosts are one process, whose processor time is counted
+// apart:
 //
 //	cpu-ms/host, sim-cpu-ms/host   processor time, of the controller and of the hosts
 //	x-cpu                          wall time, as a multiple of all that by the number of processors
@@ -88,11 +88,10 @@ func benchSim(b *testing.B, n int, rtt string) {
 	yardsticks(b)
 }
 
-// BenchmarkRecord is what the record of a run costs its controller: runs with it and without
-// it take turns, so that both see the same machine. One pair says little: -benchtime 200x.
+// BenchmarkRecord measures the cost of a run's record for its controller: runs with and without it alternate, so that
+// both see the same machine. One pair has little meaning: -benchtime 200x.
 //
-//	cpu-ratio          processor time of the controller with a record by that without, of each
-//	                   pair; the median, with quartiles
+//	cpu-ratio          processor time of the controller with a record by that without, of each pair; the median, with quartiles
 //	cpu-ms, cpu-plus-ms  that time without a record, and what a record adds to it: medians
 //	KB/run             size of a record
 func BenchmarkRecord(b *testing.B) {
@@ -177,7 +176,7 @@ func startSimBy(tb testing.TB, by []string, dir string, hosts int, flags ...stri
 	return s
 }
 
-// inventory is what the fleet has written.
+// inventory returns the inventory that the fleet has written.
 func (s *sim) inventory(dir string) string {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "hosts.yaml"))
@@ -185,7 +184,7 @@ func (s *sim) inventory(dir string) string {
 	return string(text)
 }
 
-// stop ends the fleet and gives the processor time that it took.
+// stop ends the fleet and returns its processor time.
 func (s *sim) stop() time.Duration {
 	s.Helper()
 	s.stdin.Close()
@@ -194,15 +193,15 @@ func (s *sim) stop() time.Duration {
 	return took
 }
 
-// A simUse is what a fleet has taken.
+// A simUse is the use of a fleet so far.
 type simUse struct {
 	cpu          time.Duration
-	bytes, asked int64 // on all connections; messages to hosts that are no ping
+	bytes, asked int64 // bytes on all connections; messages to hosts, except pings
 	mended       int   // hosts on which something was applied after they had been watched
 	sent         int   // hosts that the controller has sent the host program
 }
 
-// ask has the fleet say what it has taken.
+// ask requests the fleet's use so far.
 func (s *sim) ask() simUse {
 	s.Helper()
 	_, err := fmt.Fprintln(s.stdin)

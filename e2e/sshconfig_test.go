@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSSHConfig gives ssh and ccm-push the same ssh_config and the same sshd: a host
-// that lets one in lets the other one in.
+// TestSSHConfig runs ssh and ccm-push with the same ssh_config and the same sshd: either both can log in to a host, or
+// neither.
 func TestSSHConfig(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "")

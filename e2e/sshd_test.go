@@ -20,8 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// A server is OpenSSH's sshd on a port of the loopback, run by whoever runs the
-// test, who is also the only one who can log in.
+// A server is OpenSSH's sshd on a port of the loopback. It runs as the user of the test, and only that user can log in.
 type server struct {
 	dir  string // with its keys, and the client's: id
 	port int
@@ -81,8 +80,8 @@ func (s *server) know(tb testing.TB, name, kind string) {
 	write(tb, s.path(name), fmt.Sprintf("[127.0.0.1]:%d %s", s.port, public))
 }
 
-// serve runs sshd until the test ends, and returns when it answers. Root's has a lock and a state of its own, so that
-// such tests go on at once, although the host of all of them is this machine.
+// serve runs sshd until the test ends, and returns when it answers. An sshd of root has a lock and a state of its own,
+// so that such tests can run in parallel although all use this machine as their host.
 func (s *server) serve(tb testing.TB, program string) {
 	tb.Helper()
 	cmd := exec.Command("./apart", program, "-D", "-e", "-f", s.path("sshd_config"))
@@ -112,9 +111,8 @@ func answers(port int) bool {
 	return strings.HasPrefix(line, "SSH-")
 }
 
-// freePort gives a port of the loopback on which nobody listens. It is below those that
-// the kernel gives out: the tests of another package, which run beside these, could be
-// given one of those before sshd listens on it.
+// freePort returns a free port of the loopback. It is below the ports that the kernel assigns: a test of another
+// package, which runs in parallel, could get one of those before sshd listens on it.
 func freePort(tb testing.TB) int {
 	tb.Helper()
 	for range 100 {
@@ -208,8 +206,7 @@ func TestKeysOfRealSSHD(t *testing.T) {
 	})
 }
 
-// TestLoginShells has sshd hand each command to another login shell, unchanged,
-// as it does if that stands in /etc/passwd.
+// TestLoginShells has sshd pass each command to another login shell, unchanged, as if that were in /etc/passwd.
 func TestLoginShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"sh", "bash", "dash", "csh", "tcsh", "fish"} {

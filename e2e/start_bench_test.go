@@ -16,10 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkFirstDial is how long it takes from the start of ccm-push until it dials
-// the first of its hosts: what it does before must not grow with them, but for the
-// inventory being read. Hosts of a range are two lines; the others are a line each,
-// with an address, a user, a key and a known_hosts file.
+// BenchmarkFirstDial measures the time from the start of ccm-push until it dials the first of its hosts: except for
+// reading the inventory, it must not grow with their number. Hosts of a range are two lines; the others are a line
+// each, with an address, a user, a key and a known_hosts file.
 func BenchmarkFirstDial(b *testing.B) {
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(b, err)
@@ -62,8 +61,8 @@ func BenchmarkFirstDial(b *testing.B) {
 	}
 }
 
-// BenchmarkHostProgram is how long it takes from the start of the host program to
-// its greeting, without facts and with those of the host.
+// BenchmarkHostProgram measures the time from the start of the host program to its greeting, without facts and with
+// those of the host.
 func BenchmarkHostProgram(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "ccm-module")
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "github.com/ccm-push/ccm-push/cmd/ccm-module")

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetStreams has sudo and apt-get between a command and who watches it. Each waits until
-// what it has written before is seen.
+// TestFleetStreams has sudo and apt-get between a command and its reader. Each command waits until its earlier output
+// has been seen.
 func TestFleetStreams(t *testing.T) {
 	f := aptFamily(t)
 	for name, tt := range map[string]struct {

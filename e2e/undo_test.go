@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// undoSite changes something of every type that can be taken back, and something of those that
-// cannot.
+// undoSite changes a resource of every type, both types that can be undone and types that cannot.
 const undoSite = `
 - name: everything
   hosts: s001
@@ -42,7 +41,7 @@ const undoSite = `
       - exec: [{"touch /srv/e2e-command": {creates: /srv/e2e-command}}]
 `
 
-// undoState is all that the site is about: it is the same again when it has been taken back.
+// undoState prints the state of all things of the site: an undo restores it.
 const undoState = `cd /srv/e2e && find . -printf '%p %y %m %u %g %l\n' | sort; find . -type f | sort | xargs sha256sum
 crontab -l -u deploy; getent passwd e2eu; getent group e2eg; ls /etc/systemd/system | grep e2e
 for u in e2e-app e2e-old; do systemctl is-active $u; systemctl is-enabled $u; done; :`

@@ -14,7 +14,7 @@ const (
 	oldKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq old"
 )
 
-// accountsAndHomes prints all that a host has of the accounts of a test. What is below /home counts too.
+// accountsAndHomes prints a host's whole data about the accounts of a test, /home included.
 const accountsAndHomes = `cat /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/subuid /etc/subgid
 find /home -printf '%p %y %m %U %G %l\n' | sort; find /home -type f | sort | xargs sha256sum`
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetWait waits on a host for its sshd, for what a process does in a moment, and for what never
-// comes. An undo has nothing to do for it.
+// TestFleetWait waits on a host for its sshd, for the effect of a process, and for something that never comes. An undo
+// has nothing to do for it.
 func TestFleetWait(t *testing.T) {
 	f := startFleet(t)
 	write(t, f.path("wait.yaml"), `name: wait

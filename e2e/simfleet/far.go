@@ -13,7 +13,7 @@ type farConn struct {
 
 	mu    sync.Mutex
 	due   []late // in their order
-	ended bool   // closed, behind what is due
+	ended bool   // closed, after the data that are due
 	err   error
 }
 
@@ -23,7 +23,7 @@ type late struct {
 	data []byte
 }
 
-// Write implements [net.Conn]. An error is that of an earlier write.
+// Write implements [net.Conn]. It returns the error of an earlier write.
 func (c *farConn) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *farConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// deliver writes what is due, and comes again for the rest.
+// deliver writes the data that are due, and schedules itself for the rest.
 func (c *farConn) deliver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (c *farConn) deliver() {
 	}
 }
 
-// Close implements [net.Conn]. What is on its way arrives.
+// Close implements [net.Conn]. Data in transit arrive.
 func (c *farConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

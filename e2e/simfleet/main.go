@@ -1,19 +1,20 @@
-// Command simfleet plays the hosts of a large fleet, for benchmarks of the
-// controller: SSH and the message stream are real, but every host finds every
-// resource as it shall be, without looking, and goes on so when it is watched. One process serves them all, so that what they
-// cost can be told apart. Each host has an address of the loopback of its own, as real
-// ones have; what comes from anywhere else is hung up on.
+// Command simfleet plays the hosts of a large fleet, for benchmarks of the controller: SSH and the message stream are
+// real, but every host finds every resource stable, without looking, and also when it is watched. One process serves
+// them all, so that their cost can be counted apart. Each host has a loopback address of its own, like real hosts;
+// connections from other networks are closed.
 //
 //	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift] [-relays N] [-near 300ms] [-each 25ms] [-net 10.178]
 //
-// DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
-// fleet ends with its standard input. It says then what processor time it took and how many bytes went over its
-// connections, and so it does for each line that it reads before.
-// With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource before a line is read there.
-// With -drift the last resource of each watched play drifts at once, and again when it has been repaired.
-// With -relays so many more hosts are each the relay of as many others, and no host has the host program before it has got it. A relay has a
-// shell and a disk, and is at each delivery, one after the other, for as long as -each says; the others keep nothing of what comes, and
-// let a relay in after as long as -near says. With -net their addresses begin so, and may be reached from elsewhere: they have to be addresses of this machine.
+// It writes hosts.yaml and the keys that it names to DIR, and prints a "ready" line. The fleet ends with its standard
+// input. At its end, and for each line that it reads before, it prints the processor time that it took and the number
+// of bytes on its connections.
+//
+// With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource
+// before a line is read. With -drift the last resource of each watched play drifts at once, and again after its repair.
+// With -relays there are so many more hosts, each the relay of as many others, and no host has the host program at
+// first. A relay has a shell and a disk, and is busy for -each with each delivery, one after the other; the other hosts
+// keep no files, and accept a relay's login after -near. With -net their addresses begin so, and can be reached from
+// elsewhere: they must be addresses of this machine.
 package main
 
 import (
@@ -83,7 +84,7 @@ func (f *fleet) run(hosts int, programs string, hold bool) error {
 		return err
 	}
 	if f.relays > 0 {
-		debug.SetGCPercent(400) // what passes is garbage at once
+		debug.SetGCPercent(400) // most memory is garbage at once
 	}
 	if err := f.makeRelays(); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (f *fleet) run(hosts int, programs string, hold bool) error {
 	}
 }
 
-// processorTime is that of this process and of those that it has run.
+// processorTime returns the processor time of this process and its children.
 func processorTime() (sum time.Duration, err error) {
 	for _, whose := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var use syscall.Rusage
@@ -134,7 +135,7 @@ func processorTime() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// A fleet is what all hosts have in common.
+// A fleet is the common state of all hosts.
 type fleet struct {
 	dir      string
 	build    string
@@ -147,19 +148,19 @@ type fleet struct {
 	config   *ssh.ServerConfig
 	greeted  atomic.Int64
 	bytes    atomic.Int64  // sent and received, of SSH
-	asked    atomic.Int64  // messages received that are no ping
+	asked    atomic.Int64  // received messages, except pings
 	released chan struct{} // closed when last results may be reported
-	hosts    sync.Map      // addresses of those that are watched; true if something was applied since
+	hosts    sync.Map      // addresses of watched hosts; true if something was applied since
 
 	// With relays:
-	homes     map[string]string // of relays, by address
-	os, arch  string            // of all hosts
-	taken     sync.Map          // hashes of what relays have brought, by address
+	homes     map[string]string // home directories of relays, by address
+	os, arch  string            // system of all hosts
+	taken     sync.Map          // hashes of the files from relays, by address
 	installed sync.Map          // addresses of hosts that have the host program
 	sent      atomic.Int64      // hosts that were sent it by the controller
 }
 
-// mended is on how many hosts something was applied after they had been watched.
+// mended returns the number of hosts on which something was applied after they had been watched.
 func (f *fleet) mended() (n int) {
 	f.hosts.Range(func(_, applied any) bool {
 		if applied.(bool) {
@@ -170,8 +171,7 @@ func (f *fleet) mended() (n int) {
 	return n
 }
 
-// keys makes the key of the hosts and that of the one who may log in, and gives
-// what writes known_hosts.
+// keys creates the key of the hosts and the key of the login user, and returns a function that writes known_hosts.
 func (f *fleet) keys() (known func(port int) string, err error) {
 	_, host, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -250,7 +250,7 @@ func (f *fleet) inventory(hosts, port int) string {
 	return b.String()
 }
 
-// address is that of a host; relays are the first ones.
+// address returns the address of a host; relays are the first ones.
 func (f *fleet) address(i int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", f.network[0], f.network[1]+i/62500, i/250%250, 1+i%250)
 }
@@ -276,7 +276,7 @@ func (f *fleet) accept(l net.Listener) {
 	}
 }
 
-// A countedConn counts what is sent and received.
+// A countedConn counts sent and received bytes.
 type countedConn struct {
 	net.Conn
 	bytes *atomic.Int64
@@ -342,7 +342,7 @@ func (f *fleet) session(address, forced string, channel ssh.Channel, requests <-
 	}
 }
 
-// arguments are those of a script, which its name, sh, stands before.
+// arguments returns the arguments of a script, after its name, sh.
 func arguments(command string) []string {
 	words := strings.Fields(command[strings.LastIndexByte(command, '\'')+1:])
 	return words[min(1, len(words)):]
@@ -388,7 +388,7 @@ func (f *fleet) serve(address string, channel ssh.Channel, command string) {
 	}
 }
 
-// watched goes on with a catalog that is watched.
+// watched continues with a watched catalog.
 func (f *fleet) watched(address string, conn *wire.Conn, c *wire.Catalog) error {
 	if c.Watch == nil {
 		if !c.Check {
@@ -407,7 +407,7 @@ func (f *fleet) watched(address string, conn *wire.Conn, c *wire.Catalog) error 
 	return conn.Send(told...)
 }
 
-// stable answers a catalog: nothing is to be done.
+// stable answers a catalog: all resources are stable.
 func stable(c *wire.Catalog) []*wire.Message {
 	var all []*wire.Message
 	for i := range c.Entries {
@@ -416,7 +416,7 @@ func stable(c *wire.Catalog) []*wire.Message {
 	return append(all, &wire.Message{Done: &wire.Done{}})
 }
 
-// facts are those that one more host reports: no two are equal.
+// facts returns the facts of one more host: no two are equal.
 func (f *fleet) facts() json.RawMessage {
 	return fmt.Appendf(nil, `{"facts":{"host":{"info":{"hostname":"sim%d","os":"linux","platform":"debian","platformFamily":"debian",`+
 		`"platformVersion":"12.11","kernelArch":"x86_64"}}}}`, f.greeted.Add(1))

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// forceCommand is the option of a certificate that says what the one who has it can do, and nothing else.
+// forceCommand is the option of a certificate that allows one command only.
 const forceCommand = "force-command"
 
 // makeRelays makes the homes of relays.
@@ -37,10 +37,10 @@ func (f *fleet) makeRelays() error {
 	return nil
 }
 
-// relay plays a relay, which has a shell of its own for what comes to no end. Its key and what it delivers are played, as
-// package relay has them in scripts: a thousand times ssh(1) would take a minute of processor time, which relays share in
-// life. For the same reason a delivery logs in and has its command run, but the file stays where it is: the host is told
-// its hash when the relay would have carried it.
+// relay plays a relay, which has a shell of its own for commands without an end. Its key and its deliveries, which
+// package relay makes in scripts, are simulated: a thousand runs of ssh(1) would take a minute of processor time, which
+// real relays share. For the same reason a delivery logs in and runs its command, but the file stays where it is: the
+// host gets its hash when the relay would have sent it.
 func (f *fleet) relay(address, home string, channel ssh.Channel, command string) (code uint32) {
 	if words := arguments(command); len(words) == 1 {
 		if err := f.keep(address, home, words[0], channel); err != nil {
@@ -113,17 +113,17 @@ func (f *fleet) keep(address, home, nonce string, channel ssh.Channel) error {
 	return nil
 }
 
-// files are those that a relay has taken.
+// files are the files of a relay.
 type files struct {
 	home string
 	each time.Duration // how long the relay is at one delivery
 
 	mu    sync.Mutex
-	known map[string]bool // hashes of those that have been read
-	free  time.Time       // when it is done with those that it is at
+	known map[string]bool // hashes of files that have been read
+	free  time.Time       // time at which its current deliveries end
 }
 
-// carry says the hash of a file when the relay would have carried it.
+// carry returns the hash of a file at the time when the relay would have sent it.
 func (f *files) carry(hash string) (line string, err error) {
 	f.mu.Lock()
 	if !f.known[hash] {

@@ -49,7 +49,7 @@ func TestNoSleep(t *testing.T) {
 	bubbles := map[ast.Node]bool{}  // calls that have a bubble in their arguments
 	enters := map[string]bool{}     // functions that call synctest.Test
 	inBubble := map[string]bool{}   // functions that bubbles call
-	bodies := map[string][]string{} // what functions call
+	bodies := map[string][]string{} // calls of each function
 	functions := func(s source, do func(name string, f *ast.FuncDecl)) {
 		for _, decl := range s.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
