@@ -1,11 +1,10 @@
-// Package activity knows what each host of a run is at, and shows it while the run goes on.
+// Package activity records the current step of each host of a run, and shows it during the run.
 //
-//	tracker.go   what hosts are at; a run tells it
-//	snapshot.go  how that is at one moment
+//	tracker.go   the current steps; a run reports them
+//	snapshot.go  the state at one moment
 //	lines.go     a snapshot as lines for people, cut to the width of a terminal
-//	live.go      Live: these lines at the bottom of a terminal, below what is printed
+//	live.go      Live: these lines at the bottom of a terminal, below the printed text
 //	plain.go     Plain: a line every half minute, and when a tenth of the hosts has ended
 //
-// A run never waits for any of it: it writes down what a host is at, and whoever shows that
-// looks at it when there is time.
+// A run never waits for any of it: it records the steps, and the display reads them at its own pace.
 package activity

@@ -12,9 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// lines are a snapshot as lines of at most so many columns: the hosts that take longest, and
-// then the totals. One host alone stands among the totals. expected is how long the run will
-// take altogether; 0 is not known.
+// lines returns a snapshot as lines of at most columns: the hosts with the longest steps, and then the totals. A single
+// host is shown within the totals. expected is the expected time of the whole run; 0 means unknown.
 func (s Snapshot) lines(expected time.Duration, columns, rows int) []string {
 	var list []string
 	if s.Working > 1 && len(s.Longest) > 1 {
@@ -30,7 +29,7 @@ func (s Snapshot) lines(expected time.Duration, columns, rows int) []string {
 	return append(list, cut(s.totals(expected, columns), columns))
 }
 
-// totals is how far the run has got, such as "37/40 done, 2 changed · 1 running, 2 waiting".
+// totals returns the progress of the run, such as "37/40 done, 2 changed · 1 running, 2 waiting".
 func (s Snapshot) totals(expected time.Duration, columns int) string {
 	parts := []string{fmt.Sprintf("%d/%d done", s.Done, s.Hosts) + s.outcomes()}
 	waiting := max(0, s.Hosts-s.Done-s.Working)
@@ -70,7 +69,7 @@ func (w *Watch) text() string {
 	return text
 }
 
-// outcomes says what is not as it was, each behind a comma.
+// outcomes returns the changes and failures, each after a comma.
 func (s Snapshot) outcomes() string {
 	text := ""
 	changed := "changed"
@@ -88,8 +87,8 @@ func (s Snapshot) outcomes() string {
 	return text
 }
 
-// line is "  web1  exec#migrate  14s", with the host's name in a column. What does not fit is
-// cut from what it is at, so that the time is seen.
+// line returns "  web1  exec#migrate  14s", with the host's name in a column. The step is cut if the line is too long,
+// so that the time is visible.
 func (w Working) line(names, columns int) string {
 	host := cut(clean(w.Host), names)
 	host += strings.Repeat(" ", names-columnsOf(host))
@@ -104,7 +103,7 @@ func (w Working) short(columns int) string {
 	return host + " " + cut(w.at(), max(1, columns-columnsOf(host)-1-len(end))) + end
 }
 
-// at says what the host is at.
+// at returns the current step of the host.
 func (w Working) at() string {
 	switch {
 	case w.Resource != "" && w.Waits:
@@ -118,7 +117,7 @@ func (w Working) at() string {
 	return cmp.Or(w.What, "working")
 }
 
-// maxName is how many bytes of a name are looked at: no terminal is that wide.
+// maxName bounds the examined bytes of a name: no terminal is that wide.
 const maxName = 2 << 10
 
 // clean is a name that no terminal obeys, or the beginning of a long one.
@@ -157,7 +156,7 @@ func cut(text string, columns int) string {
 	return text
 }
 
-// columnsOf is how many columns of a terminal a text takes.
+// columnsOf returns the number of columns of a text on a terminal.
 func columnsOf(text string) int {
 	n := 0
 	for _, r := range text {

@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// drawEvery is how often a terminal is drawn at most, but for text that is printed.
+	// drawEvery is the least time between two updates of a terminal, except for printed text.
 	drawEvery = 100 * time.Millisecond
-	// showAfter is how long a run takes at least of which anything is shown.
+	// showAfter is the time after which a run shows its progress.
 	showAfter = 500 * time.Millisecond
-	// maxPending is how many bytes of text may wait for the terminal; who writes more waits
-	// as well.
+	// maxPending bounds the text that may wait for the terminal, in bytes; further writes wait, too.
 	maxPending = 4 << 20
-	// maxRows is how many lines are drawn at most.
+	// maxRows bounds the lines.
 	maxRows = 5
 )
 
 // Escapes of terminals (ECMA-48; the modes 7 and 2026 are private ones of DEC and of
 // https://github.com/contour-terminal/vt-extensions, which others ignore).
 const (
-	beginUpdate = "\x1b[?2026h" // what follows is shown at once, when it ends
+	beginUpdate = "\x1b[?2026h" // the terminal shows the output up to endUpdate at once
 	endUpdate   = "\x1b[?2026l"
 	eraseBelow  = "\r\x1b[J" // from the beginning of the line to the end of the screen
 	noWrap      = "\x1b[?7l" // a line that is too long after all is cut
@@ -37,23 +36,21 @@ const (
 // A Terminal is where a [Live] is shown.
 type Terminal struct {
 	io.Writer
-	// Size gives its columns and rows at the moment; 0 columns are not to be drawn on now.
+	// Size returns the current columns and rows; with 0 columns nothing is drawn now.
 	Size func() (columns, rows int)
-	// Stopping gives a value when the program shall stop, by Ctrl-Z: the lines are removed, and
-	// Stop is called. nil gives none.
+	// Stopping has a value when Ctrl-Z stops the program: the lines are removed, and Stop is called. It may be nil.
 	Stopping <-chan os.Signal
 	Stop     func()
-	// Continued gives a value when the program goes on after it was stopped: what had been
-	// drawn then is not below the cursor any more. nil gives none.
+	// Continued has a value when the program continues after a stop: the earlier lines are no longer below the cursor.
+	// It may be nil.
 	Continued <-chan os.Signal
 }
 
-// A Live shows what hosts are at, at the bottom of a terminal. It is the writer of what is
-// printed above that: text is queued, so that whoever writes it does not wait for the
-// terminal.
+// A Live shows the current steps of hosts at the bottom of a terminal. Its Write prints text above them: text is
+// queued, so that writers do not wait for the terminal.
 //
-// The cursor rests at the beginning of the lines, and not behind them: a terminal that is
-// resized may break lines anew, and then nobody knows how far up they begin.
+// The cursor stays at the begin of the lines, and not after them: a resized terminal may wrap lines again, and then
+// their begin would be unknown.
 type Live struct {
 	terminal Terminal
 	look     func() Snapshot
@@ -69,16 +66,16 @@ type Live struct {
 	wake  chan struct{} // holds one
 	ended chan struct{}
 
-	// Of the one that draws:
-	drawn  []string // what is below the cursor
-	size   [2]int   // of the terminal, when lines were last made
+	// Used by the drawing goroutine alone:
+	drawn  []string // lines below the cursor
+	size   [2]int   // size of the terminal when the lines were last made
 	midway bool     // the last text did not end its line
 	usual  time.Duration
 	asked  bool // for usual
 }
 
-// NewLive begins to show what look gives. expected, which may be nil, says once how long a
-// run of so many hosts will take; 0 is not known. The Live must be closed.
+// NewLive begins to show the snapshots of look. expected, which may be nil, is called once and returns the expected
+// time of a run of so many hosts; 0 means unknown. The caller must close the Live.
 func NewLive(t Terminal, look func() Snapshot, expected func(hosts int) time.Duration) *Live {
 	l := &Live{terminal: t, look: look, expected: expected, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.taken.L = &l.mu
@@ -86,7 +83,7 @@ func NewLive(t Terminal, look func() Snapshot, expected func(hosts int) time.Dur
 	return l
 }
 
-// Write prints text above the lines, soon. An error is that of an earlier one.
+// Write prints text above the lines, soon. It returns the error of an earlier write.
 func (l *Live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	for len(l.pending) > 0 && len(l.pending)+len(p) > maxPending && !l.over {
@@ -113,12 +110,12 @@ func (l *Live) signal() {
 	}
 }
 
-// lastWait is how long the end waits for what nobody reads.
+// lastWait limits the wait at the end for a terminal that is not read.
 const lastWait = time.Second
 
-// Close removes the lines, and returns when all text is printed. A terminal that takes
-// nothing, such as one that Ctrl-S has stopped, is waited for until ctx has ended, and a moment
-// longer. The error is the first one of the terminal, or that of ctx.
+// Close removes the lines, and returns when all text is printed. If the terminal takes no text, for example after
+// Ctrl-S, Close waits until ctx has ended, and a moment longer. It returns the first error of the terminal, or that of
+// ctx.
 func (l *Live) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.ending = true
@@ -143,7 +140,7 @@ func (l *Live) run() {
 	tick := time.NewTicker(drawEvery)
 	defer tick.Stop()
 	for {
-		again := false // with what is drawn already
+		again := false // with the lines that are drawn already
 		select {
 		case <-tick.C:
 		case <-l.wake:
@@ -167,7 +164,7 @@ func (l *Live) run() {
 	}
 }
 
-// take gives the text that is to be printed next, and whether it is the last.
+// take returns the next text to print, and whether it is the last.
 func (l *Live) take() (text []byte, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,8 +173,8 @@ func (l *Live) take() (text []byte, last bool) {
 	return text, l.over
 }
 
-// lines are what is to be shown now; none in the first moments of a run. Between two looks
-// they are what they were, if the terminal still has the size for that.
+// lines returns the lines to show now; none in the first moments of a run. Between two snapshots they stay the same,
+// unless the terminal has another size.
 func (l *Live) lines(again bool) []string {
 	columns, rows := l.terminal.Size()
 	size := [2]int{columns, rows}
@@ -199,7 +196,7 @@ func (l *Live) lines(again bool) []string {
 	if rows <= 0 {
 		rows = maxRows + 1
 	}
-	// The last column stays free: some terminals go on to the next line when it is written.
+	// The last column stays free: some terminals wrap when it is written.
 	return s.lines(l.usual, columns-1, min(maxRows, rows-1))
 }
 
@@ -220,7 +217,7 @@ func (l *Live) draw(text []byte, lines []string) {
 	} else {
 		b.WriteString(beginUpdate)
 		if len(l.drawn) > 0 {
-			// Ctrl-C has terminals drop what they have not shown yet, such as this mode.
+			// After Ctrl-C, terminals drop output that they have not shown yet, such as this mode.
 			b.WriteString(wrap + eraseBelow)
 		}
 		b.Write(text)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// busy is a run of so many hosts, the first of which are at work.
+// busy returns a run with a number of hosts, of which the named ones are in progress.
 func busy(hosts int, names ...string) *Tracker {
 	t := &Tracker{}
 	t.Begin(hosts, false)
@@ -60,7 +60,7 @@ func TestLiveIsGoneWithoutATrace(t *testing.T) {
 	}
 }
 
-// TestShortRuns has nothing drawn of what is over at once.
+// TestShortRuns draws nothing for a run that ends at once.
 func TestShortRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(t, 80, 24)
@@ -74,7 +74,7 @@ func TestShortRuns(t *testing.T) {
 	})
 }
 
-// TestNothingBeforeTheRun leaves the terminal to those who ask for passwords on it.
+// TestNothingBeforeTheRun leaves the terminal to prompts for passwords.
 func TestNothingBeforeTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(t, 80, 24)
@@ -90,7 +90,7 @@ func TestNothingBeforeTheRun(t *testing.T) {
 	})
 }
 
-// TestLiveOnAnyScreen prints, resizes and waits at random: what was printed is there.
+// TestLiveOnAnyScreen prints, resizes and waits at random: all printed text is there.
 func TestLiveOnAnyScreen(t *testing.T) {
 	seeds := 300
 	if testing.Short() {
@@ -147,7 +147,7 @@ func TestNarrowerThanItSays(t *testing.T) {
 	})
 }
 
-// TestUnfinishedLines draws nothing behind a line that has not ended.
+// TestUnfinishedLines draws nothing after a line without an end.
 func TestUnfinishedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(t, 80, 24)
@@ -164,7 +164,7 @@ func TestUnfinishedLines(t *testing.T) {
 	})
 }
 
-// TestExpectedEnd asks once how long the run will take.
+// TestExpectedEnd calls expected once.
 func TestExpectedEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(t, 80, 24)
@@ -193,8 +193,7 @@ func (s stuck) Write(p []byte) (int, error) {
 	return s.screen.Write(p)
 }
 
-// TestAStuckTerminal holds nobody up who prints; only the end of all waits for it, and not
-// for one that has been told to kill.
+// TestAStuckTerminal does not delay writers; only Close waits for it, and not if ctx has ended.
 func TestAStuckTerminal(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -230,7 +229,7 @@ func TestAStuckTerminal(t *testing.T) {
 	}
 }
 
-// TestTextIsBounded has those wait who print more than a stuck terminal may be behind.
+// TestTextIsBounded delays writers when too much text waits for a stuck terminal.
 func TestTextIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stuck{newScreen(t, 80, 24), make(chan struct{})}
@@ -271,8 +270,8 @@ func TestABrokenTerminal(t *testing.T) {
 	})
 }
 
-// TestStopAndGoOn is Ctrl-Z: the lines are gone before the program stops, and what the shell
-// prints meanwhile stays.
+// TestStopAndGoOn is Ctrl-Z: the lines are removed before the program stops, and text that the shell prints meanwhile
+// stays.
 func TestStopAndGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(t, 80, 24)
@@ -323,7 +322,7 @@ func TestManyPrint(t *testing.T) {
 	require.Equal(t, 20, tracker.Snapshot().Done)
 }
 
-// lateReader is a writer that nobody reads from any more.
+// lateReader is a writer without a reader.
 type lateReader struct{ waits chan struct{} }
 
 func (l lateReader) Write(p []byte) (int, error) {
@@ -336,7 +335,7 @@ func TestPlain(t *testing.T) {
 		var b lockedBuilder
 		tracker := &Tracker{}
 		p := NewPlain(&b, tracker.Snapshot)
-		pause(time.Hour) // somebody is asked for a password
+		pause(time.Hour) // a person is prompted for a password
 		tracker.Begin(40, false)
 		h := tracker.Host("s002")
 		h.Work()
@@ -362,7 +361,7 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// TestPlainGroups tells of 500 hosts in about ten lines who has ended.
+// TestPlainGroups reports the end of 500 hosts in about ten lines.
 func TestPlainGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b lockedBuilder
@@ -401,7 +400,7 @@ func TestPlainGroups(t *testing.T) {
 	})
 }
 
-// TestPlainOfFewHosts names each of those that end while the others go on.
+// TestPlainOfFewHosts names each host that ends while others continue.
 func TestPlainOfFewHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b lockedBuilder

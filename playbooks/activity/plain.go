@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// signEvery is how often a sign of life is given.
+	// signEvery is the interval between lines about the progress.
 	signEvery = 30 * time.Second
-	// watchSignEvery is how often it is while hosts are watched, and nothing else is to be said.
+	// watchSignEvery is the interval while hosts are watched without news.
 	watchSignEvery = time.Hour
-	// groupsAfter is how long a run takes at least of which it is told who has ended meanwhile.
+	// groupsAfter is the time after which a run reports the hosts that have ended.
 	groupsAfter = 10 * time.Second
-	// groups is how many lines say so at most.
+	// groups bounds the number of these lines.
 	groups = 10
 )
 
-// Plain writes a line on what hosts are at every 30 seconds, and one when a tenth of them has
-// ended, for logs and for those who have the screen read to them.
+// Plain writes a line with the current steps of hosts every 30 seconds, and one when a tenth of them has ended, for
+// logs and for screen readers.
 type Plain struct {
 	stop  chan struct{}
 	once  sync.Once
 	ended chan struct{}
 }
 
-// NewPlain begins to write what look gives. It must be closed.
+// NewPlain begins to write the snapshots of look. The caller must close the Plain.
 func NewPlain(w io.Writer, look func() Snapshot) *Plain {
 	p := &Plain{stop: make(chan struct{}), ended: make(chan struct{})}
 	go p.run(w, look) // Close waits for it
@@ -66,7 +66,7 @@ func (p *Plain) run(w io.Writer, look func() Snapshot) {
 			}
 		}
 		if text != "" {
-			_, _ = io.WriteString(w, text) // the run does not end because nobody reads it
+			_, _ = io.WriteString(w, text) // a failed write does not end the run
 		}
 	}
 }

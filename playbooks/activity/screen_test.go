@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A screen is a terminal: what is written on it, as far as a [Live] makes use of it. Rows
-// above the screen can be read, and not changed, as with a real one.
+// A screen is a terminal with the features that a [Live] uses. As with a real one, rows above the screen can be read
+// and not changed.
 type screen struct {
 	t      *testing.T
-	reflow bool // a new width breaks lines anew; otherwise it cuts them
+	reflow bool // a new width wraps lines again; otherwise it cuts them
 
 	mu            sync.Mutex
 	columns, rows int
 	lines         []screenLine
-	row, column   int // of the cursor, row in all lines
+	row, column   int // place of the cursor, row in all lines
 	noWrap        bool
 	updating      bool
 	writes        int
@@ -27,7 +27,7 @@ type screen struct {
 
 type screenLine struct {
 	cells   []string // "" is the second half of a wide one
-	wrapped bool     // it goes on in the next line
+	wrapped bool     // it continues in the next line
 }
 
 func newScreen(t *testing.T, columns, rows int) *screen {
@@ -172,7 +172,7 @@ func (s *screen) resize(columns, rows int) {
 	}
 }
 
-// text is everything, in lines as they were written.
+// text returns everything, in lines as they were written.
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *screen) text() string {
 	return b.String()
 }
 
-// below is what is drawn from the cursor on.
+// below returns the lines from the cursor on.
 func (s *screen) below() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// A Snapshot is what hosts are at, at one moment.
+// A Snapshot is the state of all hosts at one moment.
 type Snapshot struct {
 	Begun   bool // else the rest is zero
 	Check   bool
 	Elapsed time.Duration // since the run began
-	// Hosts are all hosts of the run, of which some are done and others are worked on.
+	// Hosts is the number of hosts of the run; Done of them are done, and Working are in progress.
 	Hosts, Done, Working int
-	// Changed are those on which something has changed, or would; they may also have failed.
+	// Changed is the number of hosts with a change, real or predicted; they may also have failed.
 	Changed, Failed, Unreachable int
 	Watch                        *Watch // nil before hosts are watched
-	// Longest are those that have been at one thing for the longest time, these first.
+	// Longest are the hosts with the longest current steps, the longest first.
 	Longest []Working
-	// Ended are those that are done, in the order in which they were. It is not to be changed.
+	// Ended are the hosts that are done, in the order of their ends. The caller must not change it.
 	Ended []Ended
 }
 
@@ -29,7 +29,7 @@ type Ended struct {
 	Changed bool
 }
 
-// EndState is how a host has ended, in a word for people.
+// EndState is the outcome of a host, as a word for people.
 type EndState string
 
 // The states.
@@ -39,20 +39,20 @@ const (
 	EndedUnreachable EndState = "unreachable"
 )
 
-// MaxLongest is how many hosts a snapshot names.
+// MaxLongest bounds the named hosts of a snapshot.
 const MaxLongest = 3
 
-// A Working is a host that is worked on.
+// A Working is a host in progress.
 type Working struct {
 	Host       string
-	What       string // it is at: a phase or, before a resource, its type
+	What       string // current step: a phase or, before a resource, its type
 	Resource   string // "" in a phase
 	For        time.Duration
 	Sent, Size int64 // bytes of the host program, if it is on its way
-	Waits      bool  // for other hosts
+	Waits      bool  // waits for other hosts
 }
 
-// Snapshot is how things stand. Of a nil Tracker nothing has begun.
+// Snapshot returns the current state. For a nil Tracker nothing has begun.
 func (t *Tracker) Snapshot() Snapshot {
 	if t == nil {
 		return Snapshot{}
@@ -76,7 +76,7 @@ func (t *Tracker) Snapshot() Snapshot {
 	return s
 }
 
-// longest are a few of the hosts that are worked on; of equals those whose name comes first.
+// longest returns the hosts with the longest current steps; equal ones by name.
 func (t *Tracker) longest() []*Host {
 	var list []*Host
 	for h := range t.working {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Tracker knows what the hosts of a run are at. It holds those that are worked on, and
-// of those that are done how they ended. A nil Tracker notes nothing; methods may be called by any goroutine.
+// A Tracker records the current steps of a run's hosts. It holds the hosts in progress, and the outcomes of those that
+// are done. A nil Tracker records nothing; any goroutine may call the methods.
 type Tracker struct {
 	mu      sync.Mutex
 	began   time.Time // zero before the run begins
@@ -15,28 +15,28 @@ type Tracker struct {
 	ended   []Ended
 	changed int
 	failed  int
-	// unreachable are none of those that failed.
+	// unreachable hosts are not counted as failed.
 	unreachable int
 	watch       *Watch // nil before hosts are watched
 	working     map[*Host]struct{}
 }
 
-// A Host is what is known of one host. A nil Host notes nothing.
+// A Host is the state of one host. A nil Host records nothing.
 type Host struct {
-	tracker *Tracker // whose lock guards the rest
+	tracker *Tracker // its lock guards the other fields
 	name    string
 
-	what       string // it is at: a phase or, before a resource, its type
+	what       string // current step: a phase or, before a resource, its type
 	resource   string // "" in a phase
 	since      time.Time
 	sent, size int64       // bytes of the host program that is on its way; 0 of none
-	pinned     bool        // what it is at stays as it is
+	pinned     bool        // the current step stays
 	waits      func() bool // whether it waits for other hosts; nil does not
 
 	changed, failed, unreachable bool // counted
 }
 
-// Begin says that the run begins, and has so many hosts. Nothing is shown before that.
+// Begin records the begin of the run, with its number of hosts. Before that nothing is shown.
 func (t *Tracker) Begin(hosts int, check bool) {
 	if t == nil {
 		return
@@ -46,11 +46,10 @@ func (t *Tracker) Begin(hosts int, check bool) {
 	t.began, t.hosts, t.check = time.Now(), hosts, check
 }
 
-// Watch is what hosts that are watched are at; it counts hosts, and of what has drifted and is fought over
-// resources.
+// Watch counts watched hosts, and drifted and fought-over resources.
 type Watch struct{ Watched, Unwatched, Drifted, Fighting int }
 
-// Watching says that the plays are over, and what has come of their hosts by now.
+// Watching records that the plays have ended, and the current counts of the watch.
 func (t *Tracker) Watching(w Watch) {
 	if t == nil {
 		return
@@ -60,7 +59,7 @@ func (t *Tracker) Watching(w Watch) {
 	t.watch = &w
 }
 
-// Host gives what is to be told of a host.
+// Host returns the record of a host.
 func (t *Tracker) Host(name string) *Host {
 	if t == nil {
 		return nil
@@ -68,7 +67,7 @@ func (t *Tracker) Host(name string) *Host {
 	return &Host{tracker: t, name: name}
 }
 
-// with does something while nobody looks.
+// with calls do with the tracker locked.
 func (h *Host) with(do func(*Tracker)) {
 	if h == nil {
 		return
@@ -78,7 +77,7 @@ func (h *Host) with(do func(*Tracker)) {
 	do(h.tracker)
 }
 
-// Work says that the host is worked on from now on.
+// Work records that the host is in progress from now on.
 func (h *Host) Work() {
 	h.with(func(t *Tracker) {
 		if t.working == nil {
@@ -89,10 +88,10 @@ func (h *Host) Work() {
 	})
 }
 
-// At says which phase the host is in, such as "connecting".
+// At records the phase of the host, such as "connecting".
 func (h *Host) At(phase string) { h.with(func(*Tracker) { h.enter(phase, "") }) }
 
-// AtResource says which resource the host is at.
+// AtResource records the current resource of the host.
 func (h *Host) AtResource(kind, name string) { h.with(func(*Tracker) { h.enter(kind, name) }) }
 
 func (h *Host) enter(what, resource string) {
@@ -102,8 +101,7 @@ func (h *Host) enter(what, resource string) {
 	h.what, h.resource, h.since, h.sent, h.size = what, resource, time.Now(), 0, 0
 }
 
-// Pin is At for what is made of smaller steps: those do not count until the function that it
-// gives is called.
+// Pin is At for a phase of smaller steps: these are ignored until unpin is called.
 func (h *Host) Pin(phase string) (unpin func()) {
 	h.with(func(*Tracker) {
 		h.enter(phase, "")
@@ -112,7 +110,7 @@ func (h *Host) Pin(phase string) (unpin func()) {
 	return func() { h.with(func(*Tracker) { h.pinned = false }) }
 }
 
-// Repin changes what a pinned host is at; it has no effect on a host that is not pinned.
+// Repin changes the phase of a pinned host; it has no effect on a host that is not pinned.
 func (h *Host) Repin(phase string) {
 	h.with(func(*Tracker) {
 		if h.pinned {
@@ -123,14 +121,13 @@ func (h *Host) Repin(phase string) {
 	})
 }
 
-// Sent says how much of the host program, in bytes, is on its way.
+// Sent records the progress of sending the host program, in bytes.
 func (h *Host) Sent(n, size int64) { h.with(func(*Tracker) { h.sent, h.size = n, size }) }
 
-// Waits gives the function that tells whether the host waits for other ones. It is called
-// while the tracker is locked.
+// Waits sets a function that reports whether the host waits for other hosts. It is called with the tracker locked.
 func (h *Host) Waits(waits func() bool) { h.with(func(*Tracker) { h.waits = waits }) }
 
-// Came says what a host's results have come to so far.
+// Came records the results of a host so far.
 func (h *Host) Came(changed, failed bool) {
 	h.with(func(t *Tracker) {
 		count(&t.changed, &h.changed, changed)
@@ -138,7 +135,7 @@ func (h *Host) Came(changed, failed bool) {
 	})
 }
 
-// Lost says that the host has failed as a whole, or could not be reached.
+// Lost records that the host has failed as a whole, or could not be reached.
 func (h *Host) Lost(unreachable bool) {
 	h.with(func(t *Tracker) {
 		count(&t.unreachable, &h.unreachable, unreachable && !h.failed)
@@ -154,10 +151,10 @@ func count(n *int, counted *bool, is bool) {
 	}
 }
 
-// Rest says that the host is not worked on for now.
+// Rest records that the host is not in progress for now.
 func (h *Host) Rest() { h.with(func(t *Tracker) { h.leave(t) }) }
 
-// Done says that the host has no more to do.
+// Done records that the host is done.
 func (h *Host) Done() {
 	h.with(func(t *Tracker) {
 		h.leave(t)

@@ -23,7 +23,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		hosts["web1"].At("connecting")
 		time.Sleep(2 * time.Second)
-		hosts["web1"].At("connecting") // once more: since then
+		hosts["web1"].At("connecting") // again: a new step
 		hosts["web2"].At("starting the host program")
 		hosts["web2"].Sent(1<<20, 2<<20)
 		hosts["web4"].AtResource("exec", "a")
@@ -57,7 +57,7 @@ func TestSnapshot(t *testing.T) {
 	})
 }
 
-// TestNilTracker is what a run has that nobody looks at.
+// TestNilTracker uses the tracker of a run without a display.
 func TestNilTracker(t *testing.T) {
 	var tracker *Tracker
 	tracker.Begin(1, false)
@@ -133,8 +133,7 @@ func TestLongNames(t *testing.T) {
 	require.Equal(t, "界", clean("界"))
 }
 
-// BenchmarkTracker takes 10,000 hosts through ten phases and resources each, of which 64 are
-// worked on at once.
+// BenchmarkTracker takes 10,000 hosts through ten phases and resources each, with 64 in progress at once.
 func BenchmarkTracker(b *testing.B) {
 	names := make([]string, 10_000)
 	for i := range names {
@@ -161,7 +160,7 @@ func BenchmarkTracker(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot looks at 64 hosts, and at 10,000, that are worked on at once.
+// BenchmarkSnapshot takes snapshots of 64 and of 10,000 hosts in progress.
 func BenchmarkSnapshot(b *testing.B) {
 	for _, n := range []int{64, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

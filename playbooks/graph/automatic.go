@@ -15,11 +15,11 @@ type holders struct {
 	makers, editors, removers []int
 }
 
-// things is an index of what vertices look after.
+// things is an index of the things that vertices manage.
 type things struct {
 	of     map[modules.Thing]*holders
-	paths  []string            // of the things that are paths, sorted
-	within map[string][]string // what has been found below a path
+	paths  []string            // paths among the things, sorted
+	within map[string][]string // known results of below
 }
 
 func (b *builder) things() *things {
@@ -57,7 +57,7 @@ func (h *holders) put(verb modules.Verb, i int) {
 	}
 }
 
-// found gives the vertices that a relation of vertex i is about, without i itself.
+// found returns the vertices that a relation of vertex i concerns, without i itself.
 func (t *things) found(i int, r modules.Relation) []int {
 	switch {
 	case r.Thing.Kind != modules.ThingPath || r.Reach == modules.There:
@@ -76,7 +76,7 @@ func (t *things) found(i int, r modules.Relation) []int {
 	return all
 }
 
-// at gives the vertices that look after exactly one thing, as relation r counts it.
+// at returns the vertices that manage exactly one thing, as relation r counts it.
 func (t *things) at(i int, r modules.Relation, thing modules.Thing) []int {
 	h := t.of[thing]
 	if h == nil {
@@ -106,7 +106,7 @@ func (h *holders) counting(verb modules.Verb) [][]int {
 	return nil
 }
 
-// below gives the paths at or below one.
+// below returns the paths at or below dir.
 func (t *things) below(dir string) []string {
 	if known, ok := t.within[dir]; ok {
 		return known
@@ -125,8 +125,8 @@ func (t *things) below(dir string) []string {
 	return all
 }
 
-// candidates are the edges that the relations ask for, in an order that does not
-// depend on that of the vertices: those that give way in a circle last.
+// candidates returns the edges for the relations, in an order independent of the order of the vertices: edges that are
+// dropped first in a circle come last.
 func (b *builder) candidates() ([]Edge, error) {
 	t := b.things()
 	var all []Edge
@@ -163,8 +163,7 @@ func weakness(e Edge) int {
 	return 0
 }
 
-// automatic adds those of the candidates that close no circle, and gives the
-// others.
+// automatic adds the candidates that close no circle, and returns the others.
 func (b *builder) automatic(candidates []Edge) (dropped []Edge) {
 	written := len(b.edges)
 	for _, e := range candidates {
@@ -231,7 +230,7 @@ func (s *search) reaches(from, to int) bool {
 	return false
 }
 
-// kindName is what people call a kind of things.
+// kindName returns the usual word for a kind of things.
 func kindName(k modules.ThingKind) string {
 	if k == modules.ThingPath {
 		return "file"
@@ -239,8 +238,7 @@ func kindName(k modules.ThingKind) string {
 	return string(k)
 }
 
-// turns are edges between those that must not run at once, in the order in which
-// they stand.
+// turns returns edges between vertices that must not run at once, in the given order.
 func (b *builder) turns(order []int) []Edge {
 	last := map[modules.Thing]int{}
 	var all []Edge

@@ -11,7 +11,7 @@ type CircleError struct {
 	Edges []Edge   // between each and the next
 }
 
-// maxShown is how many resources of a circle are named.
+// maxShown bounds the named resources of a circle.
 const maxShown = 12
 
 func (e *CircleError) Error() string {
@@ -29,7 +29,7 @@ func (e *CircleError) Error() string {
 	return "these resources wait for each other: " + strings.Join(parts, " → ")
 }
 
-// circle is the error of a circle; nil if there is none.
+// circle returns the error about a circle; nil if there is none.
 func (b *builder) circle() error {
 	of, size := b.components()
 	for i := range b.vertices {
@@ -78,7 +78,7 @@ func (b *builder) routeBack(start int, of []int) []lifted {
 	return route
 }
 
-// components gives the strongly connected component of each vertex, and their sizes.
+// components returns the strongly connected component of each vertex, and their sizes.
 func (b *builder) components() (of, size []int) {
 	return Components(len(b.vertices), func(node, k int) (to int, ok bool) {
 		if k == len(b.next[node]) {

@@ -1,8 +1,8 @@
 package graph
 
-// Components gives the strongly connected component of each of n nodes, and their
-// sizes, by Tarjan's algorithm. next gives the kth node that one leads to, from 0, as
-// long as there is one. It does not recurse: there may be 100,000.
+// Components returns the strongly connected component of each of n nodes, and their sizes, by Tarjan's algorithm. next
+// returns the kth successor of a node, from 0, as long as there is one. It does not recurse: there may be 100,000
+// nodes.
 func Components(n int, next func(node, k int) (to int, ok bool)) (of, size []int) {
 	of = make([]int, n)
 	order, low := make([]int, n), make([]int, n) // order is 0 for nodes that have not been visited
@@ -44,7 +44,7 @@ func Components(n int, next func(node, k int) (to int, ok bool)) (of, size []int
 	return of, size
 }
 
-// pop makes a component of what stands on the stack down to a node.
+// pop makes a component of the nodes on the stack down to node.
 func pop(stack []int, node int, onStack []bool, of, size []int) (rest, sizes []int) {
 	size = append(size, 0)
 	for {

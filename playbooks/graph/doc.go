@@ -1,8 +1,6 @@
-// Package graph orders the resources of one host by what they depend on: by what
-// the manifest says, and by what the resources themselves declare of the accounts,
-// paths and packages that they have to do with ([modules.Related]).
+// Package graph orders the resources of one host by their dependencies: those in the manifest, and the relations to
+// accounts, paths and packages that the resources themselves declare ([modules.Related]).
 //
-// [New] makes a [Graph] of vertices and edges; [Depend] and [Rearrange] write it into the
-// entries of a catalog; a [Drawing] prints it as text, or for Graphviz. References
-// are resolved by those who have them: what a manifest is stays out.
+// [New] makes a [Graph] of vertices and edges; [Depend] and [Rearrange] write it into the entries of a catalog; a
+// [Drawing] prints it as text, or for Graphviz. The caller resolves references: this package does not know manifests.
 package graph

@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// DOT writes the graph in the language of Graphviz. What is automatic is dashed;
-// what only keeps two apart is dotted, without an arrow.
+// DOT returns the graph in the language of Graphviz. Automatic edges are dashed; edges that only keep two vertices
+// apart are dotted, without an arrow.
 func (d *Drawing) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", quoted(d.Title))
@@ -59,8 +59,8 @@ func (d *Drawing) cluster(b *strings.Builder, within map[int][]int, of int, inde
 	}
 }
 
-// quoted is a string of DOT. Its own escapes, such as \N for the name of the
-// node, have no meaning in what a manifest says.
+// quoted returns a string of DOT. DOT's own escapes, such as \N for the name of the node, must not take effect in texts
+// of a manifest.
 func quoted(s string) string {
 	s = printable.Line(s)
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`

@@ -6,8 +6,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// SetWithin says which vertices stand for the manifests that others are of: those from
-// first(i) to before i are within vertex i, in the innermost of such.
+// SetWithin sets the vertices that represent the manifests of others: the vertices from first(i) to before i are within
+// vertex i, in the innermost such vertex.
 func SetWithin(vertices []Vertex, first func(i int) int) {
 	for i := range vertices {
 		vertices[i].Within = -1
@@ -21,7 +21,7 @@ func SetWithin(vertices []Vertex, first func(i int) int) {
 	}
 }
 
-// FirstWithin gives the first entry of the manifest that entry i stands for, or i itself.
+// FirstWithin returns the first entry of the manifest that entry i represents, or i itself.
 func FirstWithin(entries []wire.Entry, i int) int {
 	if scope := entries[i].Scope; scope != nil {
 		return i - scope.Entries
@@ -29,8 +29,8 @@ func FirstWithin(entries []wire.Entry, i int) int {
 	return i
 }
 
-// Depend writes edges into the entries that they lead to. What the entry of a nested
-// manifest waits for, each entry of that manifest waits for.
+// Depend writes edges into the entries at their ends. Each entry of a nested manifest waits for everything that the
+// manifest's own entry waits for.
 func Depend(entries []wire.Entry, edges []Edge) {
 	touched := map[int]bool{}
 	for _, e := range edges {
@@ -52,7 +52,7 @@ func Depend(entries []wire.Entry, edges []Edge) {
 	}
 }
 
-// Distinct gives numbers each once, in the order of their first places.
+// Distinct returns numbers without duplicates, in the order of their first occurrences.
 func Distinct(list []int) []int {
 	seen := make(map[int]bool, len(list))
 	var kept []int
@@ -65,8 +65,8 @@ func Distinct(list []int) []int {
 	return kept
 }
 
-// Rearrange gives entries in the order of a graph, with their numbers in each other
-// changed to that. moved are the new numbers by the old ones.
+// Rearrange returns entries in the order of a graph, with their references to each other changed accordingly. moved has
+// the new numbers by the old ones.
 func Rearrange(entries []wire.Entry, order []int) (sorted []wire.Entry, moved []int) {
 	moved = make([]int, len(order))
 	for i, before := range order {
@@ -93,7 +93,7 @@ func Rearrange(entries []wire.Entry, order []int) (sorted []wire.Entry, moved []
 	return sorted, moved
 }
 
-// Permute gives a list in an order of its numbers.
+// Permute returns a list in an order of its numbers.
 func Permute[V any](list []V, order []int) []V {
 	all := make([]V, len(order))
 	for i, before := range order {

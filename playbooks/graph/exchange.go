@@ -16,11 +16,11 @@ type Import struct {
 	At       *yamlpos.Node // where it is written; nil if that is not known
 }
 
-// source is who sends the value.
+// source names the sender of the value.
 func (i Import) source() string { return i.From + " of " + i.Host }
 
-// Exchanged lists the imports and exports of a vertex, each on a line of its own, for the
-// terminal. With positions it says where values are received.
+// Exchanged lists the imports and exports of a vertex, each on a line of its own, for the terminal. With positions it
+// has the places where values are received.
 func (v *Vertex) Exchanged(positions bool) []string {
 	var lines []string
 	if v.On != "" {
@@ -46,7 +46,7 @@ func (v *Vertex) exports() string {
 	return "exports " + strings.Join(v.Exports, ", ")
 }
 
-// dotImports writes the resources of other hosts into a graph of DOT, and what they send.
+// dotImports writes the resources of other hosts into a graph of DOT, with their values.
 func (d *Drawing) dotImports(b *strings.Builder) {
 	known := map[string]int{}
 	for _, i := range d.Order {

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// TestExchanged: what comes from other hosts and goes there is shown beside the resource.
+// TestExchanged: values from and for other hosts are shown next to the resource.
 func TestExchanged(t *testing.T) {
 	vertices := flat("exec#token", "file#/etc/token", "file#/etc/other")
 	from := Import{Property: "content", Host: "db1", From: "exec#token.stdout", At: &yamlpos.Node{File: "site.yaml", Line: 7, Column: 20}}

@@ -12,22 +12,20 @@ import (
 type Vertex struct {
 	Ref string        // type#name, or type#alias
 	At  *yamlpos.Node // where it is written; nil if that is not known
-	// Name is type#name; "" for one that is there under that name only to be referred
-	// to. Vertices of one name take turns.
+	// Name is type#name; "" for a vertex that exists only as a target of references. Vertices of one name take turns.
 	Name string
-	// Within is the number of the vertex that stands for the manifest this one is of;
-	// -1 is none. That vertex comes after all that are within it, and nothing from
-	// outside comes between them.
+	// Within is the number of the vertex that represents the manifest of this one; -1 means none. That vertex comes
+	// after all vertices within it, and no others come between them.
 	Within int
-	Batch  string // vertices with the same one are made neighbours where they can be; "" is none
-	// Relations are those of the resource; none if it takes no part in automatic edges.
+	Batch  string // vertices with the same batch become neighbours if possible; empty means none
+	// Relations are the relations of the resource; none if it has no automatic edges.
 	Relations []modules.Relation
-	Imports   []Import // what it receives from other hosts
-	Exports   []string // the values that it gives to other hosts
+	Imports   []Import // values from other hosts
+	Exports   []string // values for other hosts
 	On        string   // where it runs, if that is another host
 }
 
-// Kind is what an edge is from.
+// Kind is the origin of an edge.
 type Kind int
 
 // The kinds of edges.
@@ -35,12 +33,12 @@ const (
 	Require   Kind = iota + 1 // require, or before at the other end
 	Subscribe                 // subscribe, or notify at the other end: it also refreshes
 	Receive                   // recv
-	Automatic                 // what the two resources say of themselves
+	Automatic                 // declared by the two resources
 	Turn                      // only so that they do not run at once: failure is not passed on
 	Part                      // a later part of a block: failure is not passed on
 )
 
-// An Edge says that one vertex comes before another one.
+// An Edge orders one vertex before another one.
 type Edge struct {
 	From, To int // From comes first
 	Kind     Kind
@@ -52,7 +50,7 @@ type Edge struct {
 // Automatic reports whether the edge is in no manifest.
 func (e *Edge) Automatic() bool { return e.Kind == Automatic || e.Kind == Turn }
 
-// Reason is what the edge is from, for people.
+// Reason returns the origin of the edge, for people.
 func (e *Edge) Reason() string {
 	if e.Automatic() {
 		return "automatic: " + e.Why
@@ -65,17 +63,17 @@ type Graph struct {
 	Vertices []Vertex
 	Edges    []Edge // each pair once, sorted by To and then From; those of kind Turn last
 	Dropped  []Edge // automatic ones that would have closed a circle
-	Order    []int  // the vertices, each after all that it depends on
-	Level    []int  // by vertex: 0 has nothing before it that it depends on
+	Order    []int  // the vertices, each after all its dependencies
+	Level    []int  // by vertex: 0 has no dependencies
 
-	refs map[string]int // how many vertices have each, once it has been asked
+	refs map[string]int // number of vertices with each reference; nil before the first use
 }
 
 // maxEdges bounds the automatic edges of one host.
 const maxEdges = 1_000_000
 
-// New orders vertices. explicit are edges as they are written; one that is given
-// twice counts once. The error is a [CircleError], or about the bounds.
+// New orders vertices. explicit are the written edges; duplicates count once. The error is a [CircleError], or about
+// the limits.
 func New(vertices []Vertex, explicit []Edge) (*Graph, error) {
 	g := &Graph{Vertices: vertices}
 	b := newBuilder(vertices)
@@ -110,8 +108,7 @@ type builder struct {
 	depth    []int
 	edges    []Edge
 	seen     map[[2]int]int // the pair → its number among edges
-	// next are, by vertex, the edges to those that come later, lifted to where both
-	// ends are within the same vertex.
+	// next has, by vertex, the edges to later ones, lifted so that both ends are within the same vertex.
 	next [][]lifted
 }
 
@@ -135,8 +132,8 @@ func newBuilder(vertices []Vertex) *builder {
 	return b
 }
 
-// lift gives what from and to are within, right below what both are within. ok is
-// false if one is within the other.
+// lift returns the vertices that contain from and to, right below the innermost one that contains both. ok is false if
+// one is within the other.
 func (b *builder) lift(from, to int) (a, z int, ok bool) {
 	a, z = from, to
 	for b.depth[a] > b.depth[z] {
@@ -154,8 +151,7 @@ func (b *builder) lift(from, to int) (a, z int, ok bool) {
 	return a, z, true
 }
 
-// strength compares kinds: what is received is also waited for, and only Subscribe
-// refreshes.
+// strength orders kinds: a received value is also a dependency, and only Subscribe refreshes.
 func strength(k Kind) int {
 	switch k {
 	case Subscribe:

@@ -31,7 +31,7 @@ func needs(p string, reach modules.Reach, why string) modules.Relation {
 	return modules.Relation{Verb: modules.Needs, Thing: modules.PathOf(p), Reach: reach, Why: why}
 }
 
-// written makes an edge that stands at a line of site.yaml.
+// written returns an edge that is written at a line of site.yaml.
 func written(from, to, line int) Edge {
 	return Edge{From: from, To: to, Kind: Require, Why: "require", At: &yamlpos.Node{File: "site.yaml", Line: line, Column: 3}}
 }
@@ -214,7 +214,7 @@ func random(r *rand.Rand, acyclic bool) ([]Vertex, []Edge) {
 			})
 		}
 	}
-	// A vertex is within one that stands right behind it and what else is within that.
+	// A vertex is within a vertex that comes right after it and its other contents.
 	for i := n - 1; i >= 0; {
 		size := r.IntN(5)
 		if r.IntN(4) == 0 && i-size >= 0 {
@@ -239,8 +239,8 @@ func random(r *rand.Rand, acyclic bool) ([]Vertex, []Edge) {
 	return vertices, edges
 }
 
-// Laws of every graph: the order is one of all vertices, respects every edge, and
-// keeps what is within a vertex together, right before it.
+// Laws of every graph: the order contains all vertices, respects every edge, and keeps the contents of a vertex
+// together, right before it.
 func TestOrderRespectsEveryEdge(t *testing.T) {
 	seeds := uint64(3000)
 	if testing.Short() {
@@ -283,8 +283,7 @@ func TestOrderRespectsEveryEdge(t *testing.T) {
 	}
 }
 
-// The edges are the same in whatever order the resources are written, but for those
-// that only keep two apart.
+// The edges do not depend on the order in which the resources are written, except those that only keep two apart.
 func TestEdgesDoNotDependOnTheOrderWritten(t *testing.T) {
 	seeds := uint64(2000)
 	if testing.Short() {

@@ -91,8 +91,7 @@ var pairs = []struct{ firstType, first, secondType, second, why string }{
 
 const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// TestPairs has every type ask for what it comes after, in whatever order the two
-// are written.
+// TestPairs checks the automatic dependencies of every type, for both written orders of a pair.
 func TestPairs(t *testing.T) {
 	for _, c := range pairs {
 		first, second := resource(t, c.firstType, c.first), resource(t, c.secondType, c.second)

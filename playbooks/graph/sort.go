@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// sort gives the vertices in an order in which each stands behind all that it
-// depends on: of those that could be next, the one that was written first.
+// sort returns the vertices in an order in which each comes after its dependencies: of several possible next ones, the
+// one that was written first.
 func (b *builder) sort() []int {
-	members := make(map[int][]int, 1) // by what they are within
+	members := make(map[int][]int, 1) // by the vertex that contains them
 	for i := range b.vertices {
 		members[b.vertices[i].Within] = append(members[b.vertices[i].Within], i)
 	}
@@ -26,13 +26,13 @@ func (b *builder) sort() []int {
 	return order
 }
 
-// A cluster is vertices that stand together: one, or several with the same batch.
+// A cluster is a group of neighbours: one vertex, or several with the same batch.
 type cluster struct {
 	members []int // as written
-	waits   int   // for so many edges
+	waits   int   // number of edges that it waits for
 }
 
-// sortLevel sorts what is within one vertex.
+// sortLevel sorts the contents of one vertex.
 func (b *builder) sortLevel(members []int) []int {
 	cluster, of := b.clusters(members)
 	for _, i := range members {
@@ -62,11 +62,9 @@ func (b *builder) sortLevel(members []int) []int {
 	return sorted
 }
 
-// clusters puts those together that have the same batch and as many batches before
-// them on the longest route. No route leads from one of those to another, and putting all
-// of them together closes no circle: along every edge that number grows by one for
-// each that has a batch, and never shrinks. They are numbered by their first
-// members.
+// clusters groups members that have the same batch and the same number of batches before them on the longest route. No
+// route leads from one of these to another, and grouping all of them closes no circle: along every edge that number
+// grows by one for each vertex with a batch, and never shrinks. They are numbered by their first members.
 func (b *builder) clusters(members []int) (all []cluster, of map[int]int) {
 	rank := b.ranks(members)
 	of = make(map[int]int, len(members))
@@ -91,8 +89,7 @@ func (b *builder) clusters(members []int) (all []cluster, of map[int]int) {
 	return all, of
 }
 
-// ranks counts, for each of the members, those with a batch on the longest route to
-// it, itself included.
+// ranks counts, for each member, the members with a batch on the longest route to it, itself included.
 func (b *builder) ranks(members []int) map[int]int {
 	rank, waits := make(map[int]int, len(members)), make(map[int]int, len(members))
 	for _, i := range members {
@@ -121,8 +118,8 @@ func (b *builder) ranks(members []int) map[int]int {
 	return rank
 }
 
-// levels counts the vertices before each on the longest route to it. What is within
-// a vertex comes before it, and after all that the vertex waits for.
+// levels counts the vertices before each on the longest route to it. The contents of a vertex come before it, and after
+// all that the vertex waits for.
 func (b *builder) levels(order []int) []int {
 	level := make([]int, len(b.vertices))
 	before := make([][]int, len(b.vertices))

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// A Drawing is a graph with what stands above it.
+// A Drawing is a graph with its heading.
 type Drawing struct {
 	*Graph
 	Title    string
@@ -17,7 +17,7 @@ type Drawing struct {
 	Parallel int  // resources at once
 }
 
-// heading says how the resources run.
+// heading describes how the resources run.
 func (d *Drawing) heading() string {
 	count := fmt.Sprintf("%d resources", len(d.Vertices))
 	if len(d.Vertices) == 1 {
@@ -33,7 +33,7 @@ func (d *Drawing) heading() string {
 	return fmt.Sprintf("%s: %s as a graph of depth %d, %d at once", d.Title, count, levels, max(1, d.Parallel))
 }
 
-// before gives, by vertex, the edges that lead to it.
+// before returns, by vertex, the edges that lead to it.
 func (g *Graph) before() [][]Edge {
 	all := make([][]Edge, len(g.Vertices))
 	for _, e := range g.Edges {
@@ -42,8 +42,7 @@ func (g *Graph) before() [][]Edge {
 	return all
 }
 
-// Text tells of the graph level by level. Resources of one level do not depend on
-// each other.
+// Text prints the graph level by level. Resources of one level do not depend on each other.
 func (d *Drawing) Text() string {
 	var b strings.Builder
 	b.WriteString(printable.Line(d.heading()) + "\n")
@@ -72,7 +71,7 @@ func (d *Drawing) Text() string {
 	return b.String()
 }
 
-// ranks gives the place of each vertex in the order.
+// ranks returns the place of each vertex in the order.
 func (g *Graph) ranks() []int {
 	rank := make([]int, len(g.Vertices))
 	for place, i := range g.Order {
@@ -81,8 +80,8 @@ func (g *Graph) ranks() []int {
 	return rank
 }
 
-// Called gives what people call a vertex: its reference, or its name where several have
-// that reference, as the elements of an each with one alias do.
+// Called returns the name of a vertex for people: its reference, or its name if several have that reference, as the
+// elements of an each with one alias do.
 func (g *Graph) Called(i int) string {
 	if v := &g.Vertices[i]; v.Name == "" || !g.shared(v.Ref) {
 		return v.Ref
@@ -103,7 +102,7 @@ func (g *Graph) shared(ref string) bool {
 	return g.refs[ref] > 1
 }
 
-// place says which manifest a vertex is of, if that is not the play itself.
+// place names the manifest of a vertex, if that is not the play itself.
 func (g *Graph) place(i int) string {
 	if w := g.Vertices[i].Within; w >= 0 {
 		return ", within " + g.name(w)
@@ -111,7 +110,7 @@ func (g *Graph) place(i int) string {
 	return ""
 }
 
-// Verb says of the later vertex of an edge what it does to the earlier one.
+// Verb returns the verb of an edge for its later vertex.
 func (e *Edge) Verb() string {
 	switch e.Kind {
 	case Subscribe:
@@ -136,7 +135,7 @@ func (g *Graph) dropped(edges []Edge) string {
 	return b.String()
 }
 
-// Find gives the vertices called so: by type#name or type#alias.
+// Find returns the vertices with a reference: type#name or type#alias.
 func (g *Graph) Find(ref string) []int {
 	var all []int
 	for i := range g.Vertices {
@@ -147,7 +146,7 @@ func (g *Graph) Find(ref string) []int {
 	return all
 }
 
-// Why tells of all edges of one vertex, and where they are written.
+// Why prints all edges of one vertex, and where they are written.
 func (d *Drawing) Why(i int) string {
 	var b strings.Builder
 	b.WriteString(d.name(i) + d.place(i))
@@ -184,7 +183,7 @@ func (d *Drawing) Why(i int) string {
 	return b.String()
 }
 
-// Mirrored says of the earlier vertex of an edge what it does to the later one.
+// Mirrored returns the verb of an edge for its earlier vertex.
 func (e *Edge) Mirrored() string {
 	switch e.Kind {
 	case Subscribe:

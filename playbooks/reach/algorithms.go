@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
-// negotiation says which algorithms and ways to log in may be used.
+// negotiation sets the allowed algorithms and login methods.
 func (r *hostSettings) negotiation() error {
 	methods, err := r.methods()
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *hostSettings) ofUser(at string) bool {
 	return !strings.HasPrefix(at, "/etc/ssh/") && !strings.HasPrefix(at, "/etc/crypto-policies/")
 }
 
-// methods are nil if ssh_config says nothing about them.
+// methods returns the login methods; nil if ssh_config does not set them.
 func (r *hostSettings) methods() ([]string, error) {
 	known := []string{"publickey", "keyboard-interactive", "password"}
 	options := []sshconfig.Option{sshconfig.PubkeyAuthentication, sshconfig.KbdInteractiveAuthentication, sshconfig.PasswordAuthentication}
@@ -82,7 +82,7 @@ type algorithmList struct {
 	defaults, weak []string
 }
 
-// algorithmLists are those of x/crypto. Their names are not to be changed.
+// algorithmLists returns the lists of x/crypto. The caller must not change their names.
 func algorithmLists(a *transport.Algorithms) []algorithmList {
 	lists := supported()
 	for i, into := range []*[]string{&a.KeyExchanges, &a.Ciphers, &a.MACs, &a.HostKeys, &a.PublicKeys} {
@@ -114,8 +114,8 @@ func withCertificates(names []string) []string {
 	return all
 }
 
-// assemble gives the algorithms of a list of ssh_config. What x/crypto counts as
-// insecure is used only if it is named: a wildcard does not mean it.
+// assemble returns the algorithms of a list of ssh_config. An algorithm that x/crypto counts as insecure must be named:
+// wildcards do not match it.
 func (l algorithmList) assemble(spec string) (names, unknown []string) {
 	names, unknown = sshconfig.Assemble(spec, l.defaults, slices.Concat(l.defaults, l.weak))
 	named := strings.Split(strings.TrimLeft(spec, "+-^"), ",")

@@ -11,30 +11,30 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// Options are what the command line says of all hosts, which wins over the inventory.
-// The zero value says nothing.
+// Options are the command line's settings for all hosts, which override the inventory. The zero value sets nothing.
 type Options struct {
 	User          string
-	LocalUser     string // who runs this: the login name if nothing gives another
+	LocalUser     string // local user: the default login name
 	PrivateKeys   []string
 	KnownHosts    []string
 	HostKeys      transport.HostKeyPolicy
-	HostKeysGiven bool             // by the command line, so that the inventory has no say
-	Timeout       time.Duration    // for connecting, and then for logging in; 0 if the command line gave none
+	HostKeysGiven bool             // set by the command line, which overrides the inventory
+	Timeout       time.Duration    // for connecting, and again for logging in; 0 if the command line does not set it
 	Limits        transport.Limits // the same for each phase, over Timeout
 	Become        bool
 	BecomeUser    string
 	BecomeMethod  string // "sudo", "su" or "doas"; "" leaves it to the play or the inventory
-	// Password logs in to the hosts themselves; jump hosts are not told it. BecomePassword is for the escalation. nil leaves it to the inventory.
+	// Password logs in to the hosts themselves; jump hosts never receive it. BecomePassword is for the escalation. With
+	// nil, the inventory decides.
 	Password, BecomePassword *transport.Secret
-	// Passphrase asks for the passphrase of a key file, again if what it gave was
-	// wrong; nil, as a function or an answer, leaves the file alone.
+	// Passphrase returns the passphrase of a key file, with again after a wrong one. A nil function or result skips the
+	// file.
 	Passphrase func(ctx context.Context, path string, again bool) (*transport.Secret, error)
-	// SSH is ssh_config(5) as this machine has it, for what neither the command line
-	// nor the inventory says; nil has none.
+	// SSH is this machine's ssh_config(5), for settings that neither the command line nor the inventory has; nil means
+	// none.
 	SSH          *sshconfig.Config
-	RetriesGiven bool // by the command line, so that ssh_config has no say
-	// Warn is told the same of ssh_config for each host that it concerns.
+	RetriesGiven bool // set by the command line, which overrides ssh_config
+	// Warn receives a warning about ssh_config for each host that it concerns.
 	Warn func(text string)
 }
 
@@ -44,14 +44,14 @@ func (o Options) warn(text string) {
 	}
 }
 
-// An Escalation is what a play says of it; the zero value says nothing.
+// An Escalation has the settings of a play; the zero value sets nothing.
 type Escalation struct {
 	Become *bool // nil leaves it to the command line and the inventory
 	User   string
 	Method string // "sudo", "su" or "doas"
 }
 
-// Escalate decides whether and as whom the host program runs; nil is as who logs in.
+// Escalate returns the user and method of the host program; nil means the login user.
 func (o Options) Escalate(play Escalation, conn inventory.Connection) *start.Become {
 	wanted := o.Become || conn.Become
 	if play.Become != nil {
@@ -67,7 +67,7 @@ func (o Options) Escalate(play Escalation, conn inventory.Connection) *start.Bec
 	}
 }
 
-// PasswordToBecome is for the escalation; nil if there is none.
+// PasswordToBecome returns the password of the escalation; nil if there is none.
 func (o Options) PasswordToBecome(conn inventory.Connection) *transport.Secret {
 	if o.BecomePassword != nil {
 		return o.BecomePassword

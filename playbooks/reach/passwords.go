@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// passwordOf is a password of the inventory; nil if there is none. One that is sealed is opened
-// when it is needed, which [Options.SealedPasswords] makes sure can be done.
+// passwordOf returns a password of the inventory; nil if there is none. A sealed one is opened at its first use;
+// [Options.SealedPasswords] lists them, so that the caller can check them first.
 func passwordOf(text string, sealed *yamlpos.Node) *transport.Secret {
 	switch {
 	case sealed != nil:
@@ -23,8 +23,8 @@ func passwordOf(text string, sealed *yamlpos.Node) *transport.Secret {
 	return nil
 }
 
-// SealedPasswords are those that reaching a host takes: its own, and those of its jump hosts.
-// conn is what the inventory says of the host.
+// SealedPasswords returns the sealed passwords that reaching a host needs: its own, and those of its jump hosts. conn
+// has the inventory's settings of the host.
 func (o Options) SealedPasswords(inv *inventory.Inventory, conn inventory.Connection) (sealed []*yamlpos.Node) {
 	add := func(n *yamlpos.Node, decided bool) {
 		if n != nil && !decided {
@@ -41,7 +41,7 @@ func (o Options) SealedPasswords(inv *inventory.Inventory, conn inventory.Connec
 	return sealed
 }
 
-// CheckSealed opens a password, and says what is wrong with it.
+// CheckSealed opens a password, and returns its fault.
 func CheckSealed(n *yamlpos.Node) error {
 	switch text, err := n.Open(); {
 	case err != nil:

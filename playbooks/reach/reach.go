@@ -36,8 +36,7 @@ type Reason struct {
 
 const byDefault = "default"
 
-// hostSettings fill in how one host is reached. What comes first counts: the command
-// line, the inventory, ssh_config, the default.
+// hostSettings collects the settings for one host. The precedence is: command line, inventory, ssh_config, default.
 type hostSettings struct {
 	opts    Options
 	conn    inventory.Connection
@@ -46,20 +45,20 @@ type hostSettings struct {
 	reasons *[]Reason // nil unless they are wanted
 }
 
-// A jump is a host on the route as the route names it: what stands there counts more
-// than all other settings of that host. at is the place that names it.
+// A jump is a host on the route with the settings that the route itself has: they override all other settings of that
+// host. at is the place that names it.
 type jump struct {
 	inventory.JumpHost
 	at string
 }
 
-// from is a value that a setting may have; the zero value says nothing.
+// from is a possible value of a setting, with its origin; the zero value means unset.
 type from[T comparable] struct {
 	value  T
 	origin string
 }
 
-// first gives the first value that says something.
+// first returns the first value that is set.
 func first[T comparable](r *hostSettings, setting string, list ...from[T]) T {
 	var none T
 	for _, f := range list {
@@ -77,18 +76,17 @@ func (r *hostSettings) note(setting, origin string, values ...string) {
 	}
 }
 
-// option gives the value of an option of ssh_config and where it is from.
+// option returns the value of an option of ssh_config, with its origin.
 func (r *hostSettings) option(o sshconfig.Option) from[string] {
 	return from[string]{r.ssh.Text(o), r.ssh.Origin(o)}
 }
 
-// yes gives a flag of ssh_config, which is no by default.
+// yes returns a flag of ssh_config, which is no by default.
 func (r *hostSettings) yes(setting string, o sshconfig.Option) bool {
 	return first(r, setting, r.option(o)) == "yes"
 }
 
-// resolve asks ssh_config about a host. The name it goes by there is its address,
-// as Ansible hands it to ssh.
+// resolve returns ssh_config's settings for a host. The name to look up is its address, as Ansible passes it to ssh.
 func (o Options) resolve(conn inventory.Connection, user string) (*sshconfig.Settings, error) {
 	config := o.SSH
 	if config == nil {
@@ -101,7 +99,7 @@ func (o Options) resolve(conn inventory.Connection, user string) (*sshconfig.Set
 	return config.Resolve(q)
 }
 
-// settings gives how a host is reached, without the route to it.
+// settings returns the settings for a host, without the route to it.
 func (o Options) settings(name string, conn inventory.Connection, as jump, reasons *[]Reason) (*hostSettings, error) {
 	r := &hostSettings{opts: o, conn: conn, reasons: reasons, target: transport.Target{Host: name, Local: conn.Local}}
 	if conn.Local {
@@ -128,7 +126,7 @@ func (o Options) settings(name string, conn inventory.Connection, as jump, reaso
 	return r, r.negotiation()
 }
 
-// place says where the host is and who logs in.
+// place sets the address of the host and the login user.
 func (r *hostSettings) place(as jump) {
 	t, conn := &r.target, r.conn
 	t.Address = first(r, "address", r.option(sshconfig.HostName), from[string]{r.ssh.Host(), cmp.Or(conn.Pos["address"], byDefault)})
@@ -152,7 +150,7 @@ func decimal(n int) string {
 	return strconv.Itoa(n)
 }
 
-// keys say what is offered to the host.
+// keys sets the keys and passwords to offer to the host.
 func (r *hostSettings) keys() {
 	t := &r.target
 	switch files := r.ssh.Values(sshconfig.IdentityFile); {
@@ -174,7 +172,7 @@ func (r *hostSettings) keys() {
 	if agent := first(r, "agent", r.option(sshconfig.IdentityAgent)); agent != "SSH_AUTH_SOCK" {
 		t.Agent = agent
 	}
-	if p := passwordOf(r.conn.Password, r.conn.SealedPassword); p != nil { // that of the command line is for the host itself; target lays it over this
+	if p := passwordOf(r.conn.Password, r.conn.SealedPassword); p != nil { // the command line's password is for the host itself; target overrides this one
 		t.Password = p
 		r.note("password", r.conn.Pos["password"], fmt.Sprint(t.Password))
 	}
@@ -189,7 +187,7 @@ func (r *hostSettings) noteEach(setting string, o sshconfig.Option) {
 	}
 }
 
-// hostKeys say how the host proves who it is.
+// hostKeys sets how the host proves its identity.
 func (r *hostSettings) hostKeys() {
 	t := &r.target
 	r.knownHosts()
@@ -198,7 +196,7 @@ func (r *hostSettings) hostKeys() {
 	case "no":
 		r.opts.warn(fmt.Sprintf("%s: StrictHostKeyChecking no has no effect: host keys are always verified", wanted.origin))
 		wanted.value = "yes"
-	case "ask": // a run asks no questions
+	case "ask": // a run has no prompts for it
 		wanted.value = "yes"
 	}
 	checking := first(r, "host_key_checking", r.givenChecking(), from[string]{r.conn.HostKeyChecking, r.conn.Pos["host_key_checking"]},
@@ -258,7 +256,7 @@ func (r *hostSettings) knownHosts() {
 	}
 }
 
-// isNone reports whether files of known_hosts are none, in whatever way that is said.
+// isNone reports whether a list of known_hosts files means none, in any spelling.
 func isNone(files []string) bool {
 	return strings.EqualFold(files[0], "none") || filepath.Clean(files[0]) == os.DevNull
 }
@@ -273,9 +271,9 @@ func (r *hostSettings) times() {
 	const deadline = "command line: --deadline"
 	t.Limits.Dial = first(r, "dial_timeout", append([]from[time.Duration]{{r.opts.Limits.Dial, deadline}}, all...)...)
 	t.Limits.Handshake = first(r, "handshake_timeout", append([]from[time.Duration]{{r.opts.Limits.Handshake, deadline}}, all...)...)
-	// Other than -T, ConnectTimeout is none of the login's: so it is with ssh.
+	// Unlike -T, ConnectTimeout does not limit the login: so it is with ssh.
 	t.Limits.Auth = first(r, "auth_timeout", from[time.Duration]{r.opts.Limits.Auth, deadline}, all[0])
-	t.Limits.Sign = r.opts.Limits.Auth // -T is for hosts, not for who has to confirm a signature
+	t.Limits.Sign = r.opts.Limits.Auth // -T limits hosts, not a person who confirms a signature
 	t.Keepalive = first(r, "keepalive", from[time.Duration]{r.seconds(sshconfig.ServerAliveInterval), r.ssh.Origin(sshconfig.ServerAliveInterval)})
 	count, _ := strconv.Atoi(r.ssh.Text(sshconfig.ServerAliveCountMax))
 	t.KeepaliveCount = first(r, "keepalive_count", from[int]{count, r.ssh.Origin(sshconfig.ServerAliveCountMax)})
@@ -289,7 +287,7 @@ func (r *hostSettings) seconds(o sshconfig.Option) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// retries are those of a Target for ConnectionAttempts; -1 is none.
+// retries returns the Retries of a Target for ConnectionAttempts; -1 means none.
 func retries(attempts string) int {
 	switch n, _ := strconv.Atoi(attempts); {
 	case attempts == "":
@@ -301,7 +299,7 @@ func retries(attempts string) int {
 	}
 }
 
-// becomes notes who the host program runs as, unless a play says otherwise.
+// becomes records the user of the host program, unless a play sets another one.
 func (r *hostSettings) becomes() {
 	conn := r.conn
 	become := first(r, "become", from[bool]{r.opts.Become, "command line: -b"}, from[bool]{conn.Become, conn.Pos["become"]})

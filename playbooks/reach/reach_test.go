@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
-// sshConfig reads a text as the user's file, whose path is in what is said of it.
+// sshConfig reads a text as the user's file, and returns its path, which its warnings contain.
 func sshConfig(t *testing.T, text string) (config *sshconfig.Config, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ssh_config")
@@ -189,8 +189,7 @@ func TestOrderOfHostKeys(t *testing.T) {
 	}
 }
 
-// TestWildcardsAreSafe: a wildcard does not stand for what x/crypto counts as
-// insecure, unlike a name.
+// TestWildcardsAreSafe: a wildcard does not match algorithms that x/crypto counts as insecure, unlike a name.
 func TestWildcardsAreSafe(t *testing.T) {
 	for _, list := range algorithmLists(&transport.Algorithms{}) {
 		names, _ := list.assemble("+*")

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// dialled is the target that an explanation tells of, taken apart word by word. What
-// it says nothing of is the default.
+// dialled rebuilds the target that an explanation describes, word by word. Settings that it does not mention are
+// defaults.
 func dialled(t *testing.T, r Reached) transport.Target {
 	t.Helper()
 	target := transport.Target{Host: r.Host}
@@ -117,8 +117,7 @@ func dialled(t *testing.T, r Reached) transport.Target {
 
 var someSecret = transport.NewSecret([]byte("any"))
 
-// spelledOut is a target without what an explanation withholds, and with what it
-// spells out.
+// spelledOut returns a target without the parts that an explanation withholds, and with the defaults that it prints.
 func spelledOut(t transport.Target) transport.Target {
 	if t.Password != nil {
 		t.Password = someSecret
@@ -137,12 +136,11 @@ func spelledOut(t transport.Target) transport.Target {
 	return t
 }
 
-// a layered world says at random what each layer says of a host and of the jump host
-// gate, and what should come of it.
+// a layered world has random settings in each layer for a host and for the jump host gate, and the expected result.
 type layered struct {
 	*rand.Rand
 	connect Options
-	host    [2][]string // what the inventory says, of web1 and gate
+	host    [2][]string // inventory settings of web1 and gate
 	config  [2][]string // what ssh_config says
 }
 
@@ -205,7 +203,7 @@ func newLayered(seed uint64) *layered {
 	return l
 }
 
-// inventory has web1, which leads through gate if the inventory or ssh_config says so.
+// inventory returns an inventory with web1, which uses gate if the inventory or ssh_config sets that.
 func (l *layered) inventory(way string) string {
 	web1 := l.host[0]
 	if way == "inventory" {
@@ -250,13 +248,13 @@ func TestExplanationsAreWhatIsDialled(t *testing.T) {
 	}
 }
 
-// precedences are settings that every layer can say, with what each says.
+// precedences are settings that every layer can have, with the text of each layer.
 var precedences = []struct {
 	name           string
 	cli            func(*Options)
 	inventory, ssh string
 	of             func(transport.Target) any
-	want           [4]any // of the command line, the inventory, ssh_config, the default
+	want           [4]any // expected for the command line, the inventory, ssh_config, the default
 }{
 	{
 		"user", func(c *Options) { c.User = "cli" }, "user: inv", "User config",
@@ -288,7 +286,7 @@ var precedences = []struct {
 	},
 	{
 		"retries", func(c *Options) { c.RetriesGiven = true }, "", "ConnectionAttempts 3",
-		func(t transport.Target) any { return t.Retries }, [4]any{0, nil, 2, 0}, // 0 is that of the Dialer
+		func(t transport.Target) any { return t.Retries }, [4]any{0, nil, 2, 0}, // 0 means the Dialer's
 	},
 	{
 		"port", nil, "port: 2", "Port 3",

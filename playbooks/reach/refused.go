@@ -8,9 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Refused gives why a host must not be dialled: what the inventory says of it, or of
-// the jump hosts before it, that cannot be honoured, unless the command line says
-// something else in its place. conn is what the inventory says of the host.
+// Refused returns why a host must not be dialled: settings of the inventory for it, or for its jump hosts, that are not
+// supported, unless the command line overrides them. conn has the inventory's settings of the host.
 func (o Options) Refused(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection) yamlpos.Errors {
 	errs := refusals(conn, o.decides)
 	if conn.Local {
@@ -31,8 +30,7 @@ func (o Options) Refused(inv *inventory.Inventory, h *inventory.Host, conn inven
 	return errs
 }
 
-// refusals gives the errors of settings that matter for how the host is reached, unless
-// something else decides in their place.
+// refusals returns the errors of settings that matter for reaching the host, unless they are overridden.
 func refusals(conn inventory.Connection, decided func(key string) bool) (errs yamlpos.Errors) {
 	for key, refused := range conn.Refused {
 		without := conn.Local && key != "connection" && !isEscalation(key) // SSH, which the setting is about
@@ -49,8 +47,7 @@ func isEscalation(key string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(key, "ansible_"), "become")
 }
 
-// decides reports whether the command line says what counts instead of a setting of
-// the inventory.
+// decides reports whether the command line overrides a setting of the inventory.
 func (o Options) decides(key string) bool {
 	switch key {
 	case "user":
@@ -77,8 +74,8 @@ func (o Options) decides(key string) bool {
 	return false
 }
 
-// decidesOn is decides for a jump host: the password is not for it, and the host
-// program does not run there. What the route says of the jump host counts most.
+// decidesOn is decides for a jump host: the password is not for it, and the host program does not run there. The
+// route's own settings of the jump host override all.
 func (o Options) decidesOn(jump inventory.JumpHost) func(key string) bool {
 	return func(key string) bool {
 		switch {

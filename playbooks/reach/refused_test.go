@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// unreached has a host for each setting that the command line may decide, beside ways
-// in which nothing but another inventory helps.
+// unreached has a host for each setting that the command line may override, and hosts that only another inventory can
+// repair.
 const unreached = `
 all:
   hosts:
@@ -72,7 +72,7 @@ func TestRefused(t *testing.T) {
 	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed in ")
 }
 
-// requireRefused holds what a host is refused for against want; "" is nothing.
+// requireRefused compares the refusal of a host with want; "" means none.
 func requireRefused(t *testing.T, o Options, inv *inventory.Inventory, host, want string) {
 	t.Helper()
 	_, err := targetOf(o, inv, host)

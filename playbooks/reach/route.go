@@ -11,9 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
-// Target says how to reach a host of the inventory. conn is what that says of the host.
-// The errors are of ssh_config or of the inventory, then those of [Options.Refused]:
-// they are no host's fault.
+// Target returns the target for a host of the inventory. conn has the inventory's settings of the host. The errors are
+// those of ssh_config or of the inventory, then those of [Options.Refused]: they are not faults of the host.
 func (o Options) Target(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection) (transport.Target, error) {
 	if err := o.Refused(inv, h, conn).Err(); err != nil {
 		return transport.Target{}, err
@@ -22,7 +21,7 @@ func (o Options) Target(inv *inventory.Inventory, h *inventory.Host, conn invent
 	return t, err
 }
 
-// Explain says how a host of the inventory is reached, and why so, or why it is not.
+// Explain returns how a host of the inventory is reached, with the reasons, or why it is not.
 func (o Options) Explain(inv *inventory.Inventory, h *inventory.Host) (Reached, error) {
 	conn := h.Connection()
 	if refused := o.Refused(inv, h, conn).Err(); refused != nil {
@@ -67,7 +66,7 @@ type route struct {
 	reasons [][]Reason
 }
 
-// add adds a host; before it the jump hosts that it is behind, if it is the outermost one.
+// add adds a host; before it its jump hosts, if it is the outermost one.
 func (to *route) add(name string, conn inventory.Connection, as jump, outermost bool) error {
 	var reasons *[]Reason
 	if to.explain {
@@ -86,7 +85,7 @@ func (to *route) add(name string, conn inventory.Connection, as jump, outermost 
 			return err
 		}
 	}
-	_, decided := conn.Pos["jump"] // also if that is none
+	_, decided := conn.Pos["jump"] // also if the value means none
 	if len(to.targets) == 0 && !conn.Local && !decided {
 		r.target.ProxyCommand = first(r, "proxy_command", r.option(sshconfig.ProxyCommand))
 	}
@@ -99,7 +98,7 @@ func (to *route) add(name string, conn inventory.Connection, as jump, outermost 
 	return nil
 }
 
-// maxNesting is how many jump hosts may in turn have jump hosts of their own.
+// maxNesting limits the nesting of jump hosts with jump hosts of their own.
 const maxNesting = 32
 
 // addJumps adds the jump hosts of a host. Only the first of them may have some of its
@@ -158,8 +157,7 @@ func jumpTexts(jumps []inventory.JumpHost) []string {
 	return texts
 }
 
-// addInventoryJump adds a jump host that the inventory names. If it is a host of the
-// inventory, it is reached as that says.
+// addInventoryJump adds a jump host that the inventory names. If it is a host of the inventory, its own settings apply.
 func (to *route) addInventoryJump(as jump, outermost bool) error {
 	conn, name := inventory.Connection{Address: as.Host}, as.Place()
 	if h := to.inv.Host(as.Host); h != nil {
@@ -168,8 +166,7 @@ func (to *route) addInventoryJump(as jump, outermost bool) error {
 	return to.add(name, conn, as, outermost)
 }
 
-// addSSHJump adds a jump host that ssh_config names. Neither the inventory nor -u says
-// anything of it: they are for the hosts.
+// addSSHJump adds a jump host that ssh_config names. The inventory and -u do not apply to it: they are for the hosts.
 func (to *route) addSSHJump(hop sshconfig.Hop, at string, outermost bool) error {
 	next := inventory.JumpHost{User: hop.User, Host: hop.Host, Port: hop.Port}
 	bare := *to

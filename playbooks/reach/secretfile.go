@@ -19,13 +19,11 @@ import (
 const (
 	// maxPassword is far above the size of any password, in bytes.
 	maxPassword = 64 << 10
-	// programTimeout is how long a program may take to print a password: it may ask a
-	// person.
+	// programTimeout limits a program that prints a password: it may prompt a person.
 	programTimeout = 2 * time.Minute
 )
 
-// read reads the password in a file, or the one that a program prints. Bytes stay what
-// they are; a newline at the end is not one of them.
+// read reads the password in a file, or the one that a program prints. It keeps all bytes except a newline at the end.
 func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.Secret, error) {
 	text, err := s.text(ctx, path)
 	if err != nil {
@@ -47,7 +45,7 @@ func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.
 	return transport.NewSecret(text), nil
 }
 
-// text is what a file holds, or what it prints with arguments if it is a program.
+// text returns the content of a file or, if it is a program, its output with arguments.
 func (s SecretSources) text(ctx context.Context, path string, arguments ...string) ([]byte, error) {
 	if path == "-" {
 		return nil, errors.New("a name is wanted; /dev/stdin is one")
@@ -86,14 +84,14 @@ func (s SecretSources) text(ctx context.Context, path string, arguments ...strin
 	return text, withoutName(err)
 }
 
-// trustedOwner reports whether a file belongs to root or to whoever runs this.
+// trustedOwner reports whether a file belongs to root or to the user of this process.
 func trustedOwner(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
 }
 
-// runProgram gives what a program prints, as Ansible does with executable
-// password files. It may ask on the terminal.
+// runProgram returns the output of a program, as Ansible does with executable password files. The program may prompt on
+// the terminal.
 func runProgram(ctx context.Context, path string, stderr io.Writer, arguments ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, programTimeout, fmt.Errorf("it took longer than %s", programTimeout))
 	defer cancel()

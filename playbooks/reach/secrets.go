@@ -10,13 +10,13 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// SecretSources are where the secrets of a run come from.
+// SecretSources are the sources of a run's secrets.
 type SecretSources struct {
 	Ask, AskBecome                   bool // on the terminal
 	File, BecomeFile, PassphraseFile string
 
-	Home   string    // what ~/ stands for
-	Stderr io.Writer // of programs that print a password
+	Home   string    // home directory that ~/ means
+	Stderr io.Writer // standard error of programs that print a password
 }
 
 // Validate refuses two sources for one secret.
@@ -42,7 +42,7 @@ type Secrets struct {
 	Become   *transport.Secret // to become another user with
 
 	passphrase *transport.Secret
-	given      map[string]*transport.Secret // of key files; nil if none was given
+	given      map[string]*transport.Secret // passphrases of key files; nil if none was given
 }
 
 // ErrInterrupted is why there is no answer: Ctrl-C, or the end of the context.
@@ -95,7 +95,7 @@ func (s SecretSources) become(ctx context.Context, password *transport.Secret) (
 	return answer, err
 }
 
-// askPassword asks for a password that cannot be empty.
+// askPassword prompts for a password that must not be empty.
 func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) {
 	answer, err := ask(ctx, prompt)
 	if err == nil && len(answer.Reveal()) == 0 {
@@ -104,9 +104,9 @@ func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) 
 	return answer, err
 }
 
-// Passphrase gives that of an encrypted key file; again says that the last one was wrong.
-// A file of passphrases is not asked twice, and a person only for what was wrong. It is nil if none is
-// given, or if there is no terminal.
+// Passphrase returns the passphrase of an encrypted key file; again reports that the last one was wrong. A file of
+// passphrases is used once, and a person is prompted again only after a wrong answer. It is nil if there is no answer
+// or no terminal.
 func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 	switch {
 	case c.passphrase != nil && again:

@@ -72,7 +72,7 @@ func FuzzReadHidden(f *testing.F) {
 	})
 }
 
-// TestPassphraseIsAskedForOnce is about a run that follows another one: there may be nobody at the terminal.
+// TestPassphraseIsAskedForOnce: a later run in the same process may have no person at the terminal.
 func TestPassphraseIsAskedForOnce(t *testing.T) {
 	given := transport.NewSecret([]byte("secret"))
 	c := &Secrets{given: map[string]*transport.Secret{"id_ed25519": given, "id_rsa": nil}}

@@ -18,16 +18,16 @@ import (
 // terminalPath is the terminal of the process, wherever its input and output go.
 const terminalPath = "/dev/tty"
 
-// errNoTerminal is why no person can be asked.
+// errNoTerminal explains why there is no prompt.
 var errNoTerminal = errors.New("there is no terminal for a prompt")
 
-// Ask asks a person on the terminal for a secret that is not empty, without showing what is
-// typed. It is [ErrInterrupted] if there is no answer.
+// Ask prompts on the terminal for a secret that is not empty, without an echo. Without an answer, the error is
+// [ErrInterrupted].
 func Ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 	return askPassword(ctx, prompt)
 }
 
-// ask asks a person on the terminal, without showing what is typed.
+// ask prompts on the terminal, without an echo.
 func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 	tty, err := os.OpenFile(terminalPath, os.O_RDWR, 0)
 	if err != nil {
@@ -37,7 +37,7 @@ func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 	return askOn(ctx, tty, prompt)
 }
 
-// askOn asks on a terminal. The end of ctx counts as Ctrl-C.
+// askOn prompts on a terminal. The end of ctx counts as Ctrl-C.
 func askOn(ctx context.Context, tty *os.File, prompt string) (*transport.Secret, error) {
 	restore, err := rawMode(tty)
 	if err != nil {
@@ -71,7 +71,7 @@ func rawMode(tty *os.File) (restore func(), err error) {
 	return func() { raw.Control(func(fd uintptr) { term.Restore(int(fd), state) }) }, nil
 }
 
-// What keys send on a terminal.
+// Bytes that keys send on a terminal.
 const (
 	keyInterrupt = 3 // Ctrl-C
 	keyEnd       = 4 // Ctrl-D
@@ -82,8 +82,8 @@ const (
 
 var errNoAnswer = errors.New("there was no answer")
 
-// readHidden reads a line byte by byte, so that what follows it is left for the
-// next question. It knows the keys that a terminal would handle itself.
+// readHidden reads a line byte by byte, so that the next prompt gets the bytes after it. It handles the keys that a
+// terminal would handle itself.
 func readHidden(r io.Reader) ([]byte, error) {
 	var line []byte
 	key := make([]byte, 1)

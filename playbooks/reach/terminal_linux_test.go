@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// openTerminal gives both ends of a pseudo-terminal.
+// openTerminal returns both ends of a pseudo-terminal.
 func openTerminal(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -38,7 +38,7 @@ func openTerminal(t *testing.T) (keys, tty *os.File) {
 	return keys, tty
 }
 
-// TestNothingIsShown types a secret once the prompt stands there.
+// TestNothingIsShown types a secret after the prompt has appeared.
 func TestNothingIsShown(t *testing.T) {
 	keys, tty := openTerminal(t)
 	before := terminalState(t, tty)

@@ -37,8 +37,7 @@ func Text(all []Reached) string {
 	return b.String()
 }
 
-// text is a line per value. name stands for that of the host where its address is made
-// of it.
+// text returns a line per value. name replaces the name of the host where its address contains it.
 func (r Reached) text(name string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

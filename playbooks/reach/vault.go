@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
 )
 
-// VaultSources are where the passwords of ansible-vault come from, as ansible-playbook's flags
-// of the same names say it.
+// VaultSources are the sources of ansible-vault passwords, in the form of ansible-playbook's flags of the same names.
 type VaultSources struct {
 	IDs   []string // [LABEL@]SOURCE: a file, a program that prints it, or prompt
 	Files []string // sources without a label
@@ -36,7 +35,7 @@ func (v VaultSources) Named() []string {
 // prompts are the sources that are a person.
 var prompts = []string{"prompt", "prompt_ask_vault_pass"}
 
-// defaultLabel is that of passwords without one.
+// defaultLabel is the label of passwords without one.
 const defaultLabel = "default"
 
 // Vault gets the passwords of ansible-vault, each from its source, in the order in which they
@@ -81,7 +80,7 @@ func (s SecretSources) vaultPassword(ctx context.Context, id string) (p vault.Pa
 	}
 	var arguments []string
 	if stem := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)); strings.HasSuffix(stem, "-client") {
-		arguments = []string{"--vault-id", label} // as Ansible asks its clients of keyrings
+		arguments = []string{"--vault-id", label} // arguments that Ansible passes to its keyring clients
 	}
 	text, err := s.text(ctx, source, arguments...)
 	if p.Text = bytes.TrimSpace(text); err == nil {

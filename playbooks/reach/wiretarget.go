@@ -10,9 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A WireTarget is how another machine reaches a host. It has only what the network and the host need:
-// no command, no path and no secret. So it cannot choose what that machine runs, reads or
-// offers: keys, certificates, known_hosts and the rest are always the machine's own.
+// A WireTarget tells another machine how to reach a host. It has only settings that the network and the host need: no
+// command, no path and no secret. So it cannot choose what that machine runs, reads or offers: keys, certificates,
+// known_hosts and the rest are always the machine's own.
 type WireTarget struct {
 	Host           string               `json:"host"`
 	Address        string               `json:"address"`
@@ -30,8 +30,8 @@ type WireTarget struct {
 	Jump           []WireTarget         `json:"jump,omitempty"`
 }
 
-// NewWireTarget takes from a target what another machine may have. The error says why no other
-// machine can reach the host.
+// NewWireTarget returns the parts of a target that another machine may have. The error explains why no other machine
+// can reach the host.
 func NewWireTarget(t transport.Target) (WireTarget, error) {
 	switch {
 	case t.Local:
@@ -57,12 +57,12 @@ func NewWireTarget(t transport.Target) (WireTarget, error) {
 const (
 	maxWireText  = 1024      // bytes of a name
 	maxWireJumps = 16        // jump hosts
-	maxWireTime  = time.Hour // for a phase of a login
+	maxWireTime  = time.Hour // limit of a phase of a login
 	maxWireCount = 1000      // retries and keepalives
 )
 
-// Target returns the target, which uses no agent, no default key and no unknown host key. The error
-// says what is wrong with what the other machine sent.
+// Target returns the target, which uses no agent, no default key and no unknown host key. The error describes the fault
+// of the received settings.
 func (w WireTarget) Target() (transport.Target, error) {
 	t := transport.Target{
 		Host: w.Host, Address: w.Address, Port: w.Port, User: w.User, Methods: w.Methods, HostKeyAlias: w.HostKeyAlias, KnownAt: w.KnownAt,

@@ -33,7 +33,7 @@ func TestWireTargetFields(t *testing.T) {
 	}
 }
 
-// TestWireTarget has a target whose fields are all set come through with those that are sent, and no others.
+// TestWireTarget sends a target with all fields set: exactly the allowed fields arrive.
 func TestWireTarget(t *testing.T) {
 	full := transport.Target{
 		Host: "web1", Address: "192.0.2.1", Port: 2222, User: "deploy", PrivateKeys: []string{"/k"}, PrivateKeysOptional: true, Certificates: []string{"/c"},
@@ -61,7 +61,7 @@ func TestWireTarget(t *testing.T) {
 	}, got)
 }
 
-// TestWireTargetRefuses has what another machine could send that is no way to a host.
+// TestWireTargetRefuses has invalid settings that another machine could send.
 func TestWireTargetRefuses(t *testing.T) {
 	for name, change := range map[string]func(*WireTarget){
 		"no host":           func(w *WireTarget) { w.Host = "" },
