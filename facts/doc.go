@@ -1,3 +1,3 @@
-// Package facts is what is true of one host: the names that facts have, which
-// collector on the host serves which of them, and the report it comes in.
+// Package facts defines the facts of a host: their names, the collector on the host that provides each, and the report
+// that contains them.
 package facts

@@ -18,11 +18,9 @@ const (
 // Names lists the collectors in the order in which facts are shown.
 func Names() []string { return []string{Host, Network, Partition, CPU, Memory} }
 
-// Collectors lists the collectors that the facts at these paths need, in the
-// order of [Names]; all asks for every one. A path is that of a lookup without
-// its leading "facts.": dots between keys ("host.info.os"). A first key that is
-// no collector's is a custom fact, for which nothing has to be collected; one
-// that is a pattern may be any.
+// Collectors lists the collectors that the facts at these paths need, in the order of [Names]; all selects every one. A
+// path is a lookup path without its leading "facts.": dots between keys ("host.info.os"). A first key that does not
+// belong to a collector is a custom fact, for which nothing has to be collected; one that is a pattern may be any.
 func Collectors(paths []string, all bool) []string {
 	wanted := map[string]bool{}
 	for _, path := range paths {
@@ -33,8 +31,8 @@ func Collectors(paths []string, all bool) []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { return !all && !wanted[name] })
 }
 
-// firstKey gives the first key of a path, or says that it can be any: an empty
-// path, a wildcard, a modifier, a query or an escape (the syntax of gjson).
+// firstKey returns the first key of a path. pattern reports that it can be any key: an empty path, a wildcard, a
+// modifier, a query or an escape (the syntax of gjson).
 func firstKey(path string) (key string, pattern bool) {
 	key = path
 	if end := strings.IndexAny(path, ".|"); end >= 0 {
@@ -43,22 +41,22 @@ func firstKey(path string) (key string, pattern bool) {
 	return key, key == "" || strings.ContainsAny(key, `*?#@!\{[`)
 }
 
-// A Report is what a host says about itself.
+// A Report is a host's report about itself.
 type Report struct {
 	// Facts has a tree per collector.
 	Facts map[string]json.RawMessage `json:"facts"`
 	// Custom are the host's own fact files, to be merged over Facts in this order.
 	Custom []CustomFile `json:"custom,omitempty"`
-	// Asked are the answers to the queries of plays, by the names of the facts that they become: what else has such a
-	// name is replaced.
+	// Asked has the answers to the queries of plays, by the names of the facts that they become. They replace other
+	// facts of these names.
 	Asked map[string]json.RawMessage `json:"asked,omitempty"`
-	// Partial says what is missing from the report, and why: one line each,
-	// beginning with the collector or the path.
+	// Partial lists the parts that are missing from the report, and why: one line each, beginning with the collector or
+	// the path.
 	Partial []string `json:"partial,omitempty"`
 }
 
-// A CustomFile is a file of facts as it stands on the host. Its text is JSON or
-// YAML, as the end of its path says; nobody has looked into it.
+// A CustomFile is a file of facts on the host. Its text is JSON or YAML, according to the end of its path; it has not
+// been parsed.
 type CustomFile struct {
 	Path string `json:"path"`
 	Text string `json:"text"`

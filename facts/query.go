@@ -16,17 +16,17 @@ type Query struct {
 	Command string `json:"command,omitempty" doc:"a line for /bin/sh that changes nothing: stdout, stderr, exit_code"`
 }
 
-// Queries are what plays ask of a host, by the names of the facts that the answers become.
+// Queries are the queries of plays to a host, by the names of the facts that the answers become.
 type Queries map[string]Query
 
 // MaxQueries bounds the JSON of all queries of a run: 32 KiB. They are an argument of the host program.
 const MaxQueries = 32 << 10
 
-// asked is what stands before queries in a list of collectors.
+// asked is the prefix of queries in a list of collectors.
 const asked = "ask="
 
-// Collector is an entry of the list of collectors by which a host program is asked these; "" if there are none.
-// It has nothing in it that a shell takes for anything else than text.
+// Collector returns the queries as one entry of a host program's list of collectors; "" if there are none. The entry
+// contains only characters that a shell takes as text.
 func (q Queries) Collector() string {
 	if len(q) == 0 {
 		return ""

@@ -17,7 +17,7 @@ func isCCM(input []byte) bool {
 	return bytes.Contains(input, []byte(ccmProtocols))
 }
 
-// ccmResponse is what CCM's ensure API answers: one of Error and State is set.
+// ccmResponse is the response of CCM's ensure API: one of Error and State is set.
 type ccmResponse struct {
 	Protocol string    `json:"protocol"`
 	Error    string    `json:"error,omitempty"`

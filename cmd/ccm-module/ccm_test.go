@@ -71,7 +71,7 @@ func TestCCMRefusals(t *testing.T) {
 	}
 }
 
-// varying is what differs from run to run.
+// varying matches the values that differ from run to run.
 var varying = []struct {
 	what *regexp.Regexp
 	with string
@@ -211,8 +211,8 @@ func TestOwnRequestStaysAsItIs(t *testing.T) {
 	require.EqualError(t, run(strings.Repeat(" ", maxRequest+1)), "the resource is larger than 64 MiB")
 }
 
-// TestKSUID compares with an id of github.com/segmentio/ksuid, whose README gives
-// the time of 0ujtsYcgvSTl8PAuAdqWYSMnLOv.
+// TestKSUID compares with an id of github.com/segmentio/ksuid, whose README has the time of
+// 0ujtsYcgvSTl8PAuAdqWYSMnLOv.
 func TestKSUID(t *testing.T) {
 	at := time.Date(2017, 10, 10, 4, 0, 47, 0, time.UTC)
 	require.Equal(t, "0ujts", newKSUID(at)[:5])
@@ -227,8 +227,8 @@ func TestKSUID(t *testing.T) {
 	}
 }
 
-// FuzzReadCCM gives the reader of requests any bytes, in check mode; the answer
-// always has the form that CCM's schema has.
+// FuzzReadCCM passes any bytes to the reader of requests, in check mode, and checks that the answer always fits CCM's
+// schema.
 func FuzzReadCCM(f *testing.F) {
 	for _, seed := range []string{
 		`{"protocol":"x"}`, ask("file", `null`), ask("exec", `[{"true":{}}]`), ask("exec", `{"name":"true","alias":"a","provider":"shell","sensitive":true}`),

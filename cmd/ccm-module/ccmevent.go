@@ -36,7 +36,7 @@ type ccmEvent struct {
 	UnmetRequirements []string        `json:"unmet_requirements"`
 }
 
-// ccmStatus is how the resource is afterwards, or in a check run as it is.
+// ccmStatus is the state of the resource after the run, or its current state in a check run.
 type ccmStatus struct {
 	Timestamp   time.Time `json:"timestamp"`
 	Protocol    string    `json:"protocol"`
@@ -45,12 +45,12 @@ type ccmStatus struct {
 	Ensure      string    `json:"ensure"`
 	Changed     bool      `json:"changed"`
 	Refreshed   bool      `json:"refreshed"`
-	Stable      bool      `json:"stable"` // nothing is left to do
+	Stable      bool      `json:"stable"` // no change remains to be made
 	Noop        bool      `json:"noop"`
 	NoopMessage string    `json:"noop_message,omitempty"`
 
 	description modules.Description
-	exitCode    *int // of a command that has run
+	exitCode    *int // set if a command has run
 }
 
 // ccmMetadata is for types that say no more of themselves.
@@ -59,7 +59,7 @@ type ccmMetadata struct {
 	Provider string `json:"provider"`
 }
 
-// MarshalJSON adds what the type says of itself.
+// MarshalJSON adds the state that the type describes.
 func (s *ccmStatus) MarshalJSON() ([]byte, error) {
 	type common ccmStatus
 	text, err := json.Marshal((*common)(s))
@@ -165,9 +165,8 @@ func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent
 	return s
 }
 
-// describe says how the resource is on the host. Of one that cannot be looked at
-// the provider alone is known, and of types that say nothing of themselves that
-// they are as they were wanted.
+// describe returns the state of the resource on the host. If it cannot be read, only the provider is known. A type
+// without a description is assumed to be in the desired state.
 func (t *ccmTask) describe(ctx context.Context, host modules.Host) modules.Description {
 	const usual = "posix"
 	describer, ok := t.resource.(modules.Describer)
@@ -181,7 +180,7 @@ func (t *ccmTask) describe(ctx context.Context, host modules.Host) modules.Descr
 	return described
 }
 
-// foundEnsure is what ensure was found to be in a check run.
+// foundEnsure returns the value of ensure that a check run found.
 func (t *ccmTask) foundEnsure(result *wire.Result) string {
 	for _, c := range result.Changes {
 		if c.Property == "ensure" && !t.entry.Sensitive {
@@ -191,8 +190,7 @@ func (t *ccmTask) foundEnsure(result *wire.Result) string {
 	return t.ensure
 }
 
-// ksuidEpoch is where KSUIDs begin to count, as Unix time in seconds
-// (github.com/segmentio/ksuid).
+// ksuidEpoch is the start of time in KSUIDs, as Unix time in seconds (github.com/segmentio/ksuid).
 const ksuidEpoch = 1_400_000_000
 
 // newKSUID makes an id that sorts by time: 27 digits to the base 62 of 32 bits of

@@ -28,11 +28,11 @@ type ccmTask struct {
 	entry     wire.Entry
 	resource  modules.Resource
 	effective json.RawMessage // the properties as they are shown
-	ensure    string          // that was asked for
+	ensure    string          // requested value
 	provider  string          // likewise; "" leaves it to the type
 }
 
-// readCCM reads a request. What it refuses has the words of CCM.
+// readCCM reads a request. Its errors use CCM's words.
 func readCCM(ctx context.Context, input []byte) (*ccmTask, error) {
 	var req struct {
 		Protocol   string          `json:"protocol"`
@@ -60,8 +60,8 @@ func readCCM(ctx context.Context, input []byte) (*ccmTask, error) {
 	return newCCMTask(ctx, req.Type, properties)
 }
 
-// onlyResource gives the properties of a request, which may also be written as a
-// list with one resource, as in a manifest.
+// onlyResource returns the properties of a request, which may also be written as a list with one resource, as in a
+// manifest.
 func onlyResource(text json.RawMessage) (map[string]json.RawMessage, error) {
 	if text[0] != '[' {
 		var properties map[string]json.RawMessage
@@ -138,7 +138,7 @@ func newCCMTask(ctx context.Context, kind string, properties map[string]json.Raw
 	return t, t.resource.Validate()
 }
 
-// take removes a property that the types do not know of, and gives its value.
+// take removes a property that the types do not know, and returns its value.
 func take[T any](properties map[string]json.RawMessage, name string) (value T, err error) {
 	if text, given := properties[name]; given {
 		delete(properties, name)
@@ -149,7 +149,7 @@ func take[T any](properties map[string]json.RawMessage, name string) (value T, e
 	return value, nil
 }
 
-// isEmpty reports whether a value says nothing.
+// isEmpty reports whether a value is empty.
 func isEmpty(value json.RawMessage) bool {
 	switch string(value) {
 	case "null", "[]", "{}", `""`:
@@ -160,9 +160,8 @@ func isEmpty(value json.RawMessage) bool {
 
 const withheld = "[sensitive]"
 
-// shown writes the properties as they were given, in the order of the type and
-// with its defaults, and gives the value of ensure. Secrets are withheld; of a
-// sensitive resource all but the name.
+// shown writes the properties as requested, in the order of the type and with its defaults, and returns the value of
+// ensure. Secrets are withheld; for a sensitive resource everything except the name.
 func (t *ccmTask) shown(fields []modules.Field, properties map[string]json.RawMessage) (text json.RawMessage, ensure string) {
 	ensure = "present"
 	var b objectWriter

@@ -20,7 +20,7 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// status says on standard error how the program ends, and gives its exit status.
+// status prints the outcome of the program to standard error, and returns its exit status.
 func status(err error) int {
 	var code exitError
 	var usage usageError

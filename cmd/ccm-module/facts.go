@@ -31,8 +31,8 @@ func gatherOptions() gather.Options {
 	return gather.Options{Dirs: gather.Dirs(config)}
 }
 
-// idleTimeout takes from the second argument of serve how many milliseconds the controller
-// may be silent, if that stands behind the rest, after a colon; 0 is the default.
+// idleTimeout splits the idle timeout from the second argument of serve: the time that the controller may be silent, in
+// milliseconds, after a colon at the end; 0 means the default.
 func idleTimeout(arg string) (rest string, idle time.Duration, err error) {
 	rest, text, given := strings.Cut(arg, ":")
 	if !given {
@@ -42,8 +42,7 @@ func idleTimeout(arg string) (rest string, idle time.Duration, err error) {
 	return rest, time.Duration(ms) * time.Millisecond, err
 }
 
-// collectors reads the list of the command line: "-" is none. What follows @ is not
-// of it.
+// collectors reads the list of the command line: "-" means none. The part after @ is ignored.
 func collectors(arg string) []string {
 	if arg, _, _ = strings.Cut(arg, "@"); arg == "-" {
 		return nil
@@ -51,8 +50,7 @@ func collectors(arg string) []string {
 	return strings.Split(arg, ",")
 }
 
-// patient sets how many milliseconds each collector may take, if that stands behind
-// the list, after @.
+// patient sets the timeout of each collector, in milliseconds, if the list has one after @.
 func patient(arg string, o gather.Options) gather.Options {
 	_, limit, _ := strings.Cut(arg, "@")
 	if ms, err := strconv.Atoi(limit); err == nil {

@@ -20,9 +20,9 @@ import (
 // rules judges by rules of goss.
 var rules = judge.Rules
 
-// folders keeps the folders resources/ of plays beside this program.
+// folders stores the folders resources/ of plays next to this program.
 func folders(dir string) session.Folders {
-	store := &treestore.Store{Dir: dir} // what it holds is let go when the process ends
+	store := &treestore.Store{Dir: dir} // its locks are held until the process ends
 	return func(ctx context.Context, listing modules.Content, want func([]modules.Content) error, from modules.Contents) (string, error) {
 		return store.Put(ctx, listing, treestore.Source{Contents: from, Want: want})
 	}
@@ -42,7 +42,7 @@ func watching(lock *system.RunLock) func(*session.Controller) session.Watching {
 	}
 }
 
-// listener listens to the host, and says on standard error what is amiss.
+// listener listens to changes on the host, and reports problems on standard error.
 func listener() (watch.Listener, error) {
 	return listen.New(func(line string) { fmt.Fprintln(os.Stderr, "ccm-module:", line) })
 }

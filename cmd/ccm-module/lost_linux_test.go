@@ -40,7 +40,7 @@ func serveReal(t *testing.T, program string) *served {
 	return serveFor(t, program, "-")
 }
 
-// serveFor is serveReal with the argument that says what the controller wants.
+// serveFor is serveReal with the argument that contains the controller's requests.
 func serveFor(t *testing.T, program, wanted string) *served {
 	t.Helper()
 	s := &served{t: t, program: exec.Command(program, "serve", "N0NCE", wanted), stderr: new(bytes.Buffer)}
@@ -82,7 +82,7 @@ func programOf(t *testing.T, of builds.Build) string {
 	return program
 }
 
-// script is an exec that says when it begins and ends.
+// script returns an exec that records its begin and end in files.
 func script(dir, name string, seconds int, require ...int) wire.Entry {
 	text := fmt.Sprintf("echo >%[1]s/%[2]s.begun; sleep %[3]d; echo >%[1]s/%[2]s.ended", dir, name, seconds)
 	properties, _ := json.Marshal(map[string]string{"name": name, "command": text, "provider": "shell"})
@@ -105,8 +105,8 @@ func TestLostController(t *testing.T) {
 	program := hostProgram(t)
 	for _, test := range []struct {
 		name string
-		// atWrite says that the end is seen only when there is something to tell, so that
-		// what waits for that has begun.
+		// atWrite reports that the program notices the end only when it writes a message, so that dependent resources
+		// have begun.
 		atWrite bool
 		cut     func(*served)
 	}{
@@ -156,7 +156,7 @@ func TestLostController(t *testing.T) {
 	}
 }
 
-// TestSilentController tells the program how long the controller may be silent.
+// TestSilentController sets the time that the controller may be silent.
 func TestSilentController(t *testing.T) {
 	s := serveFor(t, hostProgram(t), "-:100")
 	exit, ok := errors.AsType[*exec.ExitError](s.program.Wait())
@@ -187,7 +187,7 @@ func TestCommandsIgnoreNoSignal(t *testing.T) {
 	require.True(t, ignored, m.Result.Exit.Stdout.Text)
 }
 
-// TestRunIntoAClosedPipe is about a resource whose result nobody reads.
+// TestRunIntoAClosedPipe runs a resource whose result has no reader.
 func TestRunIntoAClosedPipe(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -1,14 +1,13 @@
-// Command ccm-module is the program that ccm-push runs on a host. It takes
-// resources as JSON and answers with what it did or would do.
+// Command ccm-module is the program that ccm-push runs on a host. It reads resources as JSON and answers with the
+// changes that it made or would make.
 //
-//	ccm-module run [--check] < resource.json   one resource, one result; also CCM's
-//	                                           requests of its ensure API
+//	ccm-module run [--check] < resource.json   one resource, one result; also CCM's requests of its ensure API
 //	ccm-module serve NONCE COLLECTORS[@MS]     a session with ccm-push
-//	ccm-module watchdog [starting]             takes back what nobody confirms
-//	ccm-module facts [COLLECTOR...]            what is true of this host
+//	ccm-module watchdog [starting]             reverts unconfirmed changes
+//	ccm-module facts [COLLECTOR...]            facts of this host
 //	ccm-module version
 //
-// Standard output belongs to JSON; everything for people is on standard error.
+// Standard output contains only JSON; text for people goes to standard error.
 package main
 
 import (
@@ -33,8 +32,8 @@ func main() {
 	os.Exit(status(err))
 }
 
-// killers are the signals that kill what runs. In a session a lost terminal is none: as
-// with a lost connection the input ends, and what runs is let end. A watchdog outlives it.
+// killers returns the signals that kill running resources. In a session a lost terminal does not: as with a lost
+// connection the input ends, and running resources may finish. A watchdog outlives it.
 func killers(args []string) []os.Signal {
 	if len(args) > 0 && (args[0] == "serve" || args[0] == "watchdog") {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveBack gives memory back that a watch at rest does not need: of the heap, and of the program
-// itself, most of which has run for the last time. What of it is needed again is read again.
+// giveBack returns memory to the system that an idle watch does not need: of the heap, and of the program itself, most
+// of which will not run again. Pages that are needed later are read again.
 func giveBack() {
 	debug.FreeOSMemory()
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return
 	}
-	maps, _ := os.ReadFile("/proc/self/maps") // what there is of it counts
+	maps, _ := os.ReadFile("/proc/self/maps") // the part that could be read counts
 	for line := range strings.Lines(string(maps)) {
 		var from, to uintptr
 		var rights string

@@ -4,5 +4,5 @@ package main
 
 import "runtime/debug"
 
-// giveBack gives memory back that a watch at rest does not need.
+// giveBack returns memory to the system that an idle watch does not need.
 func giveBack() { debug.FreeOSMemory() }

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// request is what run reads.
+// request is the input of run.
 type request struct {
 	Type       string          `json:"type"`
 	Properties json.RawMessage `json:"properties"`

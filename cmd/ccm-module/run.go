@@ -11,21 +11,20 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// answer is what run prints: the result of a session in its own words.
+// answer is the output of run: the result of a session in its own words.
 type answer struct {
 	Type         string      `json:"type"`
 	Name         string      `json:"name"`
 	Status       wire.Status `json:"status"`
 	Check        bool        `json:"check"`
-	*wire.Result             // its own status is hidden by the one above, which is never left out
+	*wire.Result             // the status above hides its own, and is never omitted
 }
 
 // maxRequest bounds what run reads, in bytes.
 const maxRequest = 64 << 20
 
-// run takes one resource from in and prints one result. The exit status is 2 if
-// the resource failed. A request of CCM's ensure API gets an answer of that API,
-// and the exit status 0 whatever it says.
+// run reads one resource from in and prints one result. The exit status is 2 if the resource failed. A request of CCM's
+// ensure API gets an answer of that API, always with exit status 0.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	check := len(args) == 1 && (args[0] == "--check" || args[0] == "--noop")
 	if len(args) > 0 && !check {

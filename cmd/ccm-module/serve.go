@@ -15,14 +15,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// serve greets the controller and works on its catalogs: the session takes them in one after
-// the other, and has its engine run them (modules/engine/session, modules/engine).
+// serve greets the controller and applies its catalogs: the session reads them one after the other, and its engine runs
+// them (modules/engine/session, modules/engine).
 func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 2 {
 		return usageError("usage: ccm-module serve NONCE COLLECTORS")
 	}
-	// It was started inside its own directory. What it starts itself begins where a
-	// login without a home begins.
+	// The program was started in its own directory. Its child processes start where a login without a home starts.
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
@@ -41,7 +40,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	return s.Serve(ctx, in, out)
 }
 
-// greet says hello, with the facts that the controller wants.
+// greet sends hello, with the facts that the controller wants.
 func greet(ctx context.Context, nonce, wanted string, out io.Writer) error {
 	report, err := gather.Gather(ctx, collectors(wanted), patient(wanted, gatherOptions()))
 	if err != nil {
@@ -50,8 +49,8 @@ func greet(ctx context.Context, nonce, wanted string, out io.Writer) error {
 	return wire.WriteHello(out, &wire.Hello{Nonce: nonce, Build: build, Facts: report})
 }
 
-// newSession makes a session on this host: its types, the lock of the host, and the notes
-// that are kept beside this program.
+// newSession makes a session on this host: its types, the lock of the host, and the notes that are stored next to this
+// program.
 func newSession() (*session.Session, error) {
 	dir, err := ownDir()
 	if err != nil {

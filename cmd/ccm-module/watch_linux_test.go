@@ -19,10 +19,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// unhurried has a program wait ten minutes for a controller that says nothing; see [serveFor].
+// unhurried makes a program wait ten minutes for a silent controller; see [serveFor].
 const unhurried = "-:600000"
 
-// receive is what the program says next, besides that it lives.
+// receive returns the program's next message, except signs of life.
 func (s *served) receive() *wire.Message {
 	s.t.Helper()
 	for {
@@ -34,7 +34,7 @@ func (s *served) receive() *wire.Message {
 	}
 }
 
-// TestServeWatches has the full program tell of a file that another process changes.
+// TestServeWatches checks that the full program reports a file that another process changes.
 func TestServeWatches(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "motd")
@@ -58,18 +58,18 @@ func TestServeWatches(t *testing.T) {
 	require.Len(t, told.Results, 1)
 	require.Equal(t, wire.Changed, told.Results[0].Status)
 	require.Equal(t, wire.Drift, told.Results[0].Cause)
-	if len(told.Writers) > 0 { // where the kernel says who it was
+	if len(told.Writers) > 0 { // if the kernel names the process
 		require.Equal(t, os.Getpid(), told.Writers[0].PID)
 	}
 	require.NoError(t, s.in.Close())
 	require.NoError(t, s.program.Wait(), s.stderr)
 }
 
-// TestServeWatchesForLong has a catalog of a play watched anew a thousand times, as after each repair:
-// there are no more watches of the kernel than after the first time, and no more memory than after
-// some. While nothing changes, nothing is said.
+// TestServeWatchesForLong starts the watch of a play's catalog a thousand times, as after each repair. It checks that
+// the kernel has no more watches than after the first time, and the program no more memory than after some, and that
+// nothing is sent while nothing changes.
 func TestServeWatchesForLong(t *testing.T) {
-	dir, err := os.MkdirTemp("/var/tmp", "ccm-push-") // what others do in /tmp would be heard, too, and take memory
+	dir, err := os.MkdirTemp("/var/tmp", "ccm-push-") // changes of other programs in /tmp would be reported, too, and use memory
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var entries []wire.Entry
@@ -105,7 +105,7 @@ func TestServeWatchesForLong(t *testing.T) {
 	for range warm {
 		again()
 	}
-	rests := func(most int) (own int) { // at work it has what its collector of garbage leaves
+	rests := func(most int) (own int) { // while active it has memory that is not yet collected
 		t.Helper()
 		if !assert.Eventually(t, func() bool {
 			own = memoryOf(t, pid)
@@ -133,13 +133,13 @@ func TestServeWatchesForLong(t *testing.T) {
 	require.NotNil(t, (<-said).Result)
 }
 
-// maxIdle is how many KiB of memory of its own a host program at rest may have.
+// maxIdle is the limit for an idle host program's own memory, in KiB.
 const maxIdle = 8 << 10
 
-// leak is how many KiB more it may have after many catalogs: it differs by half of that without any.
+// leak is the limit for additional memory after many catalogs, in KiB: half of that varies without any.
 const leak = 3 << 10
 
-// watchesOf is how many watches of inotify a process has.
+// watchesOf returns the number of a process's inotify watches.
 func watchesOf(t *testing.T, pid int) (n int) {
 	t.Helper()
 	infos, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
@@ -155,8 +155,9 @@ func watchesOf(t *testing.T, pid int) (n int) {
 	return n
 }
 
-// memoryOf is how many KiB of memory a process has resident that are no file. What it has of its program is no measure:
-// the page cache may hold that in pieces of 2 MiB, of which Linux, from 6.18 on, maps all when a byte is read.
+// memoryOf returns the resident memory of a process that is not from files, in KiB. The resident part of its program is
+// not comparable: the page cache may hold it in pieces of 2 MiB, and Linux 6.18 and later map a whole piece when a byte
+// is read.
 func memoryOf(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

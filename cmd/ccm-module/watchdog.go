@@ -10,8 +10,8 @@ import (
 // starting is the word for a watchdog that is started as the host is.
 const starting = "starting"
 
-// watchdog takes back what nobody has confirmed in time. Its state lies beside the notes of this
-// program: so no argument can be wrong, and none tells others anything.
+// watchdog reverts changes that were not confirmed in time. Its state is next to the notes of this program, so its
+// arguments cannot be wrong and reveal nothing to others.
 func watchdog(ctx context.Context, args []string) error {
 	if len(args) > 1 || len(args) == 1 && args[0] != starting {
 		return usageError("usage: ccm-module watchdog [starting]")

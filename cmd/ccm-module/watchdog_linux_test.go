@@ -16,7 +16,7 @@ import (
 
 const nonceOfTests = "0123456789abcdefABCDEF"
 
-// within is long enough for a slow machine to come to the end of a catalog.
+// within is enough time for a slow machine to finish a catalog.
 const within = 15 * time.Second
 
 // unconfirmed is a catalog whose changes are all to be confirmed: a file gets another text and
@@ -39,7 +39,7 @@ func unconfirmed(dir string, more ...wire.Entry) *wire.Message {
 	}}
 }
 
-// unchanged gives a folder with a file that a run is going to change.
+// unchanged returns a folder with a file that a run will change.
 func unchanged(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func unchanged(t *testing.T) string {
 	return dir
 }
 
-// isBack reports whether the folder is as it was.
+// isBack reports whether the folder has its original content.
 func isBack(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "a"))
 	info, statErr := os.Stat(filepath.Join(dir, "a"))
@@ -119,7 +119,7 @@ func TestWatchdog(t *testing.T) {
 			test.lose(t, s, dir)
 			require.Eventually(t, func() bool { return isBack(dir) }, 5*time.Minute, 10*time.Millisecond)
 
-			// It is told to whoever comes next, check runs too, until somebody has acknowledged it.
+			// The program reports the revert to every following session, check runs too, until one acknowledges it.
 			check := &wire.Message{Catalog: &wire.Catalog{Check: true, Once: &wire.Once{Run: "r2", Play: 1}}}
 			told := func() *wire.Reverted {
 				next := serveReal(t, mine)
@@ -128,7 +128,7 @@ func TestWatchdog(t *testing.T) {
 				if m.Reverted == nil {
 					return nil
 				}
-				answer := &wire.Confirmed{State: wire.StateReverting} // still, right behind the note of what was done: one asks again
+				answer := &wire.Confirmed{State: wire.StateReverting} // the watchdog may still be active right after the note of its last step: try again
 				for answer.State == wire.StateReverting {
 					require.NoError(t, next.conn.Send(&wire.Message{Proof: &wire.Proof{Nonce: nonceOfTests}}))
 					answer = next.until(func(m *wire.Message) bool { return m.Confirmed != nil }).Confirmed
@@ -154,7 +154,7 @@ func TestWatchdog(t *testing.T) {
 			}
 			require.Equal(t, []string{"file#b", "file#a"}, names, "the last one first")
 
-			// A run that goes on with the catalog is told why it cannot, and another one can begin.
+			// A run that resumes the catalog is refused with the reason, and another one can begin.
 			again := serveReal(t, mine)
 			require.NoError(t, again.conn.Send(unconfirmed(dir)))
 			refused := again.next()
@@ -174,7 +174,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// next is the next message but for pongs.
+// next returns the next message except pongs.
 func (s *served) next() *wire.Message {
 	return s.until(func(m *wire.Message) bool { return m.Pong == nil })
 }

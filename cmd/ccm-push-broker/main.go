@@ -1,5 +1,5 @@
-// Command ccm-push-broker is a server of NATS for those who have none: for the workers of ccm-push,
-// and for what CCM keeps there. It keeps all that it needs in one folder, TLS and users included.
+// Command ccm-push-broker is a server of NATS for users without one: for the workers of ccm-push, and for the data that
+// CCM stores there. It stores everything in one folder, including TLS keys and users.
 package main
 
 import (

@@ -20,11 +20,11 @@ import (
 const (
 	// maxAnswer bounds what a command may print: 64 KiB of each of its outputs.
 	maxAnswer = 64 << 10
-	// askTimeout is how long one query may take.
+	// askTimeout is the timeout of one query.
 	askTimeout = 10 * time.Second
 )
 
-// ask finds the answer to one query.
+// ask returns the answer to one query.
 func ask(ctx context.Context, q facts.Query) (any, error) {
 	switch {
 	case q.Stat != "":
@@ -41,17 +41,17 @@ func ask(ctx context.Context, q facts.Query) (any, error) {
 	return nil, errors.New("the query is empty")
 }
 
-// pathAnswer is what a path is, and what a link leads to.
+// pathAnswer describes a path, and the target if it is a link.
 type pathAnswer struct {
 	Exists bool   `json:"exists"`
-	Type   string `json:"type"` // file, directory, link or other; "" of what is not there
+	Type   string `json:"type"` // file, directory, link or other; "" if it does not exist
 	Mode   string `json:"mode"` // "0644"
 	Owner  string `json:"owner"`
 	Group  string `json:"group"`
 	UID    uint32 `json:"uid"`
 	GID    uint32 `json:"gid"`
 	Size   int64  `json:"size"`
-	Target string `json:"target"` // of a link
+	Target string `json:"target"` // target of a link
 }
 
 func statOf(path string) (any, error) {
@@ -86,8 +86,8 @@ func statOf(path string) (any, error) {
 	return a, nil
 }
 
-// packageManagers are asked in this order: the first that is there has the packages of the host. A line that is not
-// empty is the version of a package that is installed.
+// packageManagers are tried in this order: the first existing one has the packages of the host. A line that is not
+// empty is the version of an installed package.
 var packageManagers = []struct {
 	program string
 	args    []string
@@ -220,7 +220,7 @@ func commandOf(ctx context.Context, program string, args ...string) (commandAnsw
 	return commandAnswer{strings.TrimRight(stdout.text.String(), "\n"), strings.TrimRight(stderr.text.String(), "\n"), cmd.ProcessState.ExitCode()}, nil
 }
 
-// bounded keeps the beginning of what is written.
+// bounded keeps the beginning of the data written to it.
 type bounded struct {
 	text bytes.Buffer
 	full bool

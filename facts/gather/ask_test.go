@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/facts/gather"
 )
 
-// answers asks this machine.
+// answers runs queries on this machine.
 func answers(t *testing.T, q facts.Queries) (map[string]map[string]any, []string) {
 	raw, err := gather.Gather(context.Background(), []string{q.Collector()}, gather.Options{})
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestAskAccounts(t *testing.T) {
 	require.Contains(t, partial[0], "what: exit status 1: Unknown database: nothing")
 }
 
-// TestQueriesStayText has whatever a play asks be one word for any shell.
+// TestQueriesStayText checks that any query of a play is one word for any shell.
 func TestQueriesStayText(t *testing.T) {
 	q := facts.Queries{"a": {Command: "echo 'x y' \"$HOME\" `id`\n!é\xff"}}
 	require.Regexp(t, `^ask=[A-Za-z0-9_-]+$`, q.Collector())

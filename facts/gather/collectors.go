@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/facts"
 )
 
-// collector finds what gives the facts of a name, in CCM's shape and with its
-// JSON names.
+// collector returns the function that collects the facts of a name, in CCM's structure and with its JSON names.
 func collector(name string) (collect func(context.Context) (any, error), known bool) {
 	switch name {
 	case facts.Host:
@@ -46,8 +45,7 @@ type partitionTree struct {
 	Usage      []*disk.UsageStat    `json:"usage"`
 }
 
-// partitionFacts lists physical partitions. The usage of one that may not be
-// looked at is left out.
+// partitionFacts lists physical partitions. The usage of a partition is omitted if access to it is denied.
 func partitionFacts(ctx context.Context) (any, error) {
 	found, err := disk.PartitionsWithContext(ctx, false)
 	tree := partitionTree{Partitions: append([]disk.PartitionStat{}, found...), Usage: []*disk.UsageStat{}}
@@ -78,7 +76,7 @@ type swapTree struct {
 	Devices []*mem.SwapDevice   `json:"devices"`
 }
 
-// memoryFacts leaves out what is known of swap where the system does not tell.
+// memoryFacts omits swap if the system does not report it.
 func memoryFacts(ctx context.Context) (any, error) {
 	virtual, err := mem.VirtualMemoryWithContext(ctx)
 	if err != nil {

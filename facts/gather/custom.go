@@ -20,9 +20,8 @@ const (
 	MaxCustomFiles = 64
 )
 
-// Dirs lists the directories in which CCM looks for custom facts: that of the
-// system and, below userConfig (see os.UserConfigDir), that of the user. An
-// empty userConfig leaves the latter out.
+// Dirs lists the directories in which CCM looks for custom facts: the system's and, below userConfig (see
+// os.UserConfigDir), the user's. An empty userConfig omits the latter.
 func Dirs(userConfig string) []string {
 	dirs := []string{"/etc/choria/ccm"}
 	if userConfig != "" {
@@ -31,14 +30,14 @@ func Dirs(userConfig string) []string {
 	return dirs
 }
 
-// custom is what has been read of custom facts.
+// custom has the custom facts that were read.
 type custom struct {
 	files   []facts.CustomFile
-	partial []string // what was left out, and why
+	partial []string // omitted files, with the reasons
 }
 
-// readCustom reads the files in the order in which they are merged. They are
-// text here: who asked for the facts parses them.
+// readCustom reads the files in the order in which they are merged. It does not parse their text: the receiver of the
+// facts does.
 func readCustom(dirs []string) custom {
 	var c custom
 	for _, dir := range dirs {
@@ -54,7 +53,7 @@ func readCustom(dirs []string) custom {
 func factsIn(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // usually there is none
+		return nil // usually the directory is missing
 	}
 	var paths []string
 	for _, e := range entries {
@@ -65,8 +64,8 @@ func factsIn(dir string) []string {
 	return paths
 }
 
-// add reads one file. What is absent, a symbolic link or no regular file does
-// not count; what cannot be used is mentioned.
+// add reads one file. A path that does not exist, or is a symbolic link or not a regular file, is ignored; unusable
+// files are listed in partial.
 func (c *custom) add(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -103,7 +102,7 @@ func readBounded(path string) (string, error) {
 	return string(text), nil
 }
 
-// reason is an error without the path that it is shown beside.
+// reason returns an error without its path, which is printed next to it.
 func reason(err error) error {
 	if p, ok := err.(*fs.PathError); ok {
 		return p.Err

@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// TestFields has every field that CCM's expressions can name lead to its fact here: those
-// of the structs of gopsutil, wherever they stand in what is gathered.
+// TestFields checks that every field that CCM's expressions can name leads to its fact here: the fields of gopsutil's
+// structs, wherever they are in the gathered facts.
 func TestFields(t *testing.T) {
 	for path, tree := range map[string]any{
 		"host": hostTree{}, "network": networkTree{}, "partition": partitionTree{}, "cpu": cpuTree{}, "memory": memoryTree{},

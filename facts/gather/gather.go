@@ -16,7 +16,7 @@ import (
 // Options say where custom facts are and how long to wait.
 type Options struct {
 	Dirs    []string      // directories of custom facts, the most important last; see [Dirs]
-	Timeout time.Duration // for each collector; 0 means 2s
+	Timeout time.Duration // per collector; 0 means 2s
 }
 
 // MaxReport bounds the facts of a host, custom ones included: 1 MiB.
@@ -74,7 +74,7 @@ func Gather(ctx context.Context, names []string, opts Options) (json.RawMessage,
 	return json.Marshal(r.Report)
 }
 
-// answer is what a collector found, or why it found nothing.
+// answer is the result of a collector, or its error.
 type answer struct {
 	value json.RawMessage
 	err   error
@@ -91,10 +91,9 @@ func inJSON(collect func(context.Context) (any, error)) func(context.Context) (j
 	}
 }
 
-// within calls a function until its time is up, and then leaves it behind: a
-// system call that hangs, as statfs does on a dead network file system, cannot
-// be interrupted. It ends with the call or with the process and writes to
-// nothing that anybody reads.
+// within calls a function until its time is up, and then abandons it: a system call that hangs, as statfs does on a
+// dead network file system, cannot be interrupted. The function ends later or with the process, and its result is
+// discarded.
 func within[T any](ctx context.Context, timeout time.Duration, call func(context.Context) (T, error)) (T, error) {
 	type returned struct {
 		value T
@@ -106,7 +105,7 @@ func within[T any](ctx context.Context, timeout time.Duration, call func(context
 	go func() {
 		var r returned
 		defer func() {
-			// What the kernel prints below /proc is not always what a parser expects.
+			// The kernel's text in /proc is not always what a parser expects.
 			if p := recover(); p != nil {
 				r.err = fmt.Errorf("broken: %v", p)
 			}
@@ -136,7 +135,7 @@ func (r *report) missing(format string, args ...any) {
 	r.Partial = append(r.Partial, fmt.Sprintf(format, args...))
 }
 
-// take reports whether n more bytes fit, and says so if they do not.
+// take reports whether n more bytes fit, and records it if they do not.
 func (r *report) take(what string, n int) bool {
 	if n > r.left {
 		r.missing("%s: skipped, because facts are limited to %d bytes", what, MaxReport)

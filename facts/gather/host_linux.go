@@ -9,9 +9,9 @@ import (
 	"github.com/shirou/gopsutil/v4/host"
 )
 
-// hostInfo is that of gopsutil, without the process that it starts on a Debian with
-// lsb_release: the program is asked for nothing, so that its answer tells nothing
-// (gopsutil 4.26, host_linux.go, getlsbStruct).
+// hostInfo returns the host information of gopsutil, without the process that gopsutil starts on a Debian with
+// lsb_release: it passes no option to that program, so the output is useless (gopsutil 4.26, host_linux.go,
+// getlsbStruct).
 func hostInfo(ctx context.Context) (*host.InfoStat, error) {
 	version, ok := debianVersion()
 	if !ok {
@@ -30,8 +30,8 @@ func hostInfo(ctx context.Context) (*host.InfoStat, error) {
 	return info, errors.Join(errs[:]...)
 }
 
-// debianVersion gives the first line of /etc/debian_version. ok is false where the
-// platform is not known to be found out so, or without a process anyway.
+// debianVersion returns the first line of /etc/debian_version. ok is false if the platform may need another method, or
+// if gopsutil starts no process anyway.
 func debianVersion() (version string, ok bool) {
 	for _, name := range []string{
 		"/etc/lsb-release", "/usr/bin/raspi-config",
@@ -54,14 +54,14 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// processes counts those that /proc shows.
+// processes returns the number of processes in /proc.
 func processes() (n uint64) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return 0
 	}
 	defer proc.Close()
-	names, _ := proc.Readdirnames(-1) // what could be read
+	names, _ := proc.Readdirnames(-1) // an error leaves the names read so far
 	for _, name := range names {
 		if '1' <= name[0] && name[0] <= '9' {
 			n++

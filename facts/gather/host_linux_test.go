@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// What is found out without a process is what gopsutil finds out with one.
+// TestHostInfoIsThatOfGopsutil checks that the result without a process equals gopsutil's result with one.
 func TestHostInfoIsThatOfGopsutil(t *testing.T) {
 	want, err := host.InfoWithContext(t.Context())
 	require.NoError(t, err)

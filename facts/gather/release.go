@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A releaseTree is what os-release(5) says of the system: what is missing there is "".
+// A releaseTree has the system's values from os-release(5); a missing value is "".
 type releaseTree struct {
 	ID       string `json:"id"`
 	Version  string `json:"version_id"`

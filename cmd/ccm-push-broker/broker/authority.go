@@ -34,7 +34,7 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// openAuthority reads that of a folder, or makes it.
+// openAuthority reads the authority of a folder, or makes one.
 func openAuthority(dir string, now time.Time) (*authority, error) {
 	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key")
 	if _, err := os.Stat(certFile); errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func makeAuthority(certFile, keyFile string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The key comes first: a start that was cut between them makes both anew.
+	// The key is written first: after an interruption between the two, the next start makes both again.
 	if err := writeWhole(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *authority) sign(names []string, now time.Time) (*tls.Certificate, error
 	return &tls.Certificate{Certificate: [][]byte{signed}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-// config is how the server speaks TLS: with a certificate that is made anew before it ends.
+// config returns the TLS configuration of the server: its certificate is renewed before it expires.
 func (a *authority) config(names []string) *tls.Config {
 	var mu sync.Mutex
 	var current *tls.Certificate

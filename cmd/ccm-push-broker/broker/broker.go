@@ -30,12 +30,12 @@ const (
 type Broker struct {
 	Dir    string
 	Listen string       // an address
-	Names  []string     // that clients reach it by, beside those that are known
+	Names  []string     // additional names in clients' addresses
 	Server string       // address of a nats-server on this machine; empty runs one in this process
-	Notify string       // the socket of a service manager (sd_notify(3)); "" is none
-	Say    func(string) // takes what is to be known
+	Notify string       // the socket of a service manager (sd_notify(3)); "" disables it
+	Say    func(string) // prints messages for the operator
 
-	Listening func(address string) // is told where, unless it is nil
+	Listening func(address string) // called with the address; may be nil
 }
 
 // CA is the file that clients verify the server by.
@@ -75,7 +75,7 @@ func (b *Broker) lock() (*os.File, error) {
 	return f, nil
 }
 
-// Run serves until the end of ctx, which is no error.
+// Run serves until the end of ctx, which is not an error.
 func (b *Broker) Run(ctx context.Context) error {
 	if err := b.prepare(); err != nil {
 		return err
@@ -217,8 +217,8 @@ func (b *Broker) options() *server.Options {
 	}
 }
 
-// admitted are users as the server has them. The broker itself is always among them, with a key that is
-// in no file: a server without users lets everybody in.
+// admitted converts users to the server's type. The broker itself is always among them, with a key that is in no file:
+// a server without users accepts everyone.
 func admitted(own nkeys.KeyPair, users []User) ([]*server.NkeyUser, error) {
 	key, err := own.PublicKey()
 	if err != nil {
@@ -269,7 +269,7 @@ func ready(ctx context.Context, srv *server.Server, failed <-chan string) error 
 	return nil
 }
 
-// follow tells the server of users who are added and removed, until the end of ctx.
+// follow updates the server when users are added and removed, until the end of ctx.
 func (b *Broker) follow(ctx context.Context, f *filter, admit func([]User) error, users []User, failed <-chan string) error {
 	look := time.NewTicker(lookTime)
 	defer look.Stop()
@@ -298,7 +298,7 @@ func (b *Broker) follow(ctx context.Context, f *filter, admit func([]User) error
 	}
 }
 
-// notify tells the service manager how the broker is.
+// notify sends the state of the broker to the service manager.
 func (b *Broker) notify(state string) {
 	if b.Notify == "" {
 		return
@@ -313,7 +313,7 @@ func (b *Broker) notify(state string) {
 	}
 }
 
-// logger passes on what the server says of trouble. What is of no use to who runs it is dropped.
+// logger prints the server's warnings and errors. Messages that are useless to the operator are dropped.
 type logger struct {
 	say    func(string)
 	failed chan<- string
@@ -330,6 +330,6 @@ func (l *logger) Errorf(format string, args ...any) { l.say("error: " + fmt.Spri
 func (l *logger) Fatalf(format string, args ...any) {
 	select {
 	case l.failed <- fmt.Sprintf(format, args...):
-	default: // what came first is the cause
+	default: // the first error is the cause
 	}
 }

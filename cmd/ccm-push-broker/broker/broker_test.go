@@ -69,7 +69,7 @@ func run(t *testing.T, b *Broker) *running {
 	return r
 }
 
-// link is the connection of somebody with a seed.
+// link returns the connection of a user with a seed.
 func (r *running) link(t *testing.T, seed string) *natsconn.Link {
 	l := natsconn.New(natsconn.Config{Servers: "tls://" + r.address, CA: r.CA(), NKey: seed})
 	t.Cleanup(l.Close)
@@ -89,7 +89,7 @@ func TestBroker(t *testing.T) {
 	_, err = kv.PutString(t.Context(), "key", "value")
 	require.NoError(t, err)
 
-	// Nobody else is let in, and nothing goes in the clear.
+	// Others cannot log in, and nothing is sent in clear text.
 	_, err = r.link(t, "").Conn(t.Context())
 	require.ErrorContains(t, err, "Authorization Violation")
 	_, err = natsconn.New(natsconn.Config{Servers: "nats://" + r.address}).Conn(t.Context())
@@ -125,7 +125,7 @@ func TestBroker(t *testing.T) {
 	require.NoError(t, r.RemoveUser("late"))
 	require.Eventually(t, conn.IsClosed, time.Minute, 50*time.Millisecond, "a connection of somebody who was removed")
 
-	// Another one does not work in the same folder, and one that follows has what was stored, under the same authority.
+	// A second broker refuses to run in the same folder, and a later one has the stored data, under the same authority.
 	require.EqualError(t, (&Broker{Dir: dir, Listen: "127.0.0.1:0"}).Run(t.Context()), "another broker is running in "+dir)
 	before, err := os.ReadFile(r.CA())
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestCertificates are made anew before they end, for the names that are given.
+// TestCertificates checks that certificates are renewed before they expire, for the given names.
 func TestCertificates(t *testing.T) {
 	ca, err := openAuthority(t.TempDir(), time.Now())
 	require.NoError(t, err)

@@ -26,7 +26,8 @@ const Invited Role = "invited"
 const (
 	invitePrefix = "invite-" // starts the names of these users
 	maxInvited   = 20        // at once
-	// usedTime is how long an invited user stays after its worker was admitted: it has to get the answer.
+	// usedTime is the time that an invited user remains after its worker was admitted: the worker must receive the
+	// answer.
 	usedTime = 20 * time.Second
 )
 

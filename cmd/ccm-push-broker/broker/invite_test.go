@@ -291,7 +291,7 @@ func TestInviteAttacks(t *testing.T) {
 	} {
 		require.Contains(t, ask(c.request), c.answer, "%+v", c.request)
 	}
-	// Whoever has stolen the token has another fingerprint.
+	// A thief of the token has another fingerprint.
 	thief, _ := i.candidate("real")
 	require.NotEqual(t, want, i.invitation.Fingerprint(thief))
 	require.EqualError(t, i.invitation.Join(ctx, conn, thief), "this machine was not admitted: the fingerprints differ")

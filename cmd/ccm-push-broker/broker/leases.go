@@ -18,7 +18,7 @@ type leases struct {
 	file string
 
 	mu  sync.Mutex
-	all map[string]lessee // by ticket; nil until the file is read
+	all map[string]lessee // lessees by ticket; nil until the file is read
 }
 
 type lessee struct {

@@ -129,8 +129,8 @@ func size(word string) (int, error) {
 
 const headerVersion = "NATS/1.0"
 
-// readHeaders reads the headers of a message. What follows the version, the status of an answer of the server, is kept
-// as a header without a name.
+// readHeaders reads the headers of a message. The text after the version, the status of a server's answer, is kept as a
+// header without a name.
 func readHeaders(text []byte) ([]header, error) {
 	lines, ok := strings.CutSuffix(string(text), "\r\n\r\n")
 	if !ok {

@@ -82,7 +82,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// FuzzRequest checks any request of any role. If a rule allows it, the filter can write it as it was checked.
+// FuzzRequest checks any request of any role. If a rule allows it, the filter must be able to write it as it was
+// checked.
 func FuzzRequest(f *testing.F) {
 	for _, role := range Roles {
 		for _, one := range role.rules() {

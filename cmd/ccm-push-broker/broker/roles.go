@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// A Role is what a user may do.
+// A Role sets the permissions of a user.
 type Role string
 
 // The roles of users.
@@ -26,7 +26,7 @@ const (
 // Roles are all of them.
 var Roles = []Role{Operator, Coordinator, Worker, Reader}
 
-// ParseRole gives the role of a name.
+// ParseRole returns the role with a name.
 func ParseRole(name string) (Role, error) {
 	if r := Role(name); slices.Contains(Roles, r) {
 		return r, nil
@@ -38,13 +38,13 @@ func ParseRole(name string) (Role, error) {
 	return "", fmt.Errorf("unknown role %q; use one of %s", name, strings.Join(names, ", "))
 }
 
-// answerWithin is how long who was asked may take to answer: a certificate may have to be made first.
+// answerWithin is the timeout for the answer to a request: a certificate may have to be made first.
 const answerWithin = 10 * time.Minute
 
 // inbox begins the subjects at which a user is answered.
 func (u User) inbox() string { return natsconn.Inbox(u.Key) + "." }
 
-// permissions returns the subjects that the server lets a user publish and subscribe to; nil is all. The [filter]
+// permissions returns the subjects that the server lets a user publish and subscribe to; nil means all. The [filter]
 // limits the effect of a message.
 func (r Role) permissions(key string) *server.Permissions {
 	if r == Operator {

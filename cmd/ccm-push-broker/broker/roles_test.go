@@ -34,13 +34,13 @@ const second Role = "worker2"
 // limited is a worker that serves the site lyon only.
 const limited Role = "worker3"
 
-// people are a connection for each role at one broker, and what it was refused.
+// people has a connection for each role at one broker, and the requests that were refused.
 type people struct {
 	t      *testing.T
 	broker *running
 	users  []User
 	seeds  string                  // folder with the seed of each user
-	links  map[Role]*natsconn.Link // by the name of the user
+	links  map[Role]*natsconn.Link // keyed by the name of the user
 
 	mu      sync.Mutex
 	refused map[Role][]string
@@ -147,7 +147,7 @@ func (p *people) notRefused(role Role) {
 	require.Empty(p.t, p.refused[role], role)
 }
 
-// TestRolesSuffice has each role do all that it is for.
+// TestRolesSuffice checks that each role can do its tasks.
 func TestRolesSuffice(t *testing.T) { onBoth(t, rolesSuffice) }
 
 func rolesSuffice(t *testing.T, plain bool) {
@@ -200,7 +200,7 @@ func rolesSuffice(t *testing.T, plain bool) {
 		return err == nil && len(all) == 1 && string(all[0].Data) == "here" && all[0].User == worker.User()
 	}, time.Minute, 10*time.Millisecond)
 
-	// Its record, which another machine goes on from.
+	// The record, from which another machine resumes.
 	records, err := p.queue(Coordinator).Records(ctx)
 	require.NoError(t, err)
 	require.NoError(t, records.Make(ctx, "01"))
@@ -254,8 +254,8 @@ func rolesSuffice(t *testing.T, plain bool) {
 	}
 }
 
-// TestAnsweredBehindARestart has the broker be started again while a question is answered: the answer, which the server
-// would refuse to take, is not sent, and the question is answered when it is asked again.
+// TestAnsweredBehindARestart restarts the broker while a question is answered. It checks that the answer, which the
+// server would refuse, is not sent, and that the question is answered when it is sent again.
 func TestAnsweredBehindARestart(t *testing.T) {
 	p := admitAll(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -342,7 +342,7 @@ func TestRecordIsReadOverARestart(t *testing.T) {
 	require.NotContains(t, strings.ToLower(strings.Join(p.refused[Coordinator], " ")), "permissions violation")
 }
 
-// TestRolesAreBounded has a worker, a reader and a coordinator try what they must not do.
+// TestRolesAreBounded checks that forbidden requests of a worker, a reader and a coordinator are refused.
 func TestRolesAreBounded(t *testing.T) {
 	p := admitAll(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -362,7 +362,7 @@ func TestRolesAreBounded(t *testing.T) {
 		publish bool
 		subject string
 	}{
-		// Results of runs are neither read nor written away, and nobody else's questions and answers heard.
+		// Results of runs cannot be read or overwritten, nor can the questions and answers of others be received.
 		{Worker, false, "ccm-push.said.*"},
 		{Worker, false, "ccm-push.ask.*"},
 		{Worker, false, "_INBOX.>"},
@@ -375,10 +375,10 @@ func TestRolesAreBounded(t *testing.T) {
 		{Worker, true, "$JS.API.STREAM.PURGE.ccm-push-run1"},
 		{Worker, true, "$JS.API.STREAM.DELETE.ccm-push-run1"},
 		{Worker, true, "$JS.API.STREAM.MSG.DELETE.ccm-push-run1"},
-		// No stream is made that could have what others have.
+		// Streams that could copy the data of others cannot be created.
 		{Worker, true, "$JS.API.STREAM.CREATE.mine"},
 		{Worker, true, "$JS.API.STREAM.UPDATE.ccm-push-work"},
-		// Nobody else is given work or orders.
+		// Workers cannot send work or orders to others.
 		{Worker, true, "ccm-push.work.0123456789abcdef.run1"},
 		{Worker, true, "ccm-push.order.run1"},
 		// No worker announces another one, or reads announcements of others.
@@ -387,7 +387,7 @@ func TestRolesAreBounded(t *testing.T) {
 		{Worker, true, "$JS.API.STREAM.PURGE.CCM_PUSH_WORKERS"},
 		{Reader, true, "ccm-push.presence.UABC.w1"},
 		{Reader, false, "ccm-push.presence.*.*"},
-		// Records of runs, and who coordinates them, are nothing to workers.
+		// Workers have no access to records of runs and their coordinators.
 		{Worker, true, "ccm-push.record.x"},
 		{Worker, true, "$KV.ccm-push-runs.x"},
 		{Worker, true, "$JS.API.CONSUMER.CREATE.KV_ccm-push-runs.x.$KV.ccm-push-runs.>"},
@@ -429,7 +429,7 @@ func TestRolesAreBounded(t *testing.T) {
 		}
 	}
 
-	// A request that says one thing in its subject, and another in itself, is refused too.
+	// A request whose subject and content disagree is refused too.
 	for _, filter := range []string{`"filter_subject":"ccm-push.said.run1"`, `"filter_subjects":["ccm-push.said.run1"]`, `"filter_subjects":["ccm-push.said.run1","$O.any"]`, `"description":"no filter"`} {
 		text := []byte(`{"stream_name":"ccm-push-run1","config":{"name":"x","ack_policy":"none","deliver_policy":"all",` + filter + `},"action":""}`)
 		p.forget(Worker)
@@ -470,7 +470,7 @@ func TestAnotherRoleIsNeeded(t *testing.T) {
 			return err
 		}, "reading the controllers of runs", "$JS.API.STREAM.CREATE.KV_ccm-push-runs", Coordinator},
 		{Worker, func(q *queue.JetStream) error {
-			_, err := p.queue(Coordinator).Records(t.Context()) // somebody has begun a run before
+			_, err := p.queue(Coordinator).Records(t.Context()) // an earlier run exists
 			require.NoError(t, err)
 			records, err := q.Records(t.Context())
 			require.NoError(t, err)
@@ -511,7 +511,7 @@ func TestParseRole(t *testing.T) {
 	require.ErrorContains(t, err, `unknown role "root"; use one of operator`)
 }
 
-// TestUsersOfRoot are those of the broker, which works as who owns the folder.
+// TestUsersOfRoot checks that users added by root are users of the broker, which runs as the owner of the folder.
 func TestUsersOfRoot(t *testing.T) {
 	needs.Root(t, "only root gives files away")
 	const somebody = 12345

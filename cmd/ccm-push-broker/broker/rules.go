@@ -133,7 +133,7 @@ var rulesByRole = sync.OnceValue(func() map[Role][]rule {
 	return all
 })
 
-// takes reports whether the rule allows headers. The server ignores those that begin with neither Nats- nor KV-.
+// takes reports whether the rule allows headers. The server ignores headers that begin with neither Nats- nor KV-.
 func (r rule) takes(list []header) bool {
 	for i, h := range list {
 		lower := strings.ToLower(h.name)

@@ -62,7 +62,7 @@ var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 const maxUserName = 100
 
-// userFile is where the public key of a user is.
+// userFile returns the path of a user's public key.
 func (b *Broker) userFile(name string) (string, error) {
 	if !userName().MatchString(name) || strings.HasSuffix(name, ".new") || len(name) > maxUserName {
 		return "", fmt.Errorf("user %q: write letters, digits and . _ @ - in a name", name)
@@ -158,7 +158,7 @@ func (b *Broker) RemoveUser(name string) error {
 	return nil
 }
 
-// Users are those who may log in, by name.
+// Users returns the users, by name.
 func (b *Broker) Users() ([]User, error) {
 	entries, err := os.ReadDir(filepath.Join(b.Dir, "users"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -218,7 +218,8 @@ func parseUser(name, text string) (User, error) {
 	return User{name, key, r, sites}, err
 }
 
-// giveAway gives a file, which root may have made, to who owns the folder: the broker works as that user.
+// giveAway changes the owner of a file, which root may have made, to the owner of the folder: the broker runs as that
+// user.
 func (b *Broker) giveAway(path string) error {
 	info, err := os.Stat(b.Dir)
 	if err != nil {
