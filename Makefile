@@ -457,6 +457,14 @@ CUTFLEET ?= 60
 cuts-fleet:
 	CCM_CUTS=$(FLEETCUTS) CCM_CUTS_HOSTS=$(CUTHOSTS) CCM_CUTS_FLEET=$(CUTFLEET) $(GO) test -tags e2e -vet=off -count 1 -parallel 10 -timeout 5h -run 'TestFleetCuts$$' -v ./e2e
 
+# same: what this tree prints equals what the tree OLD prints, for all scripts of cmd/ccm-push and PLAYS random plays
+# OLD is a checkout of an older commit. SEED chooses the plays; the default is chosen by the commit. As an ordinary user, or with
+# EXEC, a program that starts tests as one.
+PLAYS ?= 200
+.PHONY: same
+same:
+	$(GO) run ./e2e/same $(if $(SEED),-seed $(SEED)) -plays $(PLAYS) $(if $(EXEC),-exec $(EXEC)) '$(OLD)'
+
 # fuzz: the fuzz targets of the packages FUZZ, which may be patterns such as ./transport/...
 # A package's test program is made once for all of its targets. One that fails with nothing but its
 # own deadline has not failed: it met go.dev/issue/75804, which Go 1.27 mends.

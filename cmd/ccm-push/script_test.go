@@ -34,6 +34,13 @@ import (
 
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
 
+// e2e/same sets these flags. program is a folder with a ccm-push to test in place of this test program, and its host programs in
+// the folder modules.
+var (
+	program = flag.String("program", "", "`folder` of the ccm-push that scripts call")
+	scripts = flag.String("scripts", "testdata/script", "`folder` of the scripts of TestScripts")
+)
+
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"ccm-push": scriptMain, "nats": natsCommand})
 }
@@ -81,7 +88,7 @@ func scriptMain() {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scriptParams(t)
-	params.Dir, params.UpdateScripts = "testdata/script", *update
+	params.Dir, params.UpdateScripts = *scripts, *update
 	testscript.Run(t, params)
 }
 
@@ -105,6 +112,9 @@ func scriptParams(t *testing.T) testscript.Params {
 			env.Values[hostsKey{}] = hosts
 			env.Values[scriptTB{}] = env.T()
 			env.Setenv("MODULE_DIR", programs)
+			if *program != "" {
+				env.Setenv("PATH", *program+":"+env.Getenv("PATH"))
+			}
 			env.Setenv("SOURCE", source)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "operator"))
 			env.Setenv("ME", strconv.Itoa(os.Getuid()))
@@ -187,9 +197,12 @@ var (
 	writePrograms  sync.Once
 )
 
-// hostPrograms gives the folder for --module-dir. It is filled once.
+// hostPrograms returns the folder for --module-dir. It is filled once.
 func hostPrograms(t *testing.T) string {
 	t.Helper()
+	if *program != "" {
+		return filepath.Join(*program, "modules")
+	}
 	list := buildtest.Both(t)
 	writePrograms.Do(func() {
 		var entries []builds.Entry

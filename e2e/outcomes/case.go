@@ -180,6 +180,17 @@ func (c *Case) resources() []placed {
 	return all
 }
 
+// Before returns the files that hosts have before the first call: their paths and texts.
+func (c *Case) Before() map[string]string {
+	files := map[string]string{Tree + "/shared.txt": "first\nlast\n"}
+	for _, r := range c.resources() {
+		if r.Existed {
+			files[r.Path()] = "old " + r.Name + "\n"
+		}
+	}
+	return files
+}
+
 // parts yields the parts of a block with their resources.
 func (b *Block) parts() func(func(string, []Resource) bool) {
 	return func(yield func(string, []Resource) bool) {

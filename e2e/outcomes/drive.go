@@ -47,12 +47,7 @@ const closing = "- {name: closing, ccm: {resources: [{file: [{" + Folder + ": {e
 func (d *Drive) Run(ctx context.Context, c *Case, dir string) (*Outcome, error) {
 	o := &Outcome{Case: c}
 	boxes := slices.Concat(d.Hosts[:len(c.Hosts)], []*Box{d.Controller})
-	files := map[string]string{Tree + "/shared.txt": "first\nlast\n"}
-	for _, r := range c.resources() {
-		if r.Existed {
-			files[r.Path()] = "old " + r.Name + "\n"
-		}
-	}
+	files := c.Before()
 	o.Truth.Before = map[string]Snapshot{}
 	for _, b := range boxes {
 		if running := b.busy(); running != "" && b.Restart != nil {
