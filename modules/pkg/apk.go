@@ -9,9 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// apk is the package manager of Alpine Linux. What shall be installed is its
-// "world", in /etc/apk/world: a version that is asked for stays there as a
-// constraint.
+// apk is the package manager of Alpine Linux. The packages to install are listed in its "world", /etc/apk/world. A
+// version that the resource names stays there as a constraint.
 type apk struct{ *access }
 
 func (apk) database() string { return "/etc/apk/world" }
@@ -24,7 +23,7 @@ func (a apk) changes() modules.Sources {
 // release implements [changer].
 func (apk) release(string) string { return "" }
 
-// order implements [judge]. apk is asked, so that its order is what counts.
+// order implements [judge]. It runs apk, so that apk's own order counts.
 func (a apk) order(ctx context.Context, one, other string) (int, error) {
 	if one == other {
 		return 0, nil
@@ -52,7 +51,7 @@ func (a apk) against(ctx context.Context, have, wanted string) (int, error) {
 	return a.order(ctx, have, wanted)
 }
 
-// policy asks what is installed and available of packages.
+// policy reads which versions of packages are installed and available.
 func (a apk) policy(ctx context.Context, reads modules.EffectKind, names ...string) (*apkPolicy, error) {
 	policy := &apkPolicy{versions: map[string][]apkVersion{}}
 	exit, err := a.query(ctx, reads, policy.line, append([]string{"apk", "policy"}, names...)...)
@@ -183,7 +182,7 @@ func (a apk) rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	switch {
 	case err != nil:
 		return nil, err
-	case exit.Code != 0 || len(said.reasons) > 0: // what others need, it does not remove, and says so
+	case exit.Code != 0 || len(said.reasons) > 0: // apk does not remove packages that others need, and reports that
 		return nil, modules.Refuse("%w", failure("apk "+strings.Join(arguments, " "), exit, said.reasons))
 	}
 	return said.done, nil
@@ -215,12 +214,11 @@ func (a apk) change(ctx context.Context, arguments ...string) error {
 	return err
 }
 
-// apkLocked is what apk says when another process has its lock; there are other
-// reasons not to get it.
+// apkLocked matches the error of apk when another process has its lock; the lock can also fail for other reasons.
 var apkLocked = lazily(`(?i)unable to lock database: (resource )?tempora`)
 
-// apkArguments are the arguments of apk for a transaction. A version stays in the
-// world if it was asked for: any other is what apk takes when it upgrades.
+// apkArguments are the arguments of apk for a transaction. The world contains a version only if the resource names it:
+// any other one is apk's choice when it upgrades.
 func apkArguments(t transaction, options ...string) []string {
 	arguments := []string{"add", "--upgrade", "--no-progress"}
 	if t.verb == remove {

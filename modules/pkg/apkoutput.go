@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// apkPolicy is what `apk policy` prints of packages.
+// apkPolicy is the output of `apk policy` for packages.
 type apkPolicy struct {
 	versions map[string][]apkVersion // by name
-	name     string                  // of the package that the lines are about
+	name     string                  // package of the current lines
 }
 
 // apkVersion is a version of a package.
 type apkVersion struct {
 	version   string
 	installed bool
-	available bool // in a repository that nobody has to name
+	available bool // in a repository that needs no tag
 }
 
-// line reads one line. A repository with a tag serves only what asks for the tag:
+// line reads one line. A repository with a tag serves only packages that name the tag:
 //
 //	demo policy:
 //	  1.0-r0:
@@ -74,7 +74,7 @@ type apkOutput struct {
 //	(1/2) Upgrading demo (1.0-r0 -> 2.0-r0)
 var apkStep = lazily(`^\(\d+/\d+\) (\w+) (\S+) \((?:\S+ -> )?(\S+)\)$`)
 
-// apkVerbs are the steps that change what is installed.
+// apkVerbs are the steps that change installed packages.
 var apkVerbs = []string{"Installing", "Upgrading", "Downgrading", "Replacing", "Purging"}
 
 // line reads one line.

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Apply implements [modules.Resource]. A package manager also fails for packages
-// that others have left behind broken; this one may be fine all the same.
+// Apply implements [modules.Resource]. A package manager also fails because of other packages that are broken; this
+// package may be fine all the same.
 func (p *Package) Apply(ctx context.Context, h modules.Host, plan modules.Plan) error {
 	failed := p.ApplyBatch(ctx, h, []modules.Planned{{Resource: p, Plan: plan}})
 	if failed == nil {
@@ -89,7 +89,7 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 	if len(t.items) > 0 {
 		err = m.carryOut(ctx, t)
 	}
-	if err != nil { // what was on hold stays there
+	if err != nil { // the hold is kept
 		hold = slices.DeleteFunc(hold, func(name string) bool { return !slices.Contains(release, name) })
 	}
 	if len(hold) > 0 {
@@ -98,8 +98,8 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 	return err
 }
 
-// current is what a plan says is to be done, or what it comes to once the lists
-// have been fetched; nil if that is nothing.
+// current returns the steps of a plan, or decides them again if the lists have been fetched since; nil if there is
+// nothing to do.
 func (p *Package) current(ctx context.Context, h modules.Host, m manager, plan modules.Plan) (*steps, error) {
 	s := plan.Steps.(*steps)
 	if !s.fetch {

@@ -17,7 +17,7 @@ type apt struct{ *access }
 
 func (apt) database() string { return "/var/lib/dpkg/status" }
 
-// changes implements [changer]. dpkg notes what it is at in updates, and later in status.
+// changes implements [changer]. dpkg notes its progress in the folder updates, and later in the file status.
 func (a apt) changes() modules.Sources {
 	from := a.told(a.database(), "/var/lib/dpkg/arch")
 	from.Trees = []string{"/var/lib/dpkg/updates", "/var/lib/dpkg/triggers"}
@@ -45,7 +45,7 @@ func (a apt) installed(ctx context.Context, name string) (State, error) {
 	return stateOf(rows, native), nil
 }
 
-// architecture is the one that packages have if nothing else is said.
+// architecture returns the architecture of packages that name none.
 func (a apt) architecture(ctx context.Context) (string, error) {
 	exit, err := a.query(ctx, Effect, nil, "dpkg", "--print-architecture")
 	if err == nil && exit.Code != 0 {
@@ -112,7 +112,7 @@ func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err err
 	return policy, nil
 }
 
-// cache asks for what the lists have.
+// cache runs apt-cache, which reads the lists.
 func (a apt) cache(ctx context.Context, onLine func(string), arguments ...string) error {
 	exit, err := a.query(ctx, "", onLine, append([]string{"apt-cache"}, arguments...)...)
 	if err == nil && exit.Code != 0 {
@@ -155,7 +155,7 @@ func (a apt) rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	return said.done, err
 }
 
-// simulate has apt-get say what it would do.
+// simulate runs apt-get -s, which prints the changes that it would make.
 func (a apt) simulate(ctx context.Context, arguments ...string) (said aptOutput, err error) {
 	exit, err := a.query(ctx, "", said.line, append([]string{"apt-get", "-s", "-q", "-y"}, arguments...)...)
 	if err == nil && exit.Code != 0 {
@@ -169,8 +169,7 @@ func (a apt) carryOut(ctx context.Context, t transaction) error {
 	return a.change(ctx, aptArguments(t)...)
 }
 
-// change runs apt-get. It waits for dpkg's locks by itself, but not for that of
-// the lists.
+// change runs apt-get, which itself waits for dpkg's locks, but not for the lock of the lists.
 func (a apt) change(ctx context.Context, arguments ...string) error {
 	var said aptOutput
 	command := modules.Command{

@@ -9,19 +9,19 @@ import (
 // aptOutput collects what apt-get prints that matters.
 type aptOutput struct {
 	done    []consequence
-	kept    []string // packages with a newer version that stay as they are
-	reasons []string // dependencies that stand in the way, and what dpkg stumbled over
+	kept    []string // packages with a newer version that are not changed
+	reasons []string // unmet dependencies, and errors of dpkg
 	inUnmet bool
 	inKept  bool
 	inError bool   // the line before began an error of dpkg
-	holder  string // of a lock that apt-get has waited for
+	holder  string // process with the lock that apt-get has waited for
 	last    string // line, if it came from the script of a package
 }
 
 // maxReasons bounds the reasons that are kept for an error.
 const maxReasons = 20
 
-// inst is what a simulation prints of a package that it installs or changes:
+// inst matches the line that a simulation prints for a package that it installs or changes:
 //
 //	Inst demo [1.0] (2.0 localhost [all])
 var inst = lazily(`^Inst (\S+) (?:\[\S+\] )?\((\S+) `)
@@ -63,7 +63,7 @@ func (o *aptOutput) line(line string) {
 	}
 }
 
-// progress is what apt and dpkg say of themselves while all is well.
+// progress matches lines that apt and dpkg print while all is well.
 var progress = lazily(`^(Setting up|Unpacking|Preparing to unpack|Selecting|Removing|Processing triggers|\(Reading)`)
 
 func (o *aptOutput) reason(text string) {
@@ -78,10 +78,10 @@ func (o *aptOutput) add(c consequence) {
 	}
 }
 
-// holder is how apt-get names who has a lock, when it begins to wait or gives up.
+// holder matches the process with the lock, which apt-get names when it begins to wait or gives up.
 var holder = lazily(`It is held by (process \d+ \([^)]*\))`)
 
-// lockedOut reports whether apt-get has failed because of a lock, and who has it.
+// lockedOut reports whether apt-get has failed because of a lock, and which process has it.
 func (o *aptOutput) lockedOut(stderr string) (by string, ok bool) {
 	if m := holder().FindStringSubmatch(stderr); m != nil {
 		o.holder = m[1]
@@ -90,10 +90,10 @@ func (o *aptOutput) lockedOut(stderr string) (by string, ok bool) {
 	return cmp.Or(o.holder, "another process"), ok
 }
 
-// aptPolicy is what `apt-cache policy` prints of one package.
+// aptPolicy is the output of `apt-cache policy` for one package.
 type aptPolicy struct {
 	known     bool                // apt has heard the name, be it of a virtual package
-	candidate string              // "" if there is none
+	candidate string              // empty means none
 	versions  []string            // the highest first
 	from      map[string][]string // the repositories that have a version, as apt calls them
 	table     bool                // the lines that follow are versions and where they come from
@@ -136,17 +136,16 @@ func (p *aptPolicy) line(line string) {
 	}
 }
 
-// versionIndent is how far the versions of the table stand from the margin, with
-// their mark; their sources stand further.
+// versionIndent is the indent of the versions in the table, mark included; their sources are indented further.
 const versionIndent = 5
 
-// aptPolicies is what `apt-cache policy` prints of several packages.
+// aptPolicies is the output of `apt-cache policy` for several packages.
 type aptPolicies struct {
 	byName  map[string]*aptPolicy
 	current *aptPolicy
 }
 
-// line reads one line. One that is not indented begins the next package.
+// line reads one line. A line that is not indented begins the next package.
 func (p *aptPolicies) line(line string) {
 	if name, ok := strings.CutSuffix(line, ":"); ok && !strings.HasPrefix(line, " ") {
 		p.current = &aptPolicy{}
@@ -159,8 +158,8 @@ func (p *aptPolicies) line(line string) {
 
 func (p *aptPolicy) has(version string) bool { return slices.Contains(p.versions, version) }
 
-// secure gives the highest version above one that a security repository has, unless apt would not go so
-// high; "" is none.
+// secure returns the highest version above the given one that a security repository has, unless it is higher than apt's
+// candidate; "" means none.
 func (p *aptPolicy) secure(above string, security map[string]bool) string {
 	for _, version := range p.versions {
 		if compareDpkg(version, above) > 0 && p.candidate != "" && compareDpkg(version, p.candidate) <= 0 &&
@@ -171,9 +170,9 @@ func (p *aptPolicy) secure(above string, security map[string]bool) string {
 	return ""
 }
 
-// aptSources is what `apt-cache policy` prints of the repositories.
+// aptSources is the output of `apt-cache policy` about the repositories.
 type aptSources struct {
-	security map[string]bool // those that have security updates, as apt calls them
+	security map[string]bool // repositories with security updates, by apt's names
 	current  string
 }
 

@@ -16,14 +16,14 @@ import (
 type steps struct {
 	verb    verb
 	version string // "" leaves it to the package manager
-	within  string // where nobody knows the version yet: the range that it will be in; "" is any
-	fetch   bool   // the lists first: what is available is not known yet
+	within  string // range of the version, if the version is unknown yet; empty means any
+	fetch   bool   // fetch the lists first: the available versions are unknown yet
 	again   bool   // also if this version is there: files of it are missing
-	awaits  bool   // what it is installed from is not there yet: nothing can be tried out
+	awaits  bool   // the source of the package does not exist yet, so nothing can be simulated
 	makes   string // a virtualenv that is made first
-	file    string // that holds it; "" is a repository, or one that is yet to come
-	release bool   // it is taken off hold first
-	hold    bool   // it is put on hold at the end
+	file    string // package file; empty means a repository, or a file that does not exist yet
+	release bool   // take it off hold first
+	hold    bool   // put it on hold at the end
 }
 
 // Check implements [modules.Resource].
@@ -69,7 +69,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	return p.withConsequences(plan, t, done, h.Report), nil
 }
 
-// permitted says why packages may not be changed.
+// permitted returns an error if this user may not change packages.
 func permitted(h modules.Host, m changer) error {
 	if m.database() == "" {
 		return nil
@@ -77,8 +77,7 @@ func permitted(h modules.Host, m changer) error {
 	return h.Files.MayReplace(m.database())
 }
 
-// withConsequences adds to a plan what becomes of other packages, and says which
-// ones would go.
+// withConsequences adds the changes of other packages to a plan, and reports the packages that would be removed.
 func (p *Package) withConsequences(plan modules.Plan, t transaction, done []consequence, report modules.Reporter) modules.Plan {
 	var gone []string
 	for _, c := range done {
@@ -96,7 +95,7 @@ func (p *Package) withConsequences(plan modules.Plan, t transaction, done []cons
 	return plan
 }
 
-// have says what the host has of the package, or will have.
+// have returns the state of the package on the host, in a check run the predicted one.
 func (p *Package) have(ctx context.Context, h modules.Host, m manager) (State, error) {
 	var have State
 	var err error
@@ -122,7 +121,7 @@ func (p *Package) withHeld(h modules.Host, m holding, have State) (State, error)
 	return have, err
 }
 
-// decide says what is to be done; nil if nothing is.
+// decide returns the steps to take; nil if there is nothing to do.
 func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have State) (*steps, error) {
 	switch {
 	case p.Ensure == absent && !have.there(), p.Ensure == present && have.Installed:
@@ -164,7 +163,7 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 // awaits reports whether something will be done, whatever is offered then, or it fails.
 func (p *Package) awaits(have State) bool { return !have.Installed || p.pinned() }
 
-// version is the one that is asked for; "" is any, or one of a range.
+// version is the version in ensure; empty means any, or one of a range.
 func (p *Package) version() string {
 	if p.pinned() && !isRange(p.Ensure) {
 		return p.Ensure
@@ -172,7 +171,7 @@ func (p *Package) version() string {
 	return ""
 }
 
-// within is the range that is asked for; "" is none.
+// within is the range in ensure; empty means none.
 func (p *Package) within() string {
 	if isRange(p.Ensure) {
 		return p.Ensure
@@ -188,7 +187,7 @@ func (p *Package) pinned() bool {
 	return p.Ensure != present && p.Ensure != latest && p.Ensure != absent
 }
 
-// validity is how old the lists may be.
+// validity is the maximum age of the lists.
 func (p *Package) validity() time.Duration {
 	within, _ := parseDuration("cache_valid", p.CacheValid) // Validate has found it right
 	return within
@@ -223,7 +222,7 @@ func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, er
 	switch {
 	case err != nil:
 		return nil, err
-	case have.Installed && p.Ensure == latest && order >= 0: // it is newer than what is on offer
+	case have.Installed && p.Ensure == latest && order >= 0: // it is newer than the available one
 		return nil, nil
 	case order > 0:
 		return &steps{verb: downgrade, version: version}, nil
@@ -243,7 +242,7 @@ func (p *Package) chooseVirtual(ctx context.Context, m manager) (*steps, error) 
 	return &steps{verb: install}, nil
 }
 
-// held refuses to change a package that somebody has put on hold.
+// held refuses to change a package that is on hold, unless the resource sets hold.
 func (p *Package) held(m changer, have State, s *steps) error {
 	if !have.Held || !have.there() || s.fetch || p.Hold != nil || s.verb != remove && s.version == have.Version {
 		return nil
@@ -251,7 +250,7 @@ func (p *Package) held(m changer, have State, s *steps) error {
 	return modules.Refuse("%s is held at %s; to let it change, %s", p.Name, have.Version, m.release(p.Name))
 }
 
-// Recurs implements [modules.Recurrer]: what is the latest version changes by itself.
+// Recurs implements [modules.Recurrer]: the latest version changes by itself.
 func (p *Package) Recurs(plan modules.Plan) bool {
 	installs := func(c modules.Change) bool { return c.Property == "ensure" }
 	return p.Ensure == latest && !slices.ContainsFunc(plan.Changes, installs)
@@ -265,7 +264,7 @@ func (p *Package) transaction(s *steps) transaction {
 	return transaction{s.verb, []item{p.item(s)}, s.release}
 }
 
-// plan says in words what will be done.
+// plan describes the steps in words.
 func (p *Package) plan(have State, s *steps) modules.Plan {
 	plan := modules.Plan{Action: action(have, s), Changes: changes(have, s), Steps: s}
 	if holdAction(have, s) != "" {
@@ -302,7 +301,7 @@ func action(have State, s *steps) string {
 	return strings.Join(parts, ". ")
 }
 
-// changeAction says what becomes of the package itself.
+// changeAction describes the change of the package itself.
 func changeAction(have State, s *steps) string {
 	switch {
 	case s.verb == "":

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// description is what CCM's package type says of a package.
+// description has the fields with which CCM's package type describes a package.
 type description struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"` // "absent" if it is

@@ -64,8 +64,7 @@ func (d dnf) available(ctx context.Context, arguments ...string) ([]rpmRow, erro
 	return rows, err
 }
 
-// fresh implements [lister]: dnf is told how old its lists may be, and fetches
-// them by itself.
+// fresh implements [lister]: dnf gets the maximum age of its lists as an option, and fetches them by itself.
 func (dnf) fresh(context.Context, time.Duration) (bool, error) { return true, nil }
 
 // fetch implements [lister].
@@ -83,9 +82,9 @@ func (d dnf) argv(arguments ...string) []string {
 	return append(argv, arguments...)
 }
 
-// ask runs a query until dnf gets its locks. In a check run, dnf keeps its logs and its database away
-// from those of the host. It reads the host's cache, and does not renew it. If a repository has none, or the answer
-// depends on what repositories have now, dnf fetches into a cache of this program.
+// ask runs a query until dnf gets its locks. In a check run, dnf does not write to the logs and the database of the
+// host. It reads the host's cache, and does not renew it. If a repository has no cache, or the answer depends on what
+// repositories have now, dnf fetches into a cache of this program.
 func (d dnf) ask(ctx context.Context, arguments []string, run func(argv []string) (modules.Exit, error)) (modules.Exit, error) {
 	with := func(options ...string) (modules.Exit, error) {
 		return d.unlocked(ctx, func() (modules.Exit, error) { return run(d.argv(append(options, arguments...)...)) })
@@ -166,7 +165,7 @@ func (d dnf) change(ctx context.Context, name string, arguments ...string) error
 	return nil
 }
 
-// dnfExitLocked is how dnf 4 ends when another process holds one of its locks.
+// dnfExitLocked is the exit status of dnf 4 when another process holds one of its locks.
 const dnfExitLocked = 200
 
 // unlocked runs dnf until it gets its locks.
@@ -179,7 +178,7 @@ func (d dnf) unlocked(ctx context.Context, run func() (modules.Exit, error)) (mo
 // dnfArguments are the arguments of dnf for a transaction.
 func dnfArguments(t transaction) []string {
 	arguments := []string{string(t.verb)}
-	if t.verb == remove { // and not what it once needed
+	if t.verb == remove { // keep its dependencies
 		arguments = []string{"--setopt=clean_requirements_on_remove=False", string(t.verb)}
 	}
 	for _, i := range t.items {
@@ -206,18 +205,18 @@ func dnfSpec(i item) string {
 // dnfOutput collects what dnf prints that matters.
 type dnfOutput struct {
 	done    []consequence
-	reasons []string // what rpm stumbled over
-	section string   // of the table: Installing, Installing dependencies, Removing, …
-	row     []string // what there is of a row that goes on in the next line
+	reasons []string // errors of rpm
+	section string   // section of the table: Installing, Installing dependencies, Removing, …
+	row     []string // first columns of a row that continues in the next line
 }
 
-// line reads one line, be it of the table of a transaction:
+// line reads one line, such as one of the table of a transaction:
 //
 //	Installing:
 //	 demo      noarch      2:1.0-1      updates      6.4 k
 //	     replacing  demo-old.noarch 0.9-1
 //
-// A long name has the rest of its row in the next line. Lines that are not as expected are none of the table.
+// A long name has the rest of its row in the next line. Other lines are not part of the table.
 func (o *dnfOutput) line(line string) {
 	if strings.HasPrefix(line, "error: ") && len(o.reasons) < maxReasons {
 		o.reasons = append(o.reasons, line)
@@ -235,7 +234,7 @@ func (o *dnfOutput) line(line string) {
 	fields := append(o.row, strings.Fields(line)...)
 	o.row = nil
 	switch {
-	case len(fields) > 1 && fields[0] == "replacing": // dnf 5 says so of the version that was there, too
+	case len(fields) > 1 && fields[0] == "replacing": // dnf 5 also prints it for the previous version of the same package
 		name, _ := splitArch(fields[1])
 		if !slices.ContainsFunc(o.done, func(c consequence) bool { return c.name == name }) {
 			o.done = append(o.done, consequence{name, ""})
@@ -254,7 +253,7 @@ var (
 	dnfWho    = lazily(`(?m)^ *The application with PID (\d+) is: (.*)$`)
 )
 
-// dnfHolder says who holds the lock that dnf has not got.
+// dnfHolder names the process with the lock that dnf could not get.
 func dnfHolder(stderr string) string {
 	if m := dnfWho().FindStringSubmatch(stderr); m != nil {
 		return "process " + m[1] + " (" + m[2] + ")"

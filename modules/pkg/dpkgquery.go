@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// dpkgFormat is what is asked of dpkg-query: a line per package, with a field
-// between tabs for every part of a [dpkgRow].
+// dpkgFormat is the output format for dpkg-query: a line per package, with a field between tabs for every part of a
+// [dpkgRow].
 const dpkgFormat = `${db:Status-Want}\t${db:Status-Status}\t${binary:Package}\t${Version}\t${Architecture}\t${Provides}\t${db:Status-Eflag}\n`
 
-// A dpkgRow is what dpkg knows of a package on one architecture.
+// A dpkgRow is dpkg's record of a package on one architecture.
 type dpkgRow struct {
 	want, status, name, version, architecture string
 	virtual                                   string // as in the control file: "mta, awk (= 1.0)"
 	flag                                      string // reinstreq, or ok
 }
 
-// parseDpkgRow reads a line of dpkg-query. What is missing is empty.
+// parseDpkgRow reads a line of dpkg-query. Missing fields are empty.
 func parseDpkgRow(line string) dpkgRow {
 	f := append(strings.Split(line, "\t"), make([]string, 7)...)
 	return dpkgRow{f[0], f[1], f[2], f[3], f[4], f[5], f[6]}
 }
 
-// A dpkgMeaning is what the status of a package means for a resource.
+// A dpkgMeaning is the meaning of a package's status for a resource.
 type dpkgMeaning int
 
 const (
 	unconfigured dpkgMeaning = iota // apt-get install configures it, apt-get remove removes it
-	gone                            // nothing is left but configuration files
+	gone                            // only configuration files are left
 	whole                           // it does its work
 	torn                            // files are missing: it has to be installed again
 )
@@ -84,8 +84,7 @@ func (r dpkgRow) state() State {
 	return state
 }
 
-// ambiguous reports whether it takes the host's architecture to tell which row
-// a name without one means.
+// ambiguous reports whether the host's architecture is needed to find the row of a name without an architecture.
 func ambiguous(rows []dpkgRow) bool {
 	return slices.ContainsFunc(rows, func(r dpkgRow) bool { return !r.gone() && strings.Contains(r.name, ":") })
 }

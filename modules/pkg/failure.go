@@ -9,12 +9,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// maxLines is how many reasons an error names, and how many lines it quotes. Of zypper and
-// rpm the line that matters stands in the middle of nine.
+// maxLines is how many reasons an error names, and how many lines it quotes. zypper and rpm print the important line in
+// the middle of nine.
 const maxLines = 9
 
-// failure says what a program that has failed had to say: reasons that are known, and
-// lines of its standard error, those that are marked as errors if there are any.
+// failure returns the error of a failed program: the known reasons, and lines of its standard error, only the lines
+// marked as errors if there are any.
 func failure(command string, exit modules.Exit, reasons []string) error {
 	var said, marked []string
 	for line := range strings.Lines(exit.Stderr.Text) {
@@ -39,7 +39,7 @@ func failure(command string, exit modules.Exit, reasons []string) error {
 	return &managerError{text: text, safe: fmt.Sprintf("the package manager ended with exit code %d", exit.Code)}
 }
 
-// isNoise reports whether a line says nothing about what went wrong.
+// isNoise reports whether a line does not help to find the cause.
 func isNoise(line string) bool {
 	for _, begin := range []string{"W: ", "N: ", "Errors were encountered while processing:", "Sub-process /usr/bin/dpkg returned"} {
 		if strings.HasPrefix(line, begin) {
@@ -49,8 +49,7 @@ func isNoise(line string) bool {
 	return false
 }
 
-// managerError is the failure of a package manager. What it printed may come from
-// the scripts of a package.
+// managerError is the failure of a package manager. Its output may come from the scripts of a package.
 type managerError struct{ text, safe string }
 
 func (e *managerError) Error() string { return e.text }

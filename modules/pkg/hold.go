@@ -11,24 +11,24 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A holding manager keeps packages at the version that they have, whoever upgrades.
+// A holding manager keeps packages at their version, whichever program upgrades.
 type holding interface {
-	// held reports whether a package is on hold. have is what there is of it.
+	// held reports whether a package is on hold. have is its state.
 	held(name string, have State) (bool, error)
 	// setHold puts packages on hold, or takes them off it.
 	setHold(ctx context.Context, names []string, on bool) error
-	// holds are the files that say what is on hold, if nothing else that is listened to does.
+	// holds are the files that record holds, if none of the watched sources does.
 	holds() []string
 }
 
-// errHeld says that a transaction cannot be tried out while one of its packages is on hold.
+// errHeld is the error of a transaction that cannot be simulated while one of its packages is on hold.
 var errHeld = errors.New("packages on hold cannot be simulated")
 
 // holdEffect is the kind of effect that a hold has: Key is the name of the package, State a bool.
 const holdEffect modules.EffectKind = "hold"
 
-// withHold adds to what is to be done what becomes of the hold: a package that is on hold is taken off it
-// while it changes. The answer is nil if there is nothing to do.
+// withHold adds the changes of the hold to the steps: a package that is on hold is taken off it while it changes. It
+// returns nil if there is nothing to do.
 func (p *Package) withHold(have State, s *steps) (*steps, error) {
 	if p.Hold == nil || s != nil && s.fetch {
 		return s, nil
@@ -48,7 +48,7 @@ func (p *Package) withHold(have State, s *steps) (*steps, error) {
 	return s, nil
 }
 
-// holdAction says what becomes of the hold.
+// holdAction describes the change of the hold.
 func holdAction(have State, s *steps) string {
 	switch {
 	case s.hold && !have.Held:
@@ -59,7 +59,7 @@ func holdAction(have State, s *steps) string {
 	return ""
 }
 
-// held implements [holding]: dpkg says so with what else it knows.
+// held implements [holding]: dpkg reports it with the state.
 func (apt) held(_ string, have State) (bool, error) { return have.Held, nil }
 
 // holds implements [holding].
@@ -85,7 +85,7 @@ func (a *access) locker(ctx context.Context, lockedOut func(modules.Exit) (strin
 	return err
 }
 
-// What says which packages dnf has locked: of dnf 4, where that is a plugin, and of dnf 5.
+// The files in which dnf records locked packages: those of dnf 4, where locking is a plugin, and of dnf 5.
 const (
 	dnfLocks     = "/etc/dnf/plugins/versionlock.list"
 	dnfLockSetup = "/etc/dnf/plugins/versionlock.conf"
@@ -116,8 +116,8 @@ func (d dnf) held(name string, _ State) (held bool, err error) {
 	return held, err
 }
 
-// locked reports whether dnf5 keeps a package at one version. Its file is as dnf5-versionlock(8) has it: of each entry
-// a pattern of names, and conditions that versions have to meet; what only excludes or bounds them is no hold.
+// locked reports whether dnf5 keeps a package at one version. It reads the file of dnf5-versionlock(8): each entry has
+// a pattern of names, and conditions for versions. A condition that only excludes or bounds versions is not a hold.
 func (d dnf) locked(name string) (held bool, err error) {
 	var pattern, key, comparator string
 	err = d.eachLine(dnf5Locks, func(line string) {
@@ -140,7 +140,7 @@ func (d dnf) locked(name string) (held bool, err error) {
 	return held, err
 }
 
-// quotedText is what stands between the quotes that a value of TOML begins with; a comment may follow.
+// quotedText returns the text between the quotes at the start of a TOML value; a comment may follow.
 func quotedText(value string) string {
 	value = strings.TrimSpace(value)
 	if value == "" || value[0] != '"' && value[0] != '\'' {
@@ -170,7 +170,7 @@ func (d dnf) setHold(ctx context.Context, names []string, on bool) error {
 	}, argv...)
 }
 
-// zypperHolds is where zypper has its locks: paragraphs with a pattern each.
+// zypperHolds is the file with zypper's locks: paragraphs with a pattern each.
 const zypperHolds = "/etc/zypp/locks"
 
 // holds implements [holding].

@@ -20,8 +20,8 @@ const (
 // ofLanguage reports whether the package is not one of the operating system.
 func (p *Package) ofLanguage() bool { return p.Provider == pipProvider || p.Provider == npmProvider }
 
-// where are the properties that say where a package is kept, and how it is got there. An index that may have a
-// secret in it is left out, since what brings a package back is kept, and shown.
+// where returns the properties with the place of a package and the way to install it there. It omits an index that may
+// contain a secret, since these properties are stored and shown for a reversal.
 func (p *Package) where() map[string]any {
 	index := p.Index
 	if modules.ShownURL(index) != index {
@@ -44,7 +44,7 @@ func (p *Package) where() map[string]any {
 	return all
 }
 
-// place is the same for packages that may be asked for and changed together.
+// place is the same for packages that one command can query or change together.
 func (p *Package) place() string {
 	if !p.ofLanguage() {
 		return ""
@@ -56,7 +56,7 @@ func (p *Package) place() string {
 	return strings.Join(append(parts, p.Options...), "\x00")
 }
 
-// keyOf tells packages of one name apart that different managers keep, or one in different places.
+// keyOf returns a key that differs for packages of the same name in different managers or places.
 func (p *Package) keyOf(name string) string {
 	switch p.Provider {
 	case pipProvider:
@@ -92,7 +92,7 @@ func normalName(name string) string {
 	return name
 }
 
-// splitExtras takes what stands in brackets off a name: uvicorn[standard].
+// splitExtras cuts the extras in brackets off a name: uvicorn[standard].
 func splitExtras(name string) (base, extras string) {
 	base, extras, _ = strings.Cut(name, "[")
 	return base, strings.TrimSuffix(extras, "]")
@@ -120,7 +120,7 @@ func (p *Package) validateLanguageName() error {
 	return nil
 }
 
-// validateLanguage refuses properties of other providers, and what has no place among the options.
+// validateLanguage refuses properties of other providers, and options that are not allowed.
 func (p *Package) validateLanguage() error {
 	var errs []error
 	only := func(set bool, property string, of ...string) {
@@ -184,7 +184,7 @@ func (p *Package) validateIndex() error {
 	return nil
 }
 
-// placeOptions are options that say where something goes, or what is wanted, for which there are properties.
+// placeOptions are options for a place or a wish that has a property of its own.
 var placeOptions = map[string]string{
 	"-i": "index", "--index-url": "index", "--registry": "index", "--user": "user", "--break-system-packages": "break_system_packages", "--prefix": "directory",
 	"-g": "directory", "--global": "directory", "-t": "virtualenv", "--target": "virtualenv", "--root": "virtualenv", "--python": "python",
@@ -213,11 +213,11 @@ func (p *Package) validateOptions() error {
 
 // A placeMaker is a manager whose place for packages may have to be made first.
 type placeMaker interface {
-	// makes is what carryOut will make; "" if it is there.
+	// makes is the place that carryOut will create; empty if it exists.
 	makes() string
 }
 
-// An unforeseen error says that only installing shows what would be installed.
+// An unforeseen error means that only the installation shows what would be installed.
 type unforeseen struct{ error }
 
 func (u unforeseen) Unwrap() error { return u.error }

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A library is what the managers of languages have in common: nothing of theirs is held, virtual or in a file,
-// and they ask their index each time.
+// A library is the common part of the package managers of languages: none of their packages is held, virtual or in a
+// file, and they query their index each time.
 type library struct {
 	*access
 	p *Package
@@ -92,7 +92,7 @@ func (p *Package) trusts(h modules.Host, name string) error {
 	return modules.Refuse("%w, so it is not for this user to run %s there; write user", err, p.Provider)
 }
 
-// first is what would be made first for a path to be there.
+// first returns the topmost path that must be created for a path to exist.
 func (l library) first(at string) string {
 	for path.Dir(at) != at {
 		if _, err := l.files.Stat(path.Dir(at)); !modules.NotThere(err) {

@@ -14,8 +14,8 @@ var pythonVersion = lazily(`^v?(?:(\d+)!)?(\d+(?:\.\d+)*)` +
 	`(?:[-_.]?(dev)[-_.]?(\d*))?` +
 	`(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?$`)
 
-// comparePython orders two versions as pip does (PEP 440): below 0 if the first is lower. What is no version
-// is lower than one, as it was for pips that took it.
+// comparePython orders two versions as pip does (PEP 440): below 0 if the first is lower. A text that is not a version
+// is lower than any version, as it was in the pips that accepted it.
 func comparePython(a, b string) int {
 	one, other := pythonVersion().FindStringSubmatch(strings.ToLower(a)), pythonVersion().FindStringSubmatch(strings.ToLower(b))
 	if one == nil || other == nil {
@@ -41,10 +41,10 @@ func rank(of bool) int {
 	return 0
 }
 
-// isPost reports whether a version is one behind a release.
+// isPost reports whether a version is a post-release.
 func isPost(v []string) bool { return v[5] != "" || v[6] != "" }
 
-// comparePhase orders what comes before a release: development, then alpha, beta and candidates, then the release.
+// comparePhase orders the phases before a release: development, then alpha, beta and candidates, then the release.
 func comparePhase(one, other []string) int {
 	phase := func(v []string) int {
 		switch v[3] {
@@ -63,7 +63,7 @@ func comparePhase(one, other []string) int {
 	return cmp.Compare(phase(one), phase(other))
 }
 
-// compareDotted compares numbers with dots between them; those that are missing are 0.
+// compareDotted compares numbers with dots between them; missing numbers are 0.
 func compareDotted(a, b string) int {
 	for a != "" || b != "" {
 		var one, other string
@@ -76,7 +76,7 @@ func compareDotted(a, b string) int {
 	return 0
 }
 
-// compareLocal compares what stands behind a plus: numbers are above words, and more is above less.
+// compareLocal compares the parts after a plus: numbers are above words, and more is above less.
 func compareLocal(a, b string) int {
 	separators := strings.NewReplacer("-", ".", "_", ".")
 	return compareParts(separators.Replace(a), separators.Replace(b), 1)
@@ -113,13 +113,13 @@ func compareSemantic(a, b string) int {
 	if order := compareDotted(coreA, coreB); order != 0 {
 		return order
 	}
-	if preA == "" || preB == "" { // a release is above all that came before it
+	if preA == "" || preB == "" { // a release is above all its pre-releases
 		return cmp.Compare(rank(preA == ""), rank(preB == ""))
 	}
 	return compareParts(preA, preB, -1)
 }
 
-// splitSemantic takes a version apart, and leaves out what says how it was built.
+// splitSemantic splits a version, and omits the build metadata.
 func splitSemantic(text string) (core, pre string) {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "+")
 	core, pre, _ = strings.Cut(text, "-")

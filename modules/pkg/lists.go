@@ -13,18 +13,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// lists are where a package manager keeps what its repositories have.
+// lists describes where a package manager stores the lists of its repositories.
 type lists struct {
 	dir string
-	// like is what find -name knows a list by: a host may have the folder and none.
+	// like is the name pattern of a list for find -name: the folder may exist without a list.
 	like string
 	// sources name the repositories: files, and folders of files.
 	sources []string
 }
 
-// younger reports whether there are lists, fetched within that time, in whole
-// minutes and at least one, after the latest change of what names the
-// repositories. If the time is 0, they never are.
+// younger reports whether lists exist that were fetched within that time, and after the latest change of the files that
+// name the repositories. The time is rounded down to whole minutes, at least one. If the time is 0, it reports false.
 func (a *access) younger(ctx context.Context, l lists, within time.Duration) (bool, error) {
 	if within == 0 || a.sourcesChange(l) {
 		return false, nil
@@ -84,8 +83,7 @@ func (a *access) touch(ctx context.Context, l lists) error {
 	return err
 }
 
-// An unlisted error says that the lists lack a package, or a version of one. Newer
-// lists may have it.
+// An unlisted error means that the lists lack a package, or a version of one. Newer lists may have it.
 type unlisted struct{ error }
 
 // Redacted implements [modules.Redactor].
@@ -102,7 +100,7 @@ func isUnlisted(err error) bool {
 	return ok
 }
 
-// unknown says that the lists do not have a package at all, and what to do.
+// unknown returns the error for a package that the lists do not have at all, with a hint.
 func (a *access) unknown(ctx context.Context, name string, l lists) error {
 	old := a.age(ctx, l)
 	some, err := a.some(ctx, l)
@@ -122,8 +120,7 @@ func (a *access) unknown(ctx context.Context, name string, l lists) error {
 	return lacks("package %q is in no package list; check its name, or fetch new lists with cache_valid: 1h", name)
 }
 
-// age tells how long ago the lists were fetched, by the host's clock; "" if nobody
-// knows.
+// age describes how long ago the lists were fetched, by the host's clock; "" if it is unknown.
 func (a *access) age(ctx context.Context, l lists) string {
 	fetched, ok := a.seconds(ctx, "-r", l.dir)
 	now, ok2 := a.seconds(ctx)
@@ -133,7 +130,7 @@ func (a *access) age(ctx context.Context, l lists) string {
 	return ago(time.Duration(now-fetched) * time.Second)
 }
 
-// seconds asks date(1) for a time in seconds since 1970.
+// seconds runs date(1) to get a time in seconds since 1970.
 func (a *access) seconds(ctx context.Context, arguments ...string) (int64, bool) {
 	exit, err := a.query(ctx, "", nil, append(append([]string{"date"}, arguments...), "+%s")...)
 	if err != nil || exit.Code != 0 {

@@ -26,16 +26,16 @@ type manager interface {
 	lister
 }
 
-// looker asks about packages and changes nothing.
+// looker queries packages and changes nothing.
 type looker interface {
-	// installed says what the host has of a package.
+	// installed returns the state of a package on the host.
 	installed(ctx context.Context, name string) (State, error)
-	// provider names an installed package that provides a virtual one; "" is none.
+	// provider names an installed package that provides a virtual one; "" means none.
 	provider(ctx context.Context, name string) (string, error)
-	// offer gives the full version that would be installed, or the newest one if
-	// version is "". It is "" for a virtual package.
+	// offer returns the full version that would be installed, or the newest one if version is empty. It returns "" for
+	// a virtual package.
 	offer(ctx context.Context, name, version string) (string, error)
-	// versions are all that are on offer of a package.
+	// versions returns all available versions of a package.
 	versions(ctx context.Context, name string) ([]string, error)
 }
 
@@ -43,22 +43,21 @@ type looker interface {
 type judge interface {
 	// order compares two full versions: below 0 if the first is lower.
 	order(ctx context.Context, a, b string) (int, error)
-	// against compares a full version to one that was written, which may leave parts open.
+	// against compares a full version to a version in a manifest, which may omit parts.
 	against(ctx context.Context, have, wanted string) (int, error)
 }
 
-// changer changes what is installed.
+// changer changes installed packages.
 type changer interface {
-	// database is a file that whoever changes packages must be able to replace; "" is not known.
+	// database is a file that a user must be able to replace to change packages; empty if unknown.
 	database() string
-	// changes is what changes whenever packages do, and not when they are asked for.
+	// changes are the sources that change whenever packages do, and not when they are queried.
 	changes() modules.Sources
-	// rehearse finds out why a transaction would be refused, and what it would do,
-	// to other packages too. The error is errHeld if packages would be refused that are on hold
-	// now, and nothing else can be found out.
+	// rehearse finds out why a transaction would be refused, and which changes it would make, also of other packages.
+	// The error is errHeld if packages would be refused that are on hold now, and nothing else can be found out.
 	rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	carryOut(ctx context.Context, t transaction) error
-	// release says how somebody lets a held package change.
+	// release describes how a person takes a package off hold.
 	release(name string) string
 }
 
@@ -70,8 +69,8 @@ type lister interface {
 	fetch(ctx context.Context) error
 }
 
-// surveyor is a manager that can be asked about many packages at once. Names that
-// are missing from its answers have to be asked for singly.
+// surveyor is a manager that can query many packages at once. Names that are missing from its answers need a query
+// each.
 type surveyor interface {
 	// survey adds what the host has of packages.
 	survey(ctx context.Context, names []string, states map[string]State) error
@@ -79,7 +78,7 @@ type surveyor interface {
 	offers(ctx context.Context, names []string, offers map[string]string) error
 }
 
-// A verb is what a transaction does.
+// A verb is the kind of a transaction.
 type verb string
 
 const (
@@ -98,35 +97,35 @@ type transaction struct {
 // An item is a package and a full version; "" leaves that to the manager.
 type item struct {
 	name, version string
-	pinned        bool   // the version is one that was asked for
-	file          string // that holds it; "" is from a repository
-	within        string // the range that is asked for, where nobody knows the version yet; "" is any
-	again         bool   // it is installed again if this version is there; only apt has such packages
+	pinned        bool   // the manifest names the version
+	file          string // package file; empty means from a repository
+	within        string // range in ensure, if the version is unknown yet; empty means any
+	again         bool   // install it again if this version is installed; only apt has such packages
 }
 
-// has reports whether a package is one of those that shall be changed.
+// has reports whether the transaction changes a package by name.
 func (t transaction) has(name string) bool {
 	return slices.ContainsFunc(t.items, func(i item) bool { return i.name == name })
 }
 
-// A consequence is what becomes of a package in a transaction.
+// A consequence is the change of one package by a transaction.
 type consequence struct {
 	name    string
 	version string // "" if it is removed
 }
 
-// maxConsequences bounds those that are kept of a transaction.
+// maxConsequences bounds the consequences of a transaction that are kept.
 const maxConsequences = 10000
 
 // A tool is a package manager by the programs that it needs.
 type tool struct {
 	provider string
-	program  string // the one that is asked for
+	program  string // main program, which is run for queries
 	needs    string // and one more
 	make     func(a *access) manager
 }
 
-// access is what a manager works with.
+// access is the environment of a manager: programs, files, locks and limits.
 type access struct {
 	modules.Commands
 	files    modules.FileReader
@@ -135,7 +134,7 @@ type access struct {
 	limited  bool          // cache_valid is given; otherwise lists are fetched as the manager is configured
 	valid    time.Duration // how old lists may be; 0: not at all
 	forecast modules.Forecast
-	// private is the folder for logs and caches of a query in a check run; "" means those of the host.
+	// private is the folder for logs and caches of a query in a check run; empty means the host's own.
 	private string
 	// newest means that the answer depends on what repositories have now, and not on the cache.
 	newest bool
@@ -173,7 +172,7 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 	return t.make(a), nil
 }
 
-// toolOf is the package manager that a host has, or the one that is given.
+// toolOf returns the package manager of a host, or the given one.
 func toolOf(h modules.Host, provider string) (tool, error) {
 	for _, t := range tools {
 		if provider != "" && provider != t.provider {
@@ -187,7 +186,7 @@ func toolOf(h modules.Host, provider string) (tool, error) {
 	return tool{}, modules.Refuse("%s in %s", missing[provider], modules.DefaultPath)
 }
 
-// missing says what a provider lacks.
+// missing is the error message for a missing provider.
 var missing = map[string]string{
 	"":       "no package manager is found: none of apt-get, dnf5, dnf, zypper, yum, apk and pacman is",
 	"apt":    "provider apt needs apt-get and dpkg-query",
@@ -237,7 +236,7 @@ func (a *access) query(ctx context.Context, reads modules.EffectKind, onLine fun
 	return exit, nil
 }
 
-// environment keeps package managers from asking questions (CCM's own list).
+// environment disables the prompts of package managers (CCM's own list).
 var environment = []string{
 	"DEBIAN_FRONTEND=noninteractive",
 	"APT_LISTBUGS_FRONTEND=none",
@@ -249,9 +248,8 @@ func quote(s string) string { return strconv.Quote(s) }
 // words joins a list for an error.
 func words(list []string) string { return strings.Join(list, ", ") }
 
-// untilUnlocked runs a package manager that another process may have locked out, once
-// a second, until it gets its locks or the time for that is up. lockedOut says
-// whether that is why it has ended, and who holds the lock.
+// untilUnlocked runs a package manager, once a second, until it gets its locks or the lock timeout has passed.
+// lockedOut reports whether it has ended because of a lock, and which process holds the lock.
 func (a *access) untilUnlocked(
 	ctx context.Context,
 	run func() (modules.Exit, error),

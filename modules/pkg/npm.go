@@ -37,7 +37,7 @@ func (n *npm) changes() (from modules.Sources) {
 	return from
 }
 
-// npmEnvironment keeps npm from asking, and from telling of what nobody has asked for.
+// npmEnvironment disables npm's prompts and unrequested messages.
 var npmEnvironment = []string{"npm_config_yes=true", "npm_config_fund=false", "npm_config_audit=false", "npm_config_update_notifier=false", "npm_config_color=false", "npm_config_progress=false"}
 
 // command is one of npm, about the packages of the project or the global ones.
@@ -54,10 +54,10 @@ func (n *npm) command(arguments ...string) modules.Command {
 	return modules.Command{Argv: append(argv, arguments[1:]...), Env: npmEnvironment, Timeout: queryTimeout, User: n.p.User}
 }
 
-// maxNPM bounds what npm says of packages, in bytes: one may have thousands of versions.
+// maxNPM bounds the output of npm about packages, in bytes: one package may have thousands of versions.
 const maxNPM = 4 << 20
 
-// ask has npm say something as JSON.
+// ask runs npm with --json and decodes its answer.
 func (n *npm) ask(ctx context.Context, reads modules.EffectKind, answer any, arguments ...string) (modules.Exit, error) {
 	c := n.command(append(arguments, "--json")...)
 	c.Reads, c.MaxOutput = reads, maxNPM
@@ -71,7 +71,7 @@ func (n *npm) ask(ctx context.Context, reads modules.EffectKind, answer any, arg
 	return exit, err
 }
 
-// npmTree is what npm ls says.
+// npmTree is the output of npm ls.
 type npmTree struct {
 	Dependencies map[string]struct {
 		Version string `json:"version"`
@@ -85,7 +85,7 @@ func (n *npm) installed(ctx context.Context, name string) (State, error) {
 	return states[name], err
 }
 
-// survey implements [surveyor]. npm ls ends with 1 if something is missing that others ask for.
+// survey implements [surveyor]. npm ls exits with status 1 if a package is missing that others need.
 func (n *npm) survey(ctx context.Context, names []string, states map[string]State) error {
 	var tree npmTree
 	exit, err := n.ask(ctx, Effect, &tree, "ls", "--depth=0")
@@ -103,15 +103,15 @@ func (n *npm) survey(ctx context.Context, names []string, states map[string]Stat
 	return nil
 }
 
-// offers implements [surveyor]: npm is asked about one package at a time.
+// offers implements [surveyor]: npm can query only one package at a time.
 func (*npm) offers(context.Context, []string, map[string]string) error { return nil }
 
-// npmRefusal is how npm says in JSON that something went wrong.
+// npmRefusal is the JSON form of an npm error.
 type npmRefusal struct {
 	Error struct{ Code, Summary string }
 }
 
-// view asks the registry about a package, whose answer is one text or several.
+// view queries the registry about a package; the answer is one text or several.
 func (n *npm) view(ctx context.Context, spec, field string) ([]string, error) {
 	var raw json.RawMessage
 	exit, err := n.ask(ctx, "", &raw, "view", spec, field)
@@ -161,7 +161,7 @@ func (n *npm) offer(ctx context.Context, name, version string) (string, error) {
 	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(some(newestFirst(all))))
 }
 
-// versions implements [looker]: releases. What came before one is installed if it is asked for by its version.
+// versions implements [looker]: releases. A pre-release is installed only if ensure names its version.
 func (n *npm) versions(ctx context.Context, name string) ([]string, error) {
 	all, err := n.view(ctx, name, "versions")
 	return slices.DeleteFunc(newestFirst(all), func(version string) bool {
@@ -200,8 +200,8 @@ func (n *npm) arguments(t transaction) []string {
 	return arguments
 }
 
-// rehearse implements [changer]. What becomes of other packages npm 9 does not say by name, and what later ones name are
-// those that packages need, too.
+// rehearse implements [changer]. npm 9 does not name the other packages that it would change, and later ones also name
+// dependencies.
 func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
 	if err := n.mayChange(ctx); err != nil || t.verb == remove {
 		return nil, err
@@ -218,8 +218,8 @@ func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error
 	return nil, nil
 }
 
-// isMissing reports whether npm has not found the directory of the project or of what is global, which it makes when it
-// installs something.
+// isMissing reports whether npm has not found the directory of the project or of global packages, which it creates on
+// installation.
 func (n *npm) isMissing(exit modules.Exit) bool {
 	at := "/lib"
 	if n.p.Directory != "" {
@@ -228,7 +228,7 @@ func (n *npm) isMissing(exit modules.Exit) bool {
 	return exit.Code != 0 && strings.Contains(exit.Stderr.Text, "ENOENT: no such file or directory, lstat '") && strings.Contains(exit.Stderr.Text, at+"'")
 }
 
-// mayChange refuses to change global packages where this user may not: npm tries out what it is asked to for everybody.
+// mayChange refuses to change global packages if this user may not: a dry run of npm does not check permissions.
 func (n *npm) mayChange(ctx context.Context) error {
 	if n.p.User != "" || n.p.Directory != "" {
 		return nil
@@ -253,8 +253,8 @@ func (n *npm) carryOut(ctx context.Context, t transaction) error {
 	return err
 }
 
-// failure says what npm had to say, which stands behind its name. Of an error of JavaScript that is its message: before it
-// stand parts of that, and behind it where in npm it was thrown.
+// failure returns the messages of npm after its name. For an error of JavaScript it returns the message only, without
+// the source line before it and the stack after it.
 func (n *npm) failure(command string, exit modules.Exit) error {
 	said := marked(exit.Stderr.Text, "npm error", "npm ERR!")
 	if before, _, found := strings.Cut(said, "\nA complete log of this run"); found {

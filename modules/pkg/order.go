@@ -9,10 +9,8 @@ import (
 	rpmversion "github.com/knqyf263/go-rpm-version"
 )
 
-// compareDpkg orders two versions as dpkg does (deb-version(7)): below 0 if the
-// first is lower. It is our own because the library for it reads numbers into an
-// int, which is too small for what some versions hold: timestamps on hosts of 32
-// bits, for one.
+// compareDpkg orders two versions as dpkg does (deb-version(7)): below 0 if the first is lower. The existing library
+// reads numbers into an int, which is too small for some versions, such as timestamps on hosts of 32 bits.
 func compareDpkg(a, b string) int {
 	epochA, upstreamA, revisionA := splitDpkg(a)
 	epochB, upstreamB, revisionB := splitDpkg(b)
@@ -23,7 +21,7 @@ func compareDpkg(a, b string) int {
 	)
 }
 
-// splitDpkg takes a version apart. What is missing is empty, which is as good as 0.
+// splitDpkg splits a version. A missing part is empty, which counts as 0.
 func splitDpkg(version string) (epoch, upstream, revision string) {
 	epoch, rest, ok := strings.Cut(version, ":")
 	if !ok {
@@ -35,8 +33,8 @@ func splitDpkg(version string) (epoch, upstream, revision string) {
 	return epoch, rest, ""
 }
 
-// compareDpkgPart compares what is no digit by [dpkgWeight], then digits as a
-// number, and so on to the end of both.
+// compareDpkgPart compares the characters before the next digit by [dpkgWeight], then digits as a number, and so on to
+// the end of both.
 func compareDpkgPart(a, b string) int {
 	for a != "" || b != "" {
 		for a != "" && !isDigit(a[0]) || b != "" && !isDigit(b[0]) {
@@ -54,8 +52,8 @@ func compareDpkgPart(a, b string) int {
 	return 0
 }
 
-// dpkgWeight is that of the first character: a tilde goes before the end, the end
-// and digits before letters, and these before anything else.
+// dpkgWeight is the weight of the first character: a tilde comes before the end, the end and digits before letters, and
+// these before anything else.
 func dpkgWeight(s string) int {
 	switch {
 	case s == "" || isDigit(s[0]):
@@ -97,8 +95,7 @@ func (rpmdb) order(_ context.Context, one, other string) (int, error) {
 	return compareRPM(one, other), nil
 }
 
-// against implements [judge]. What wanted leaves open, epoch or release, may be
-// anything, as for dnf itself.
+// against implements [judge]. If wanted lacks epoch or release, any value matches, as in dnf itself.
 func (rpmdb) against(_ context.Context, have, wanted string) (int, error) {
 	h, w := parseEVR(have), parseEVR(wanted)
 	if w.epoch == "" {
@@ -115,9 +112,8 @@ func number(epoch string) int {
 	return n
 }
 
-// compareAlpm orders two versions, [epoch:]version[-release], as pacman does
-// (vercmp(8)): below 0 if the first is lower. It is like rpm's order of old times,
-// so what is good for rpm now is wrong here. Releases count if both have one.
+// compareAlpm orders two versions, [epoch:]version[-release], as pacman does (vercmp(8)): below 0 if the first is
+// lower. The order is that of old rpm versions, so today's rpm order is wrong here. Releases count if both have one.
 func compareAlpm(a, b string) int {
 	epochA, versionA, releaseA, hasA := splitAlpm(a)
 	epochB, versionB, releaseB, hasB := splitAlpm(b)
@@ -144,8 +140,7 @@ func splitAlpm(text string) (epoch, version, release string, hasRelease bool) {
 	return epoch, text, "", false
 }
 
-// compareAlpmPart compares rows of digits and of letters one by one; what stands
-// between them counts by its length.
+// compareAlpmPart compares rows of digits and of letters one by one; separators count by their length.
 func compareAlpmPart(a, b string) int {
 	if a == b {
 		return 0
@@ -179,7 +174,7 @@ func compareAlpmPart(a, b string) int {
 	switch {
 	case a == "" && b == "":
 		return 0
-	case a == "" && !isLetter(b[0]), a != "" && isLetter(a[0]): // letters that are left over are older: 1.0rc
+	case a == "" && !isLetter(b[0]), a != "" && isLetter(a[0]): // remaining letters make a version older: 1.0rc
 		return -1
 	}
 	return 1

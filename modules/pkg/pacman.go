@@ -51,7 +51,7 @@ func (p pacman) survey(ctx context.Context, names []string, states map[string]St
 		states[name] = State{}
 	}
 	exit, err := p.query(ctx, Effect, func(line string) {
-		name, version, ok := strings.Cut(line, " ") // a virtual name gives the package that provides it
+		name, version, ok := strings.Cut(line, " ") // for a virtual name, pacman prints the package that provides it
 		if _, asked := states[name]; ok && asked {
 			states[name] = State{Installed: true, Version: version}
 		}
@@ -75,7 +75,7 @@ func (p pacman) survey(ctx context.Context, names []string, states map[string]St
 	return err
 }
 
-// configured gives the values of an option of pacman.conf(5).
+// configured returns the values of an option of pacman.conf(5).
 func (p pacman) configured(ctx context.Context, reads modules.EffectKind, option string) ([]string, error) {
 	exit, err := p.query(ctx, reads, nil, "pacman-conf", option)
 	if err == nil && exit.Code != 0 {
@@ -135,7 +135,7 @@ func (p pacman) nothing(ctx context.Context, name, version string) (string, erro
 // from a file in the cache.
 type source struct{ version, repository, file string }
 
-// target is the source as pacman is told it.
+// target is the source as an argument of pacman.
 func (s source) target(name string) string {
 	if s.file != "" {
 		return s.file
@@ -195,7 +195,7 @@ func (p pacman) offers(ctx context.Context, names []string, offers map[string]st
 	return nil
 }
 
-// synced asks what repositories have of packages.
+// synced reads which versions of packages the repositories have.
 func (p pacman) synced(ctx context.Context, names ...string) (*pacmanInfo, error) {
 	info := &pacmanInfo{}
 	exit, err := p.query(ctx, "", info.line, append([]string{"pacman", "-Si", "--"}, names...)...)
@@ -256,8 +256,8 @@ func (p pacman) carryOut(ctx context.Context, t transaction) error {
 	return err
 }
 
-// calls are the arguments of the calls of pacman that a transaction takes: files
-// are installed by another one than what comes from a repository.
+// calls returns the arguments of the calls of pacman that a transaction needs: files need another call than packages
+// from a repository.
 func (p pacman) calls(ctx context.Context, t transaction) ([][]string, error) {
 	var synced, files []string
 	if t.verb == remove {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pacmanInfo is what `pacman -Si` prints of packages.
+// pacmanInfo is the output of `pacman -Si` for packages.
 type pacmanInfo struct {
 	found      []namedSource
 	repository string
@@ -40,7 +40,7 @@ func (i *pacmanInfo) line(line string) {
 	}
 }
 
-// sources lists those of a package, in the order of the repositories.
+// sources lists the sources of a package, in the order of the repositories.
 func (i *pacmanInfo) sources(name string) []source {
 	var list []source
 	for _, f := range i.found {
@@ -56,7 +56,7 @@ func (i *pacmanInfo) sources(name string) []source {
 func cachedVersion(file, name string) (version string, ok bool) {
 	rest, ok := strings.CutPrefix(file, name+"-")
 	rest, compression, isPackage := strings.Cut(rest, ".pkg.tar")
-	if !ok || !isPackage || strings.Count(compression, ".") > 1 { // that of a signature ends with .sig
+	if !ok || !isPackage || strings.Count(compression, ".") > 1 { // the signature file of a package ends with .sig
 		return "", false
 	}
 	parts := strings.Split(rest, "-")

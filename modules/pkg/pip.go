@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// pip is the package manager of Python: for one Python, or for a virtualenv that is made of it. It is
-// started as a module of the Python whose packages are meant, so that it cannot be that of another.
+// pip is the package manager of Python: for one Python, or for a virtualenv that is made with it. It is started as a
+// module of that Python, so that it cannot be the pip of another.
 type pip struct {
 	library
 	base    string // the Python that makes the virtualenv
@@ -23,7 +23,7 @@ type pip struct {
 	last    *trial
 }
 
-// A trial is what pip says that it would do.
+// A trial is the result of a dry run of pip.
 type trial struct {
 	spec string
 	done []consequence
@@ -59,11 +59,11 @@ func (y *pip) makes() string {
 	return ""
 }
 
-// pipEnvironment keeps pip from asking, and from looking for a newer one of itself.
+// pipEnvironment disables pip's prompts and its check for a newer pip.
 var pipEnvironment = []string{"PIP_NO_INPUT=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_COLOR=1", "PIP_ROOT_USER_ACTION=ignore"}
 
-// command is one of pip. What an index wants to know of the user is in a list of requirements on its standard
-// input, where nobody else can read it.
+// command returns a command of pip. The credentials of an index are in a list of requirements on its standard input,
+// where no other user can read them.
 func (y *pip) command(python string, arguments ...string) modules.Command {
 	argv := append([]string{python, "-m", "pip"}, arguments...)
 	c := modules.Command{Env: pipEnvironment, Timeout: queryTimeout, User: y.p.User}
@@ -76,10 +76,10 @@ func (y *pip) command(python string, arguments ...string) modules.Command {
 	return c
 }
 
-// probe asks pip something.
+// probe runs a query of pip.
 func (y *pip) probe(ctx context.Context, python string, reads modules.EffectKind, onLine func(string), arguments ...string) (modules.Exit, error) {
 	c := y.command(python, arguments...)
-	// What a check looks at it does not compile, and what is only tried out breaks nothing.
+	// Without these settings a check would write compiled files, and pip would refuse even a dry run (PEP 668).
 	c.Env = append(slices.Clone(c.Env), "PYTHONDONTWRITEBYTECODE=1", "PIP_BREAK_SYSTEM_PACKAGES=1")
 	c.Reads, c.OnLine = reads, onLine
 	exit, err := y.Probe(ctx, c)
@@ -91,7 +91,7 @@ func (y *pip) probe(ctx context.Context, python string, reads modules.EffectKind
 
 const noPip = "No module named pip"
 
-// list gives the versions of all packages that are there, by their normal names.
+// list returns the versions of all installed packages, by their normal names.
 func (y *pip) list(ctx context.Context) (map[string]string, error) {
 	have := map[string]string{}
 	if y.missing {
@@ -105,7 +105,7 @@ func (y *pip) list(ctx context.Context) (map[string]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(exit.Stderr.Text, noPip) && y.p.Virtualenv != "": // one that was not made to its end
+	case strings.Contains(exit.Stderr.Text, noPip) && y.p.Virtualenv != "": // an incomplete virtualenv
 		y.missing = true
 		return map[string]string{}, nil
 	case strings.Contains(exit.Stderr.Text, noPip):
@@ -153,11 +153,11 @@ func (y *pip) survey(ctx context.Context, names []string, states map[string]Stat
 	return nil
 }
 
-// offers implements [surveyor]: pip knows what it would install of one package only, with all that it needs.
+// offers implements [surveyor]: pip can resolve only one package at a time, with its dependencies.
 func (*pip) offers(context.Context, []string, map[string]string) error { return nil }
 
-// try has pip say what it would install. Packages that have to be built first are left aside: their own code is
-// run for that, and a check does not.
+// try runs a dry run of pip install. It excludes packages that must be built first, since pip runs their own code for
+// that, and a check must not.
 func (y *pip) try(ctx context.Context, arguments ...string) ([]consequence, error) {
 	python, options := y.program, []string{"install", "--dry-run", "--only-binary=:all:"}
 	if y.missing {
@@ -194,7 +194,7 @@ func wouldInstall(text string) (done []consequence) {
 	return done
 }
 
-// offer implements [looker]. The version is the one that pip chooses for all that the package needs.
+// offer implements [looker]. pip chooses the version that fits all dependencies of the package.
 func (y *pip) offer(ctx context.Context, name, version string) (string, error) {
 	spec := pipSpec(item{name: name, version: version, within: y.p.within()})
 	done, err := y.try(ctx, "--upgrade", spec)
@@ -215,7 +215,7 @@ func (y *pip) offer(ctx context.Context, name, version string) (string, error) {
 	return have[normalName(base)], err
 }
 
-// versions implements [looker]: pip has been asked for what is within the range.
+// versions implements [looker]: offer has already passed the range to pip.
 func (*pip) versions(context.Context, string) ([]string, error) { return nil, nil }
 
 // order implements [judge].
@@ -231,7 +231,7 @@ func (*pip) against(_ context.Context, have, wanted string) (int, error) {
 	return comparePython(have, wanted), nil
 }
 
-// pipSpec is a package as pip is told of it.
+// pipSpec is a package as an argument of pip.
 func pipSpec(i item) string {
 	if i.version != "" {
 		return i.name + "==" + i.version
@@ -307,7 +307,7 @@ func (y *pip) carryOut(ctx context.Context, t transaction) error {
 	return y.change(ctx, slices.Concat([]string{"install"}, y.p.Options, pipSpecs(t))...)
 }
 
-// makeVirtualenv has Python make the virtualenv. What is left of one that is not whole is made anew the next time.
+// makeVirtualenv runs Python to create the virtualenv. An incomplete virtualenv is created again the next time.
 func (y *pip) makeVirtualenv(ctx context.Context) error {
 	exit, err := y.Run(ctx, modules.Command{
 		Argv: []string{y.base, "-m", "venv", y.p.Virtualenv}, Timeout: queryTimeout, User: y.p.User, Follow: true,
@@ -324,7 +324,7 @@ func (y *pip) makeVirtualenv(ctx context.Context) error {
 	return nil
 }
 
-// change runs a command of pip that changes what is installed.
+// change runs a command of pip that changes installed packages.
 func (y *pip) change(ctx context.Context, arguments ...string) error {
 	c := y.command(y.program, arguments...)
 	c.Timeout, c.Follow = 0, true
@@ -338,7 +338,7 @@ func (y *pip) change(ctx context.Context, arguments ...string) error {
 	return err
 }
 
-// failure says what pip had to say.
+// failure returns the messages of pip.
 func (y *pip) failure(command string, exit modules.Exit) error {
 	said := y.shown(exit.Stderr.Text)
 	exit.Stderr.Text = cmp.Or(marked(said, "ERROR:", "error:"), said)

@@ -10,13 +10,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Package is a package of the operating system. It does what CCM's package
-// resource does, except that on purpose:
-//   - ensure defaults to present, as CCM's schema says;
-//   - latest changes nothing when nothing is newer;
-//   - versions compare as the package manager itself compares them, and may be a range;
-//   - a package that is held is left as it is, and that is an error, unless the
-//     resource says whether it is to be held;
+// A Package is a package of the operating system. It behaves like CCM's package resource, with intended exceptions:
+//   - ensure defaults to present, as in CCM's schema;
+//   - latest changes nothing if no newer version is available;
+//   - versions compare as in the package manager itself, and may be a range;
+//   - a held package is not changed, and that is an error, unless the resource sets hold;
 //   - neighbours go through one transaction.
 type Package struct {
 	Name        string `json:"name" required:"true" looks:"^(@[A-Za-z0-9._~-]+/)?[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?(\\[[A-Za-z0-9._, -]+\\])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is; with extras (pip): uvicorn[standard]; with a scope (npm): @babel/core"`
@@ -41,10 +39,10 @@ type Package struct {
 	Content modules.Content `json:"content,omitzero" wire:"only"`
 
 	fetched bool // the lists, by this resource or together with it
-	offered bool // what Check has found depends on what the repositories offer
+	offered bool // the result of Check depends on the repositories
 }
 
-// The values of ensure that are no version.
+// The values of ensure that are not a version.
 const (
 	present = "present"
 	absent  = "absent"
@@ -66,8 +64,7 @@ var (
 	versionCharacters = lazily(`^[a-zA-Z0-9._+:~^-]+$`)
 )
 
-// lazily gives a pattern that is compiled when it is first needed: most runs need few
-// of them, or none.
+// lazily returns a pattern that is compiled on first use: most runs need few of them, or none.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
@@ -84,7 +81,7 @@ func (p *Package) Validate() error {
 func (p *Package) validateName() error {
 	switch {
 	case p.Name == "":
-		return nil // the tag says so
+		return nil // the tag reports it
 	case p.ofLanguage():
 		return p.validateLanguageName()
 	case strings.ContainsAny(p.Name, dangerous):
@@ -155,22 +152,21 @@ func parseDuration(property, text string) (time.Duration, error) {
 	return d * day, nil
 }
 
-// maxDuration is more than anybody means, and small enough to count in.
+// maxDuration is longer than any sensible value, and small enough to calculate with.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
 // Effect is the kind of effect that a package has: Key is its name, State a
 // [State].
 const Effect modules.EffectKind = "package"
 
-// A State is what a host has of a package. The zero State is that of one that is
-// absent.
+// A State is the state of a package on a host. The zero State means absent.
 type State struct {
 	Installed  bool
 	Version    string // "" if it is absent, or not known beforehand
-	Unfinished string // what dpkg calls a package that is there in part: half-configured
+	Unfinished string // dpkg's word for a package that is installed in part: half-configured
 	Torn       bool   // files of it are missing, so that it has to be installed again
 	Stuck      bool   // it cannot be removed before that
-	Held       bool   // it shall not be changed
+	Held       bool   // on hold
 }
 
 // there reports whether there is something of the package, be it in part.

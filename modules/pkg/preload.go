@@ -10,18 +10,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A group is what packages have in common that can be asked for together.
+// A group is the common part of packages that one query can cover.
 type group struct{ provider, cacheValid, lockTimeout, place string }
 
 func (p *Package) group() group {
 	return group{p.Provider, p.CacheValid, p.LockTimeout, p.place()}
 }
 
-// known is what a host has said of the packages of a group. A name that is
-// missing has not been asked for.
+// known contains the states of the packages of a group. A missing name has not been queried.
 type known struct {
 	installed map[string]State
-	offers    map[string]string // the newest versions of those that shall be the latest
+	offers    map[string]string // newest versions of the packages with ensure: latest
 	fresh     bool              // the lists are; only known if offers is not nil
 }
 
@@ -44,7 +43,7 @@ func (p *Package) Preload(ctx context.Context, h modules.Host, all []modules.Res
 	return answer, nil
 }
 
-// preload asks about the packages of one group.
+// preload queries the packages of one group.
 func preload(ctx context.Context, h modules.Host, packages []*Package) (*known, error) {
 	p, k := packages[0], &known{}
 	m, err := p.manager(h)
@@ -89,22 +88,20 @@ func preload(ctx context.Context, h modules.Host, packages []*Package) (*known, 
 // maxNames bounds the names on one command line.
 const maxNames = 500
 
-// parts gives different names, as many at once as a command line may have.
+// parts yields the different names, as many at once as a command line may have.
 func parts(names []string) iter.Seq[[]string] {
 	slices.Sort(names)
 	return slices.Chunk(slices.Compact(names), maxNames)
 }
 
-// recalling is a manager that answers from what Preload has found out, as far as
-// that goes.
+// recalling is a manager that answers from the results of Preload, if they have the answer.
 type recalling struct {
 	manager
 	host  modules.Host
 	group group
 }
 
-// recall gives what is known, for an answer about things of that kind. The kind
-// matters to check runs alone.
+// recall returns the preloaded answers about things of that kind. The kind matters only in check runs.
 func (r *recalling) recall(reads modules.EffectKind) *known {
 	answer, _ := r.host.Preloaded(reads).(map[group]*known)
 	if k := answer[r.group]; k != nil {
@@ -195,7 +192,7 @@ func (a apt) offers(ctx context.Context, names []string, offers map[string]strin
 	return nil
 }
 
-// rpmMissing reads the line by which rpm says that a package is not there.
+// rpmMissing reads the line of rpm about a package that is not installed.
 func rpmMissing(line string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(line, "package ")
 	if !ok {

@@ -19,8 +19,9 @@ func (p *Package) Related() []modules.Relation {
 // ThingLibraries are the packages of a language that are kept for all of a host, which are changed one after the other.
 const ThingLibraries modules.ThingKind = "libraries"
 
-// languageRelations are those of a package of a language: it comes after the programs that install it, after who
-// works, and after where its place is made. Those of one place take turns, and make what is in it for others.
+// languageRelations returns the relations of a language package: it comes after the programs that install it, after its
+// user, and after the parent of its place. Packages of one place are changed one after the other, and provide the place
+// for others.
 func (p *Package) languageRelations() []modules.Relation {
 	programs := []string{"npm", "nodejs"}
 	at := p.Directory

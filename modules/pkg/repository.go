@@ -7,11 +7,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Repositories is what package managers know of repositories, for the type that sets them up.
+// Repositories gives the type repository access to the package managers.
 type Repositories struct{}
 
-// By names the package manager of a host whose repositories can be set up: apt, dnf or zypper; the one
-// that is given, if any.
+// By names the package manager of a host whose repositories can be set up (apt, dnf or zypper), or the given one, if
+// any.
 func (Repositories) By(h modules.Host, given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -25,12 +25,12 @@ func (Repositories) By(h modules.Host, given string) (string, error) {
 
 // A fetcher is a manager that fetches the lists of repositories that it does not know yet.
 type fetcher interface {
-	// fetchOf fetches the lists of the repositories that the files of a directory define. key is
-	// the path of a public key that has to be trusted for that; "" is none.
+	// fetchOf fetches the lists of the repositories that the files of a directory define. key is the path of a public
+	// key to trust for that; empty means none.
 	fetchOf(ctx context.Context, dir, key string) error
 }
 
-// fetcherOf is that of a host.
+// fetcherOf returns the fetcher of a host.
 func fetcherOf(h modules.Host, provider string) (fetcher, manager, error) {
 	m, err := (&Package{Provider: provider, LockTimeout: "2m"}).manager(h)
 	if err != nil {
@@ -43,7 +43,7 @@ func fetcherOf(h modules.Host, provider string) (fetcher, manager, error) {
 	return f, m, nil
 }
 
-// MayFetch says why Fetch would be refused.
+// MayFetch returns the error with which Fetch would be refused.
 func (Repositories) MayFetch(h modules.Host, provider string) error {
 	_, m, err := fetcherOf(h, provider)
 	if err != nil {
@@ -52,9 +52,8 @@ func (Repositories) MayFetch(h modules.Host, provider string) error {
 	return modules.PermissionRefusal(h.Files.MayReplace(m.database()))
 }
 
-// Fetch has a package manager fetch what the repositories offer that the files of a directory
-// define, and no other. key is the path of the public key that they are signed with, if zypper shall
-// trust it.
+// Fetch runs a package manager to fetch the lists of the repositories that the files of a directory define, and of no
+// other. key is the path of the public key that signs them, if zypper has to trust it.
 func (Repositories) Fetch(ctx context.Context, h modules.Host, provider, dir, key string) error {
 	f, _, err := fetcherOf(h, provider)
 	if err != nil {
@@ -63,7 +62,7 @@ func (Repositories) Fetch(ctx context.Context, h modules.Host, provider, dir, ke
 	return f.fetchOf(ctx, dir, key)
 }
 
-// AddPrograms adds the programs of all package managers to what is listened to.
+// AddPrograms adds the programs of all package managers to the watched sources.
 func (Repositories) AddPrograms(from *modules.Sources) {
 	for _, t := range tools {
 		from.AddProgram(t.program)

@@ -13,9 +13,8 @@ func (p *Package) Subject() string { return "package " + p.keyOf(p.Name) }
 // Lasts implements [modules.Lasting].
 func (p *Package) Lasts() string { return "packages are neither downgraded nor removed" }
 
-// Reversal implements [modules.Reverser]: the package, at its version. What came with it
-// or went with it is left to the package manager. That the version can still be had
-// nobody can promise.
+// Reversal implements [modules.Reverser]: the package, at its version. Dependencies that were installed or removed with
+// it are up to the package manager. The version may no longer be available.
 func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	before, _ := kept.(*Package)
 	if kept != nil && (p.Hold == nil || before != nil && before.Hold != nil) {
@@ -38,7 +37,7 @@ func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	case have.Installed:
 		properties["ensure"] = have.Version
 	}
-	if before != nil { // which says nothing of a hold
+	if before != nil { // which does not contain the hold
 		properties["ensure"] = before.Ensure
 	}
 	if p.Hold != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// rpmdb is what the managers that are built on rpm have in common.
+// rpmdb is the common part of the managers that are built on rpm.
 type rpmdb struct{ *access }
 
 func (rpmdb) database() string { return "/var/lib/rpm/.rpm.lock" }
 
-// changes implements [changer]: the files of sqlite, ndb and Berkeley DB. Those beside them change when
-// they are read, too, such as the log of sqlite, which is empty once a transaction has ended.
+// changes implements [changer]: the files of sqlite, ndb and Berkeley DB. The files next to them also change when they
+// are read, such as the log of sqlite, which is empty once a transaction has ended.
 func (d rpmdb) changes() modules.Sources {
 	return d.told("/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/Packages.db", "/var/lib/rpm/Packages")
 }
 
-// release implements [changer]: what is locked is refused by the managers themselves.
+// release implements [changer]: the managers themselves refuse to change a locked package.
 func (rpmdb) release(string) string { return "" }
 
 // installed implements [looker].
@@ -106,8 +106,8 @@ func newest(rows []rpmRow) rpmRow {
 	return slices.MaxFunc(rows, func(a, b rpmRow) int { return compareRPM(a.version, b.version) })
 }
 
-// What is asked of rpm and dnf: a line per package. dnf 4 ends a line by itself,
-// which gives empty ones between.
+// The output formats of rpm and dnf: a line per package. dnf 4 adds a line end itself, so there are empty lines
+// between.
 const (
 	rpmFormat = `%{NAME}\t%{EPOCHNUM}\t%{VERSION}\t%{RELEASE}\t%{ARCH}\n`
 	dnfFormat = `%{name}\t%{epoch}\t%{version}\t%{release}\t%{arch}\n`
@@ -120,12 +120,11 @@ type rpmRow struct {
 	arch    string
 }
 
-// rowOfRPM is a name, an epoch or "(none)", a version, a release and an
-// architecture, none of which can hold what stands between them in a version.
+// rowOfRPM matches a name, an epoch or "(none)", a version, a release and an architecture. None of them can contain the
+// separators of a version.
 var rowOfRPM = lazily(`^([^\s]+)\t(\d*|\(none\))\t([^\s:-]+)\t([^\s:-]+)\t(\S*)$`)
 
-// parseRPMRow reads a line. It is not ok if it is none of a package, such as
-// "package x is not installed".
+// parseRPMRow reads a line. ok is false if it is not about an installed package, such as "package x is not installed".
 func parseRPMRow(line string) (row rpmRow, ok bool) {
 	m := rowOfRPM().FindStringSubmatch(line)
 	if m == nil {

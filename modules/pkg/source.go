@@ -16,7 +16,7 @@ import (
 // maxSource bounds a package that is downloaded, in bytes.
 const maxSource = 4 << 30
 
-// local reports whether what is installed is in a file, and in no repository.
+// local reports whether the package comes from a file, and not from a repository.
 func (p *Package) local() bool { return p.Source != "" || p.Path != "" || !p.Content.IsZero() }
 
 func (p *Package) digest() string { return strings.ToLower(strings.TrimPrefix(p.Checksum, "sha256:")) }
@@ -80,14 +80,13 @@ func (p *Package) validateSource() error {
 
 // A filer is a manager that knows packages in files.
 type filer interface {
-	// suffix is how names of their files end; "" knows no such files.
+	// suffix is the end of the names of package files; empty if the manager cannot install files.
 	suffix() string
-	// inFile says which package a file holds.
+	// inFile returns which package a file contains.
 	inFile(ctx context.Context, file string) (name, version string, err error)
 }
 
-// fromFile says what is to be done to have what is in the file: of one that the host has, it is known which
-// version that is.
+// fromFile returns the steps to install the package of the file. If the file is on the host, its version is known.
 func (p *Package) fromFile(ctx context.Context, h modules.Host, m manager, have State) (*steps, error) {
 	if m.suffix() == "" {
 		return nil, modules.Refuse("apk cannot read the name and version of a package file; use an exec resource: apk add FILE")
@@ -124,7 +123,7 @@ func (p *Package) look(ctx context.Context, h modules.Host, m manager) (string, 
 	return p.identify(ctx, m, p.Path)
 }
 
-// identify makes sure that a file holds the package, in a version that is asked for, and gives that.
+// identify checks that a file contains the package in a version that ensure allows, and returns the version.
 func (p *Package) identify(ctx context.Context, m manager, file string) (string, error) {
 	name, version, err := m.inFile(ctx, file)
 	if err != nil {
@@ -143,7 +142,7 @@ func (p *Package) identify(ctx context.Context, m manager, file string) (string,
 	return version, nil
 }
 
-// staged puts what has come from the controller into a file for the package manager, and sees what it is.
+// staged writes the content from the controller to a file for the package manager, and identifies it.
 func (p *Package) staged(ctx context.Context, h modules.Host, m manager) (file string, done func(), err error) {
 	dir := path.Join(cmp.Or(h.Private, "/run"), "package-"+rand.Text())
 	done = func() { _ = h.Files.Remove(context.WithoutCancel(ctx), dir, true) }
@@ -183,7 +182,7 @@ func (a apt) inFile(ctx context.Context, file string) (name, version string, err
 	return told("dpkg-deb", name, version, exit, err)
 }
 
-// inFile implements [filer]. Whose signature is on it is not asked: the checksum, or the play, says what it is.
+// inFile implements [filer]. It does not check the signature: the checksum, or the play, vouches for the file.
 func (d rpmdb) inFile(ctx context.Context, file string) (name, version string, err error) {
 	rows, exit, err := d.rows(ctx, "", "rpm", "-qp", "--nosignature", "--qf", rpmFormat, "--", file)
 	if len(rows) > 0 {
@@ -203,7 +202,7 @@ func (apk) inFile(context.Context, string) (name, version string, err error) {
 	return "", "", errors.ErrUnsupported
 }
 
-// told is what a program has said of a file.
+// told checks a program's answer about a file.
 func told(program, name, version string, exit modules.Exit, err error) (string, string, error) {
 	switch {
 	case err != nil:

@@ -13,7 +13,7 @@ import (
 // An Upgrader brings the packages of a host up to date, for the type that does so.
 type Upgrader struct {
 	Provider    string
-	Security    bool   // only those with a security update
+	Security    bool   // only packages with a security update
 	Removals    bool   // others may go for that
 	CacheValid  string // as in [Package]
 	LockTimeout string
@@ -23,17 +23,17 @@ type Upgrader struct {
 
 // An upgrader is a manager that can bring all packages up to date at once.
 type upgrader interface {
-	// outlook says what an upgrade would do.
+	// outlook returns the changes that an upgrade would make.
 	outlook(ctx context.Context, u *Upgrader) (outlook, error)
 	// upgrade does it.
 	upgrade(ctx context.Context, u *Upgrader, o outlook) error
 }
 
-// An outlook is what an upgrade would do.
+// An outlook describes the changes that an upgrade would make.
 type outlook struct {
 	done []consequence
-	kept []string // that have a newer version and stay: they are held, or their dependencies are not to be had
-	// items are the packages that have to be named, where the manager has no word for what is wanted.
+	kept []string // packages that have a newer version and are not changed: they are held, or their dependencies are not available
+	// items are the packages to name in the command, if the manager has no option for this upgrade.
 	items []item
 }
 
@@ -44,7 +44,7 @@ func (u *Upgrader) scope() string { return map[bool]string{true: "security", fal
 
 // upgradeSteps goes from Plan to Apply.
 type upgradeSteps struct {
-	fetch   bool // the lists first: what is available is not known yet
+	fetch   bool // fetch the lists first: the available versions are unknown yet
 	outlook outlook
 }
 
@@ -52,7 +52,7 @@ func (u *Upgrader) asPackage() *Package {
 	return &Package{Ensure: latest, Provider: u.Provider, CacheValid: u.CacheValid, LockTimeout: u.LockTimeout, fetched: u.fetched}
 }
 
-// manager is that of the host, which can bring all packages up to date.
+// manager returns the manager of the host, if it can bring all packages up to date.
 func (u *Upgrader) manager(h modules.Host) (manager, upgrader, error) {
 	m, err := u.asPackage().manager(h)
 	if err != nil {
@@ -61,7 +61,7 @@ func (u *Upgrader) manager(h modules.Host) (manager, upgrader, error) {
 	return m, m.(upgrader), nil
 }
 
-// Plan says what an upgrade would do, by the manager's own simulation.
+// Plan returns the changes that an upgrade would make, from the manager's own simulation.
 func (u *Upgrader) Plan(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	m, by, err := u.manager(h)
 	if err != nil {
@@ -94,8 +94,8 @@ func (u *Upgrader) Plan(ctx context.Context, h modules.Host) (modules.Plan, erro
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(m.database()))
 }
 
-// planned reports whether an earlier resource of a check run would have done the same. What comes
-// between them may put that in doubt.
+// planned reports whether an earlier resource of a check run would do the same upgrade. Resources between them may make
+// that uncertain.
 func (u *Upgrader) planned(h modules.Host) bool {
 	if h.Forecast == nil {
 		return false
@@ -153,7 +153,7 @@ func upgradeChanges(ctx context.Context, m manager, done []consequence) ([]modul
 	return slices.CompactFunc(changes, func(a, b modules.Change) bool { return a == b }), nil // of several architectures
 }
 
-// statesOf says what the host has of packages.
+// statesOf returns the states of packages on the host.
 func statesOf(ctx context.Context, m looker, names []string) (map[string]State, error) {
 	have := map[string]State{}
 	if s, ok := m.(surveyor); ok {
@@ -176,7 +176,7 @@ func statesOf(ctx context.Context, m looker, names []string) (map[string]State, 
 	return have, nil
 }
 
-// upgradeAction counts what becomes of packages.
+// upgradeAction counts the packages by kind of change.
 func upgradeAction(changes []modules.Change) string {
 	var upgraded, installed, removed int
 	for _, c := range changes {
@@ -234,12 +234,12 @@ func (u *Upgrader) Apply(ctx context.Context, h modules.Host, plan modules.Plan)
 	return nil
 }
 
-// Sources are where a change may first be noticed.
+// Sources returns the sources where a change can be noticed first.
 func (u *Upgrader) Sources(h modules.Host) (from modules.Sources) {
 	m, _, err := u.manager(h)
 	if err != nil {
 		Repositories{}.AddPrograms(&from)
-		return from // Check says what is wrong
+		return from // Check reports the error
 	}
 	from = m.changes()
 	from.Paths = append(from.Paths, m.holds()...)
@@ -268,8 +268,8 @@ func (a apt) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
 	return a.possible(ctx, u, items)
 }
 
-// fixed are the packages for which a security repository has a newer version than is there, but not a
-// newer one than apt would take. said is what apt would upgrade otherwise.
+// fixed returns the packages for which a security repository has a version that is newer than the installed one and not
+// newer than apt's candidate. said is the simulation of a full upgrade.
 func (a apt) fixed(ctx context.Context, said aptOutput) ([]item, error) {
 	names := slices.Clone(said.kept)
 	for _, c := range said.done {
@@ -306,7 +306,7 @@ func (a apt) fixed(ctx context.Context, said aptOutput) ([]item, error) {
 	return items, nil
 }
 
-// possible leaves out what apt would refuse, so that one package does not keep all others from theirs.
+// possible omits packages that apt would refuse, so that one package does not block the others.
 func (a apt) possible(ctx context.Context, u *Upgrader, items []item) (outlook, error) {
 	said, refused := a.simulate(ctx, aptUpgrade(u, items)...)
 	if refused == nil {
@@ -346,8 +346,8 @@ func aptUpgrade(u *Upgrader, items []item) []string {
 	return arguments
 }
 
-// upgrade implements [upgrader]. What apt is told to install it takes for what somebody wants by itself, so
-// that what was automatically installed is marked as that again.
+// upgrade implements [upgrader]. apt marks packages that are named for installation as manually installed, so those
+// that were automatically installed are marked as automatic again.
 func (a apt) upgrade(ctx context.Context, u *Upgrader, o outlook) error {
 	if len(o.items) == 0 {
 		return a.change(ctx, aptUpgrade(u, nil)...)
@@ -390,7 +390,8 @@ func (d dnf) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
 	return d.change(ctx, "upgrade", append([]string{"-y"}, d.upgradeArguments(u)...)...)
 }
 
-// upgradeArguments are those of dnf. Security updates are the lowest versions that have them.
+// upgradeArguments are the arguments of dnf for an upgrade. Security updates are the lowest versions that contain the
+// fix.
 func (d dnf) upgradeArguments(u *Upgrader) []string {
 	var arguments []string
 	if !u.Removals { // by a package that takes the place of another
@@ -415,7 +416,8 @@ func (z zypper) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
 	return outlook{done: said.done}, err
 }
 
-// upgrade implements [upgrader]. What zypper itself needs it brings up to date first, and asks to be called again.
+// upgrade implements [upgrader]. zypper first updates itself and the packages that it needs, and must then be run
+// again.
 func (z zypper) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
 	const most = 5
 	for range most {
@@ -433,7 +435,7 @@ func (z zypper) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
 	return modules.Refuse("zypper requested a restart of itself %d times", most)
 }
 
-// zypperExitAgain is how zypper ends that has brought itself up to date.
+// zypperExitAgain is the exit status of zypper after it has updated itself.
 const zypperExitAgain = 103
 
 func zypperUpgrade(u *Upgrader, options ...string) []string {
@@ -482,7 +484,7 @@ func (p pacman) upgrade(ctx context.Context, _ *Upgrader, _ outlook) error {
 	return p.change(ctx, "-Su")
 }
 
-// noAdvisories says that a manager does not know which updates are for security.
+// noAdvisories returns the error of a manager that does not know which updates are for security.
 func noAdvisories(program string) error {
 	return modules.Refuse("%s cannot select security updates; upgrade all", program)
 }

@@ -9,15 +9,15 @@ import (
 // A bound is one end of a range of versions: ">= 1.2".
 type bound struct{ operator, version string }
 
-// operators are those of bounds. Longer ones come before those that they begin with.
+// operators are the operators of bounds. A longer one comes before its own prefixes.
 var operators = []string{">=", "<=", "!=", ">", "<", "="}
 
-// isRange reports whether what is written for ensure is a range of versions: it begins with an operator.
+// isRange reports whether ensure contains a range of versions: it begins with an operator.
 func isRange(ensure string) bool {
 	return strings.HasPrefix(ensure, ">") || strings.HasPrefix(ensure, "<") || strings.HasPrefix(ensure, "=") || strings.HasPrefix(ensure, "!")
 }
 
-// parseRange reads bounds with commas between them: ">= 1.2, < 2". It is not ok if one of them is none.
+// parseRange reads bounds with commas between them: ">= 1.2, < 2". ok is false if a part is not a bound.
 func parseRange(text string) (bounds []bound, ok bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
@@ -39,7 +39,7 @@ func isVersion(text string) bool {
 	return versionCharacters().MatchString(text) && isAlphanumeric(text[0])
 }
 
-// holds reports whether a version that compares to that of the bound like order to 0 is within it.
+// holds reports whether a version satisfies the bound. order is the comparison of the version to the bound's version.
 func (b bound) holds(order int) bool {
 	switch b.operator {
 	case ">=":
@@ -56,7 +56,7 @@ func (b bound) holds(order int) bool {
 	return order == 0
 }
 
-// suits reports whether a full version is the one that is asked for, or one of those.
+// suits reports whether a full version matches the version or the range in ensure.
 func (p *Package) suits(ctx context.Context, m judge, version string) (bool, error) {
 	if !isRange(p.Ensure) {
 		order, err := m.against(ctx, version, p.Ensure)
@@ -72,9 +72,9 @@ func (p *Package) suits(ctx context.Context, m judge, version string) (bool, err
 	return true, nil
 }
 
-// candidate gives the version to install: the one that is asked for, or the newest, which is the package
-// manager's own choice. Of a range it is that choice too, if it is within, and else the highest that is. It
-// is "" for a virtual package.
+// candidate returns the version to install: the one in ensure, or the package manager's own choice of the newest. For a
+// range it returns that choice if it is in the range, otherwise the highest version in the range. It returns "" for a
+// virtual package.
 func (p *Package) candidate(ctx context.Context, m manager) (string, error) {
 	chosen, err := m.offer(ctx, p.Name, p.version())
 	if err != nil || !isRange(p.Ensure) {

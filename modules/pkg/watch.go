@@ -16,7 +16,7 @@ func (p *Package) Watch(_ context.Context, h modules.Host) (from modules.Sources
 		for _, t := range tools {
 			from.AddProgram(t.program)
 		}
-		return from, nil // Check says what is wrong
+		return from, nil // Check reports the error
 	}
 	from = m.changes()
 	if p.Path != "" {
@@ -31,7 +31,7 @@ func (p *Package) Watch(_ context.Context, h modules.Host) (from modules.Sources
 	return from, nil
 }
 
-// told is where changes are told: at paths, and when the manager comes or goes.
+// told returns the sources of changes: paths, and the manager's program when it is installed or removed.
 func (a *access) told(paths ...string) (from modules.Sources) {
 	from.Paths = paths
 	from.AddProgram(a.program)

@@ -58,8 +58,8 @@ func (z zypper) nothing(ctx context.Context, name string) (string, error) {
 	return "", err
 }
 
-// offers implements [surveyor]. zypper says what it would install itself, which
-// depends also on the vendors and the priorities of repositories.
+// offers implements [surveyor]. zypper reports its own choices, which also depend on vendors and on priorities of
+// repositories.
 func (z zypper) offers(ctx context.Context, names []string, offers map[string]string) error {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !plain(name) })
 	if len(names) == 0 {
@@ -76,7 +76,7 @@ func (z zypper) search(ctx context.Context, what, name string) ([]rpmRow, error)
 	return said.rows, err
 }
 
-// ask runs a command of zypper that only looks. That it finds nothing is no error.
+// ask runs a query of zypper. An empty result is not an error.
 func (z zypper) ask(ctx context.Context, said *zypperOutput, command ...string) error {
 	exit, err := z.run(ctx, z.probe, said, command...)
 	if err == nil && !zypperFine(exit.Code) && exit.Code != zypperExitNotFound {
@@ -85,14 +85,14 @@ func (z zypper) ask(ctx context.Context, said *zypperOutput, command ...string) 
 	return err
 }
 
-// What zypper ends with besides 0 (zypper(8)).
+// The exit statuses of zypper except 0 (zypper(8)).
 const (
 	zypperExitLocked   = 7
 	zypperExitNotFound = 104
 )
 
-// zypperFine reports whether zypper has done what it was asked for: 100 to 103 say
-// that something else is to be done now, and 106 that a repository was left out.
+// zypperFine reports whether zypper was successful: 100 to 103 mean that another action is needed now, and 106 that a
+// repository was skipped.
 func zypperFine(code int) bool { return code == 0 || code >= 100 && code <= 103 || code == 106 }
 
 // probe runs a command that only looks.
@@ -171,13 +171,13 @@ func (z zypper) change(ctx context.Context, command ...string) error {
 func zypperArguments(t transaction, options ...string) []string {
 	arguments := []string{string(install), "--auto-agree-with-licenses"}
 	switch t.verb {
-	case remove: // and not what it once needed
+	case remove: // keep its dependencies
 		arguments = []string{string(remove), "--no-clean-deps"}
 	case downgrade:
 		arguments = append(arguments, "--oldpackage")
 	}
 	if t.verb != remove && slices.ContainsFunc(t.items, func(i item) bool { return i.file != "" }) {
-		arguments = append(arguments, "--allow-unsigned-rpm") // of those that are named here
+		arguments = append(arguments, "--allow-unsigned-rpm") // the named files only
 	}
 	arguments = append(append(arguments, options...), "--")
 	for _, i := range t.items {

@@ -4,16 +4,15 @@ import (
 	"strings"
 )
 
-// zypperOutput collects what zypper prints that matters, as XML: an element stands
-// on a line of its own, and only texts go over several. So no XML parser is needed,
-// which would be large.
+// zypperOutput collects the important parts of zypper's output, which is XML: an element is on a line of its own, and
+// only texts have several lines. So no XML parser is needed, which would be large.
 type zypperOutput struct {
-	rows    []rpmRow // of a search
+	rows    []rpmRow // results of a search
 	done    []consequence
 	reasons []string
-	section string // of the summary: to-install, to-remove, …
+	section string // section of the summary: to-install, to-remove, …
 	info    zypperInfo
-	text    string // what encloses this line: message or description; "" is neither
+	text    string // element around this line: message or description; empty means neither
 }
 
 // line reads one line.
@@ -36,13 +35,13 @@ func (o *zypperOutput) line(line string) {
 	case strings.HasPrefix(line, `<message type="error">`):
 		o.text = "message"
 		o.reason(strings.TrimPrefix(line, `<message type="error">`))
-	case o.section == "" && strings.HasPrefix(line, "<description>Problem"): // those of packages stand in a section
+	case o.section == "" && strings.HasPrefix(line, "<description>Problem"): // descriptions of packages are in a section
 		o.text = "description"
 		o.reason(strings.TrimPrefix(line, "<description>"))
 	}
 }
 
-// reason notes a line of a text. Solutions are a choice that nobody is asked about.
+// reason notes a line of a text. It omits the solutions, since no prompt is shown to choose one.
 func (o *zypperOutput) reason(line string) {
 	line, ended := strings.CutSuffix(line, "</"+o.text+">")
 	if ended {
@@ -63,7 +62,7 @@ func (o *zypperOutput) solvable(attributes string) {
 		o.add(consequence{row.name, ""})
 	case o.section != "":
 		o.add(consequence{row.name, row.version})
-	case attribute(attributes, "repository") != "(System Packages)" && len(o.rows) < maxVersions: // that is what no repository has
+	case attribute(attributes, "repository") != "(System Packages)" && len(o.rows) < maxVersions: // that pseudo-repository lists packages that no repository has
 		o.rows = append(o.rows, row)
 	}
 }
@@ -97,7 +96,7 @@ func unescape(text string) string {
 
 var zypperLocked = lazily(`locked by the application with pid (\d+) \(([^)]*)\)`)
 
-// zypperHolder says who holds the lock that zypper has not got.
+// zypperHolder names the process with the lock that zypper could not get.
 func zypperHolder(text string) string {
 	if m := zypperLocked().FindStringSubmatch(text); m != nil {
 		return "process " + m[1] + " (" + m[2] + ")"
@@ -105,10 +104,10 @@ func zypperHolder(text string) string {
 	return "another process"
 }
 
-// zypperInfo is what `zypper info` prints of packages.
+// zypperInfo is the output of `zypper info` for packages.
 type zypperInfo struct {
 	versions map[string]string // by name
-	name     string            // of the package that the lines are about
+	name     string            // package of the current lines
 }
 
 // line reads one line:

@@ -34,8 +34,8 @@ func (s *Service) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 	return nil
 }
 
-// takeBack disables and masks again what was enabled and unmasked before a verb failed: the next boot
-// is not to start what does not start now.
+// takeBack disables and masks again the unit that was enabled and unmasked before a verb failed: a service that does
+// not start now must not start at the next boot.
 func takeBack(ctx context.Context, h modules.Host, t *task, done []verb, err error) error {
 	for _, v := range slices.Backward(done) {
 		back, is := map[verb]verb{enable: disable, unmask: mask}[v]
@@ -63,8 +63,7 @@ func takeBack(ctx context.Context, h modules.Host, t *task, done []verb, err err
 	return err
 }
 
-// reconsider finds what is to be done besides the plan, now that the manager
-// knows the unit file as it is.
+// reconsider finds further verbs that are needed, now that the manager has read the current unit file.
 func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]verb, error) {
 	u, err := t.manager.look(ctx, h, s.Name)
 	if err != nil {
@@ -85,7 +84,7 @@ func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]ve
 	return more, nil
 }
 
-// failed is what systemd calls a unit that has ended wrongly.
+// failed is systemd's state of a unit that has ended with an error.
 const failed = "failed"
 
 // do carries out one verb, and waits until it is done.
@@ -95,8 +94,8 @@ func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error
 		return err
 	}
 	if v == start && t.unit.state == failed {
-		// systemd starts nothing that has failed several times within seconds, whatever has been
-		// mended since (systemd.unit(5), StartLimitBurst). If it cannot forget that, so be it.
+		// systemd does not start a unit that has failed several times within seconds, even if the cause is fixed
+		// (systemd.unit(5), StartLimitBurst). If the count cannot be reset, the start is tried all the same.
 		_, _ = h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, forgive), Timeout: queryTimeout})
 	}
 	exit, err := h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, v), Timeout: timeout})
@@ -114,7 +113,7 @@ func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error
 	return nil
 }
 
-// failed tells why a verb did not do its work.
+// failed returns the error of a verb that had no effect.
 func (s *Service) failed(ctx context.Context, h modules.Host, t *task, v verb, why string) error {
 	text := fmt.Sprintf("%s %s: %s", v, t.unit.id, why)
 	if !runsPrograms(v) {
@@ -130,7 +129,7 @@ func (s *Service) failed(ctx context.Context, h modules.Host, t *task, v verb, w
 	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u, t.begun)}
 }
 
-// settle is how long a service has to stay alive to count as started.
+// settle is how long a service must stay alive to count as started.
 const settle = 500 * time.Millisecond
 
 // Verify implements [modules.Verifier]: a second Check, and it sees whether a
@@ -177,7 +176,7 @@ func (s *Service) lookLater(ctx context.Context, h modules.Host, m manager) (uni
 // waited.
 func replaced(first, then unit) bool { return then.restarts > first.restarts }
 
-// verify says what still differs, in the words of CCM.
+// verify reports the properties that still differ, in CCM's words.
 func (s *Service) verify(ctx context.Context, h modules.Host, t *task, u unit) error {
 	var reasons []string
 	add := func(differs bool, have, want string) {
@@ -209,7 +208,7 @@ func (s *Service) mismatch(ctx context.Context, h modules.Host, t *task, u unit,
 	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u, t.begun)}
 }
 
-// ending says how a unit came to where it is.
+// ending describes how a unit got into its state.
 func (u unit) ending() string {
 	switch {
 	case u.result == "exit-code":
@@ -222,11 +221,11 @@ func (u unit) ending() string {
 	return ""
 }
 
-// failure is why a service is not as it should be.
+// failure is the error of a service that has not reached the desired state.
 type failure struct {
 	text     string
 	safe     string   // text, as far as it may be shown of a sensitive resource
-	evidence []string // what the service itself has logged
+	evidence []string // log of the service itself
 }
 
 func (f *failure) Error() string {
@@ -236,5 +235,5 @@ func (f *failure) Error() string {
 	return f.text + "; its log ends with:\n  " + strings.Join(f.evidence, "\n  ")
 }
 
-// Redacted implements [modules.Redactor]: nobody knows what services log.
+// Redacted implements [modules.Redactor]: logs of services may contain anything.
 func (f *failure) Redacted() string { return f.safe }

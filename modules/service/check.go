@@ -36,7 +36,7 @@ func (s *Service) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 // Recurs implements [modules.Recurrer].
 func (s *Service) Recurs(modules.Plan) bool { return s.Action != "" }
 
-// again is the plan for a service that runs, and is restarted or reloaded besides all else.
+// again returns the plan for a running service that is restarted or reloaded in addition to the other verbs.
 func (s *Service) again(h modules.Host, m manager, u unit, verbs []verb, byReload bool) (modules.Plan, error) {
 	if u.masked() && !slices.Contains(verbs, unmask) {
 		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", u.id)
@@ -51,8 +51,7 @@ func (s *Service) again(h modules.Host, m manager, u unit, verbs []verb, byReloa
 	return s.plan(h, m, u, append(verbs, verb))
 }
 
-// Refresh implements [modules.Refresher]. A service that does not run, or shall
-// not, is left to the plan.
+// Refresh implements [modules.Refresher]. A service that does not run, or must not, only follows the plan.
 func (s *Service) Refresh(ctx context.Context, h modules.Host, p modules.Plan) (modules.Plan, error) {
 	if s.Ensure == stopped {
 		return p, nil
@@ -86,7 +85,7 @@ func (s *Service) find(ctx context.Context, h modules.Host) (manager, unit, erro
 	return m, u, err
 }
 
-// verbs are what has to be done to a unit.
+// verbs returns the verbs that a unit needs.
 func (s *Service) verbs(files modules.FileReader, u unit) ([]verb, error) {
 	if err := s.possible(files, u); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (s *Service) possible(files modules.FileReader, u unit) error {
 	return nil
 }
 
-// disableable refuses to disable what is enabled by something else than links.
+// disableable refuses to disable a unit that is enabled by something other than links.
 func (s *Service) disableable(u unit) error {
 	if u.enabling().fixed {
 		return modules.Refuse("service %s is %s: it cannot be disabled, because other units or programs start it; "+
@@ -188,8 +187,8 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 	return modules.PlanIfPermitted(p, m.refused(h, u, verbs))
 }
 
-// unpredictable reports whether nobody can know what will come of a verb: what
-// programs do, or what is below a mask or in a unit file that is yet to be read.
+// unpredictable reports whether the result of a verb cannot be known: it depends on programs, on the unit below a mask,
+// or on a unit file that has not been read yet.
 func unpredictable(v verb) bool { return runsPrograms(v) || v == unmask || v == reread }
 
 // runsPrograms reports whether a verb makes the programs of a service do what
