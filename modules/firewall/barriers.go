@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// A gate is a chain of somebody else that drops what no rule of it accepts: a packet has to be accepted there,
-// too. It is opened by one jump to a chain of our own in its table, which is all that is added to it.
+// A gate is a chain of another program that drops packets unless a rule in it accepts them: an accepted packet must be
+// accepted there, too. A gate is opened by one jump to a chain of our own in its table. Nothing else is added to it.
 type gate struct {
 	family, table, chain string
 	blocks               bool   // it does drop the rest; else there is only something left of ours
-	last                 bool   // the jump stands at its end, so that what stands there before is decided first
+	last                 bool   // the jump is at the end of the chain, so that the rules before it decide first
 	open                 bool   // there is a jump where packets come by
-	jumps                []int  // handles of all that there are
+	jumps                []int  // handles of all existing jumps
 	made                 bool   // our chain is there
 	rules                []rule // of it
 }
 
 func (g gate) String() string { return g.family + " " + g.table + " " + g.chain }
 
-// passes gives those of rules that have to be accepted there.
+// passes returns the rules that the gate must accept.
 func (g gate) passes(rules []rule) []rule {
 	var all []rule
 	for _, r := range rules {
@@ -31,7 +31,7 @@ func (g gate) passes(rules []rule) []rule {
 	return all
 }
 
-// foreign names the program whose chain it is, which would not keep what is added to it; "" is none.
+// foreign names the program that owns the chain, if that program would remove our jump; "" means none.
 func (g gate) foreign() string {
 	switch {
 	case g.table == "firewalld":
@@ -42,7 +42,7 @@ func (g gate) foreign() string {
 	return ""
 }
 
-// gates finds those of a host.
+// gates finds the gates of a host.
 func gates(chains []*chain) []gate {
 	var all []gate
 	for _, c := range chains {
@@ -50,7 +50,7 @@ func gates(chains []*chain) []gate {
 			continue
 		}
 		g := gate{family: c.Family, table: c.Table, chain: c.Name, blocks: c.Policy == drop, last: true}
-		decided := false // nothing comes by what stands behind
+		decided := false // no packet reaches the rules after this one
 		for _, l := range c.rules {
 			verdict, target, plain := l.verdict()
 			switch {
@@ -82,7 +82,7 @@ func gates(chains []*chain) []gate {
 // maxBarriers bounds how many are named.
 const maxBarriers = 5
 
-// barriers names rules of others that may drop packets which r accepts. They are left to decide.
+// barriers names rules of others that may drop packets which r accepts. They are not changed.
 func barriers(chains []*chain, all []gate, r rule) []string {
 	var named []string
 	for _, c := range chains {
@@ -110,7 +110,7 @@ func barriers(chains []*chain, all []gate, r rule) []string {
 // maxDepth bounds how far jumps are followed: nftables allows 16.
 const maxDepth = 16
 
-// dropping names the rules of a chain, and of those that it leads to, that may drop packets of r.
+// dropping names the rules of a chain, and of the chains that it leads to, that may drop packets of r.
 func dropping(chains []*chain, c *chain, r rule, isGate bool, depth int) []string {
 	var named []string
 	for _, l := range c.rules {
@@ -134,8 +134,8 @@ func dropping(chains []*chain, c *chain, r rule, isGate bool, depth int) []strin
 	return named
 }
 
-// mayMatch reports whether a listed rule may be about the first packet of a connection that r is about. What
-// cannot be read may be.
+// mayMatch reports whether a listed rule may match the first packet of a connection that r matches. A rule that cannot
+// be read may match.
 func (l listed) mayMatch(r rule) bool {
 	for _, m := range l.matches() {
 		if m.Op != "==" && m.Op != "in" {

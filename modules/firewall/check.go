@@ -11,9 +11,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// steps is what Apply has to do, in this order.
+// steps are the steps of Apply, in this order.
 type steps struct {
-	script string // for nft; "" leaves what is in force
+	script string // input of nft; empty changes nothing in force
 	files  any    // the steps of the edits
 	is     ruleset
 }
@@ -21,7 +21,7 @@ type steps struct {
 // Check implements [modules.Resource].
 func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	m := f.manager(h.Files)
-	if _, zones := m.(firewalldRules); f.Zone != "" && !zones { // else it would be for all that come in
+	if _, zones := m.(firewalldRules); f.Zone != "" && !zones { // without a zone the rule would apply to all incoming packets
 		return modules.Plan{}, modules.Refuse("zone needs firewalld, which does not run on this host")
 	}
 	if m != nil {
@@ -71,13 +71,13 @@ func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	if err := may(h.Files); err != nil {
 		return modules.Plan{}, err
 	}
-	// Also where files alone change: what is loaded at boot decides who comes in then.
+	// Files alone count too: the rules loaded at boot decide which packets are accepted then.
 	plan.Effects = append(plan.Effects, modules.Effect{Kind: effect, Key: nftables, State: is.after(rules)})
 	plan.Action, plan.Steps = f.action(is, wantInForce, do), do
 	return plan, nil
 }
 
-// wanted are the rules of the resource that shall be in force, and kept.
+// wanted returns the rules of the resource to put in force, and to store.
 func (f *Firewall) wanted() (inForce, kept []rule, err error) {
 	if f.Restore == nil {
 		all := f.rules()
@@ -107,7 +107,7 @@ func (f *Firewall) action(is ruleset, want []rule, do steps) string {
 	return "updated the rule"
 }
 
-// inForce are the changes of what is in force.
+// inForce returns the changes of the rules in force.
 func (f *Firewall) inForce(is ruleset, want, rules []rule) []modules.Change {
 	was, will := shown(named(is.rules, f.Name)), shown(want)
 	if is.made && !is.whole {
@@ -128,7 +128,7 @@ func (f *Firewall) inForce(is ruleset, want, rules []rule) []modules.Change {
 	return all
 }
 
-// through says what a gate lets through of the resource.
+// through describes which packets of the resource a gate accepts.
 func (f *Firewall) through(open bool, rules []rule) string {
 	if !open {
 		return absent
@@ -141,7 +141,7 @@ func (f *Firewall) provider(files modules.FileReader) string {
 	return cmp.Or(f.Provider, f.incharge(files), nftables)
 }
 
-// manager is that of the rule; nil is nftables itself.
+// manager returns the manager of the rule; nil means nftables itself.
 func (f *Firewall) manager(files modules.FileReader) manager {
 	switch f.provider(files) {
 	case ufw:
@@ -152,18 +152,18 @@ func (f *Firewall) manager(files modules.FileReader) manager {
 	return nil
 }
 
-// incharge names another firewall of a host; "" is none.
+// incharge names another firewall of a host; "" means none.
 func (f *Firewall) incharge(files modules.FileReader) string {
 	if (ufwRules{f}).active(files) {
 		return ufw
 	}
-	if _, err := files.Stat("/run/systemd/units/invocation:firewalld.service"); err == nil { // which systemd has of what runs
+	if _, err := files.Stat("/run/systemd/units/invocation:firewalld.service"); err == nil { // systemd has this link for a running unit
 		return firewalld
 	}
 	return ""
 }
 
-// refuseForeign refuses to accept what a chain drops whose program would not keep what is added to it.
+// refuseForeign refuses to accept packets that a chain drops, if the chain's program would remove our jump.
 func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
 	for _, g := range is.gates {
 		if by := g.foreign(); by != "" && g.passes(want) != nil {
@@ -173,7 +173,7 @@ func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
 	return nil
 }
 
-// warn says once why the rule may not do what it says.
+// warn reports once why the rule may have no effect.
 func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 	if f.warned {
 		return

@@ -29,12 +29,12 @@ type Firewall struct {
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
-	warned bool // of what it cannot do
+	warned bool // limits of the rule have been reported
 }
 
-// A Restore is what there was of a rule, in the words of its firewall.
+// A Restore is the earlier state of a rule, in the words of its firewall.
 type Restore struct {
-	About   []string `json:"about,omitempty"` // with ufw and firewalld: all that is put back
+	About   []string `json:"about,omitempty"` // with ufw and firewalld: all rules to restore
 	InForce []string `json:"in_force"`
 	Kept    []string `json:"kept"`
 }
@@ -73,7 +73,7 @@ func (f *Firewall) Requires() modules.Requirements { return modules.Requirements
 const maxName = 100
 
 var (
-	// nameShape leaves out what would end a quoted text of nft, which knows no escapes.
+	// nameShape excludes characters that would end a quoted text of nft, which has no escapes.
 	nameShape      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^"'\\\x00-\x1f\x7f]+$`) })
 	zoneShape      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,17}$`) })
 	interfaceShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) })
@@ -139,8 +139,8 @@ func parsePorts(text string) ([]span, error) {
 	return merged(all), nil
 }
 
-// parseSource reads an address or a network. Bits of an address behind its network are an error: one of
-// the two was not meant.
+// parseSource reads an address or a network. Host bits in a network address are an error: the address or the length
+// must be wrong.
 func parseSource(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		if addr.Zone() == "" && !addr.Is4In6() {
@@ -158,7 +158,7 @@ func parseSource(text string) (netip.Prefix, error) {
 	return network, nil
 }
 
-// rules are those that the resource wants, one for each source and protocol.
+// rules are the rules of the resource, one for each source and protocol.
 func (f *Firewall) rules() []rule {
 	if f.Ensure == absent {
 		return nil
@@ -201,7 +201,7 @@ func (f *Firewall) rules() []rule {
 	return ordered(all)
 }
 
-// services are those with well-known ports (most names are firewalld's).
+// services are the services with well-known ports (most names are firewalld's).
 var services = map[string]map[string][]span{
 	"dhcpv6-client": {udp: {{546, 546}}},
 	"dns":           {tcp: {{53, 53}}, udp: {{53, 53}}},

@@ -32,8 +32,8 @@ func (d firewalldRules) files() []string {
 	return []string{"/etc/firewalld/zones/" + d.zone + ".xml"}
 }
 
-// words are those of firewall-cmd(1). Of rich rules firewalld asks those first that have a lower priority, and of two
-// with the same one those that drop (firewalld.richlanguage(5)).
+// words are the rules in the language of firewall-cmd(1). firewalld applies rich rules with a lower priority first, and
+// of two with the same one, the rule that drops (firewalld.richlanguage(5)).
 func (d firewalldRules) words(h modules.Host, rules []rule) ([]string, error) {
 	var all []string
 	named := d.hasService(h.Files)
@@ -143,5 +143,5 @@ func (d firewalldRules) calls(rule string, have, want presence) (all [][]string)
 	return all
 }
 
-// mayAccept is true of all: which zone a login comes to is not known, so nothing is sure.
+// mayAccept is always true: the zone of a login is not known, so nothing is certain.
 func (d firewalldRules) mayAccept(string) bool { return true }

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A listing is what nft --json tells of the rules of a host (libnftables-json(5)).
+// A listing is the output of nft --json about the rules of a host (libnftables-json(5)).
 type listing struct {
 	Nftables []struct {
 		Table *tableJSON `json:"table"`
@@ -24,7 +24,7 @@ type tableJSON struct {
 	Name   string `json:"name"`
 }
 
-// A chain is one of the host. It has a hook if packets come to it by themselves.
+// A chain is a chain of the host. It has a hook if packets enter it without a jump.
 type chain struct {
 	Family string          `json:"family"`
 	Table  string          `json:"table"`
@@ -39,7 +39,7 @@ type chain struct {
 
 func (c *chain) String() string { return c.Family + " " + c.Table + " " + c.Name }
 
-// A listed rule is what a rule says, statement by statement.
+// A listed rule is a rule in nft's output, statement by statement.
 type listed struct {
 	Family  string                       `json:"family"`
 	Table   string                       `json:"table"`
@@ -49,7 +49,7 @@ type listed struct {
 	Expr    []map[string]json.RawMessage `json:"expr"`
 }
 
-// parseListing gives the chains of a host, with their rules.
+// parseListing returns the chains of a host, with their rules.
 func parseListing(text string) ([]*chain, error) {
 	var l listing
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -90,7 +90,7 @@ type match struct {
 	Right json.RawMessage `json:"right"`
 }
 
-// left names what is looked at: "tcp dport", "meta iifname", "ct state"; "" is something else.
+// left names the left side of a match: "tcp dport", "meta iifname", "ct state"; "" means something else.
 func (m match) left() string {
 	switch l := m.Left; {
 	case l.Payload.Protocol != "":
@@ -103,7 +103,7 @@ func (m match) left() string {
 	return ""
 }
 
-// ports reads those of the right side.
+// ports reads the ports of the right side.
 func (m match) ports() ([]span, bool) {
 	var all []span
 	for _, one := range m.values() {
@@ -123,7 +123,7 @@ func (m match) ports() ([]span, bool) {
 	return merged(all), len(all) > 0
 }
 
-// values are those of the right side, be it one or a set.
+// values are the values of the right side, one or a set.
 func (m match) values() []json.RawMessage {
 	var set struct {
 		Set []json.RawMessage `json:"set"`
@@ -181,7 +181,7 @@ func (l listed) matches() []match {
 	return all
 }
 
-// rule reads a rule of ours. What is not one that is written here has other.
+// rule reads a rule of ours. It sets other for a rule that this package does not write.
 func (l listed) rule() rule {
 	r := rule{name: l.Comment}
 	for _, statement := range l.Expr {
@@ -218,8 +218,8 @@ func (r *rule) takes(m match) (ok bool) {
 	return false
 }
 
-// verdict is what a rule does with all packets that its conditions let through; "" if that is to go on. plain
-// says that it has no conditions. target is the chain of a jump.
+// verdict is the verdict of a rule on all packets that match its conditions; empty if the next rule decides. plain
+// means that it has no conditions. target is the chain of a jump.
 func (l listed) verdict() (verdict, target string, plain bool) {
 	plain = true
 	for _, statement := range l.Expr {

@@ -9,10 +9,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A login is a connection by which the host is worked on, as sshd(8) tells of it.
+// A login is the connection over which a run manages the host, as sshd(8) describes it.
 type login struct {
 	from netip.Addr
-	port uint16 // of the server
+	port uint16 // port of the server
 }
 
 // maxParents bounds how many processes there are between the host program and sshd.
@@ -49,7 +49,7 @@ func (f *Firewall) login(files modules.FileReader) (login, bool) {
 	return login{}, false
 }
 
-// read gives the beginning of a file; "" if it cannot be read.
+// read returns the beginning of a file; "" if it cannot be read.
 func (f *Firewall) read(files modules.FileReader, name string) string {
 	file, err := files.Open(name)
 	if err != nil {
@@ -61,8 +61,8 @@ func (f *Firewall) read(files modules.FileReader, name string) string {
 	return string(text)
 }
 
-// meets reports whether a rule is about the packets of a login. sure says that it is about all of them: by which
-// interface they come is not known.
+// meets reports whether a rule matches the packets of a login. sure means that it matches all of them; it is false for
+// a rule of an interface, since the login's interface is not known.
 func (r rule) meets(l login) (meets, sure bool) {
 	meets = r.proto != udp && (!r.source.IsValid() || r.source.Contains(l.from))
 	if r.ports != nil {
@@ -75,9 +75,9 @@ func (r rule) meets(l login) (meets, sure bool) {
 	return meets, r.iface == ""
 }
 
-// locksOut says which rule would drop the next login of a run that logs in as this one has: the first one that
-// is about it. One of an interface that accepts it may be the one that decides: that is for the new login to find out that
-// confirms the change. One of an interface that drops it changes nothing where those behind it drop it too.
+// locksOut returns the rule that would drop the next login of a run that logs in as this one has: the first rule that
+// matches it. A rule of an interface that accepts the login may decide; the new login that confirms the change shows
+// whether it does. A rule of an interface that drops the login does not matter if the rules after it drop it too.
 func locksOut(rules []rule, l login) (rule, bool) {
 	for _, r := range rules {
 		switch meets, sure := r.meets(l); {
@@ -90,7 +90,7 @@ func locksOut(rules []rule, l login) (rule, bool) {
 	return rule{}, false
 }
 
-// refuseLockout refuses rules with which nobody could log in the way this run has.
+// refuseLockout refuses rules that would drop a login like the one of this run.
 func (f *Firewall) refuseLockout(files modules.FileReader, have, want []rule) error {
 	l, known := f.login(files)
 	if !known {

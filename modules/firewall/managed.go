@@ -10,17 +10,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A manager is a program of the host that keeps rules and brings them into force: ufw, firewalld. It knows a rule by
-// what it says, and by no name.
+// A manager is a program of the host that stores rules and puts them in force: ufw, firewalld. It identifies a rule by
+// its text, and has no names for rules.
 type manager interface {
 	name() string
-	// words are rules as it tells of them.
+	// words are rules in the manager's language.
 	words(h modules.Host, rules []rule) ([]string, error)
 	// look finds out which rules there are.
 	look(ctx context.Context, h modules.Host) (managed, error)
-	// calls are those of the program that add or remove one.
+	// calls are the arguments of the program to add or remove a rule.
 	calls(rule string, have, want presence) [][]string
-	// files are those that it keeps rules in.
+	// files are the files in which it stores rules.
 	files() []string
 	// mayAccept reports whether one of the rules that are in force may accept what a wider rule drops.
 	mayAccept(rule string) bool
@@ -29,14 +29,14 @@ type manager interface {
 // managed are the rules of a manager, in its words.
 type managed struct{ inForce, kept []string }
 
-// presence is where a rule is.
+// presence is where a rule exists.
 type presence struct{ inForce, kept bool }
 
 func (m managed) of(rule string) presence {
 	return presence{slices.Contains(m.inForce, rule), slices.Contains(m.kept, rule)}
 }
 
-// with is what there is once a rule is there, or not.
+// with returns the rules after one has been added or removed.
 func (m managed) with(rule string, p presence) managed {
 	set := func(rules []string, there bool) []string {
 		rules = slices.DeleteFunc(slices.Clone(rules), func(r string) bool { return r == rule })
@@ -48,10 +48,10 @@ func (m managed) with(rule string, p presence) managed {
 	return managed{set(m.inForce, p.inForce), set(m.kept, p.kept)}
 }
 
-// callTimeout bounds a call of a manager, which loads all its rules anew.
+// callTimeout bounds a call of a manager, which reloads all its rules.
 const callTimeout = 2 * time.Minute
 
-// rulesOf are the rules of a manager that there are, in a check run those that there will be.
+// rulesOf returns the current rules of a manager, in a check run the predicted ones.
 func (f *Firewall) rulesOf(ctx context.Context, h modules.Host, m manager) (managed, error) {
 	if state, predicted := h.Forecast.Lookup(effect, m.name()); predicted {
 		return state.(managed), nil
@@ -62,7 +62,7 @@ func (f *Firewall) rulesOf(ctx context.Context, h modules.Host, m manager) (mana
 	return m.look(ctx, h)
 }
 
-// about are the rules that the resource is about, and which of them shall be there.
+// about returns all rules that the resource may add or remove, and the rules that it wants.
 func (f *Firewall) about(h modules.Host, m manager) (all []string, want managed, err error) {
 	if r := f.Restore; r != nil {
 		return r.About, managed{r.InForce, r.Kept}, nil
@@ -129,7 +129,7 @@ func (f *Firewall) checkManaged(ctx context.Context, h modules.Host, m manager) 
 	return plan, nil
 }
 
-// among are those of some rules that are in a list, for people.
+// among lists the rules that are also in a list, for people.
 func among(some, list []string) string {
 	var all []string
 	for _, rule := range some {
@@ -155,7 +155,7 @@ func actionOf(was, will string) string {
 	return "updated the rule"
 }
 
-// compacted leaves out calls that have been made just before.
+// compacted omits a call that is equal to the one before it.
 func compacted(calls [][]string) [][]string {
 	return slices.CompactFunc(calls, func(a, b []string) bool { return slices.Equal(a, b) })
 }
@@ -170,8 +170,8 @@ func (f *Firewall) applyManaged(ctx context.Context, h modules.Host, calls [][]s
 	return nil
 }
 
-// reversalManaged gives what brings back the rules that the resource is about, with those of the resource that was
-// kept: they are known by what they say, which may be something else in each run.
+// reversalManaged returns the properties that restore the rules of the resource, together with those of the stored
+// resource: a rule is identified by its text, which may differ in each run.
 func (f *Firewall) reversalManaged(ctx context.Context, h modules.Host, m manager, earlier modules.Resource) (map[string]any, error) {
 	all, _, err := f.about(h, m)
 	if err != nil {
@@ -192,7 +192,7 @@ func (f *Firewall) reversalManaged(ctx context.Context, h modules.Host, m manage
 		back.About = append(back.About, rule)
 		there := is.of(rule)
 		_, ufw := m.(ufwRules)
-		if there.inForce || ufw && there.kept { // ufw brings into force what it keeps
+		if there.inForce || ufw && there.kept { // ufw puts its stored rules in force
 			back.InForce = append(back.InForce, rule)
 		}
 		if there.kept {

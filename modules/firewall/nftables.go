@@ -12,20 +12,20 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// ours is what the own table is called, and the own chain in tables of others.
+// ours is the name of our own table, and of our own chains in tables of others.
 const ours = "ccm_push"
 
-// priority is that of the own table: what it drops is dropped before filters of others are asked.
+// priority is the priority of our own table: it drops packets before the filters of others see them.
 const priority = "-10"
 
-// A ruleset is what a host has in force, as far as the type is concerned.
+// A ruleset is the part of the host's rules in force that this type uses.
 type ruleset struct {
 	missing bool   // nft is not there, so nothing is
 	made    bool   // the own table is there
-	whole   bool   // and it is as it was made
+	whole   bool   // and it is unchanged since this type made it
 	rules   []rule // of it
 	gates   []gate
-	chains  []*chain // all; those of others stay as they are
+	chains  []*chain // all; those of others are not changed
 }
 
 // effect is the kind of effect whose key is the name of a firewall and whose state is a [ruleset].
@@ -37,7 +37,7 @@ const (
 	maxList = 8 << 20
 )
 
-// look finds out what is in force, in a check run what will be.
+// look finds the rules in force, in a check run the predicted ones.
 func (f *Firewall) look(ctx context.Context, h modules.Host) (ruleset, error) {
 	if state, predicted := h.Forecast.Lookup(effect, nftables); predicted {
 		return state.(ruleset), nil
@@ -96,7 +96,7 @@ func (s ruleset) after(rules []rule) ruleset {
 	return s
 }
 
-// differs says what of the ruleset is not as it is with these rules.
+// differs describes the difference between the ruleset and these rules.
 func (s ruleset) differs(rules []rule) bool {
 	if s.made != (len(rules) > 0) || s.made && !s.whole || !slices.Equal(texts(s.rules), texts(rules)) {
 		return true
@@ -109,7 +109,8 @@ func (g gate) differs(rules []rule) bool {
 	return g.made != (want != nil) || g.made != g.open || !g.open && g.jumps != nil || !slices.Equal(texts(g.rules), texts(want))
 }
 
-// script is what nft does in one step, so that no packet comes between: it makes the ruleset one with these rules.
+// script is the input of nft that changes the ruleset to these rules in one step, so that no packet sees an
+// intermediate state.
 func (s ruleset) script(rules []rule) string {
 	b := table(rules)
 	for _, g := range s.gates {
@@ -155,7 +156,7 @@ func table(rules []rule) []string {
 
 const ruleLine = "add rule inet " + ours + " input "
 
-// chainOf makes our chain behind a gate.
+// chainOf returns our chain for a gate.
 func (g gate) chainOf(rules []rule) []string {
 	in := g.family + " " + g.table + " " + ours
 	all := []string{"add chain " + in, "flush chain " + in}
@@ -174,8 +175,8 @@ func (g gate) jump() string {
 	return verb + " rule " + g.String() + " jump " + ours
 }
 
-// Where rules are kept, and the files that load rules at boot, of which the first one that is there includes that:
-// the last one where none is.
+// The file with the stored rules, and the files that load rules at boot. The first of these that exists includes the
+// stored file, or the last one if none exists.
 const keptFile = "/etc/nftables-ccm-push.nft"
 
 var loadFiles = []string{"/etc/sysconfig/nftables.conf", "/etc/nftables.nft", "/etc/nftables.conf"}
@@ -207,7 +208,7 @@ func (f *Firewall) loads(files modules.FileReader) string {
 	return loadFiles[len(loadFiles)-1]
 }
 
-// files are those that keep the rules, of which those of the resource shall be these.
+// files returns the files that store the rules, with these rules as those of the resource.
 func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edit.Files, error) {
 	have, err := f.keptNow(files)
 	if err != nil {
@@ -228,7 +229,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 		}
 		return edit.Done{Action: "kept the rule", Remove: len(lines) == 0, Changes: []modules.Change{{Property: "kept", Have: was, Want: will}}}, nil
 	}
-	// A pattern: if the file is gone, the rest is loaded all the same.
+	// A pattern: if the file is gone, the rest is still loaded.
 	include := `include "` + strings.TrimSuffix(keptFile, "t") + `[t]"`
 	load := &edit.File{Path: f.loads(files), Optional: len(all) == 0, Missing: "it loads rules at boot; install the package nftables"}
 	load.Edit = func(t *edit.Text) (edit.Done, error) {

@@ -9,8 +9,8 @@ import (
 // Subject implements [modules.Reverser].
 func (f *Firewall) Subject() string { return "firewall " + f.Name }
 
-// Reversal implements [modules.Reverser]: the rules of that name that are in force, and those that are kept. What
-// an earlier call has given brings them back whatever has been done since.
+// Reversal implements [modules.Reverser]: the rules of that name in force, and the stored ones. The result of an
+// earlier call restores them, whatever has changed since.
 func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules.Resource) (map[string]any, error) {
 	if m := f.manager(h.Files); m != nil {
 		return f.reversalManaged(ctx, h, m, earlier)
@@ -29,7 +29,7 @@ func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules
 	return map[string]any{"provider": nftables, "restore": Restore{InForce: texts(named(is.rules, f.Name)), Kept: texts(named(all, f.Name))}}, nil
 }
 
-// Watch implements [modules.Watcher]: nothing tells of what is in force.
+// Watch implements [modules.Watcher]: no event is sent when the rules in force change.
 func (f *Firewall) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
 	from := modules.Sources{Paths: []string{keptFile, f.loads(h.Files), "/etc/ufw/ufw.conf"}, Units: []string{"firewalld.service"}, Polled: "the rules that are in force"}
 	if m := f.manager(h.Files); m != nil {
@@ -67,7 +67,7 @@ func (f *Firewall) Describe(ctx context.Context, h modules.Host) (modules.Descri
 type description struct {
 	InForce []string `json:"in_force"`
 	Kept    []string `json:"kept"`
-	Gates   []string `json:"gates,omitempty"` // chains of others that have to be opened for what is accepted
+	Gates   []string `json:"gates,omitempty"` // chains of others to open for accepted packets
 }
 
 func (f *Firewall) describeManaged(ctx context.Context, h modules.Host, m manager) (modules.Description, error) {

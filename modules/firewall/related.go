@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related implements [modules.Related]: all rules stand in one file, and in one table.
+// Related implements [modules.Related]: all rules are in one file, and in one table.
 func (f *Firewall) Related() []modules.Relation {
 	all := []modules.Relation{modules.Rewrites("firewall"), {Verb: modules.Edits, Thing: modules.PathOf(keptFile)}}
 	for _, name := range loadFiles {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A rule says what becomes of packets that come in.
+// A rule is a rule for incoming packets.
 type rule struct {
 	name    string
 	iface   string       // "" is any
@@ -16,10 +16,10 @@ type rule struct {
 	proto   string       // tcp or udp; "" with no ports
 	ports   []span       // none are all
 	verdict string
-	other   bool // what nft lists in its place cannot be read
+	other   bool // nft lists something in its place that cannot be read
 }
 
-// family is that of the packets that it can be about: "ip", "ip6", or "" for both.
+// family is the family of the packets that it can match: "ip", "ip6", or "" for both.
 func (r rule) family() string {
 	switch {
 	case !r.source.IsValid():
@@ -115,7 +115,7 @@ func parseRule(text string) (rule, bool) {
 	return r, ok && len(words) == 0 && r.String() == text+` comment "`+comment
 }
 
-// sourceOf reads what stands behind ip or ip6.
+// sourceOf reads the text after ip or ip6.
 func sourceOf(saddr, text string) (netip.Prefix, error) {
 	if saddr != "saddr" {
 		return netip.Prefix{}, fmt.Errorf("%q is not a saddr", saddr)
@@ -137,8 +137,8 @@ func merged(all []span) []span {
 	return out
 }
 
-// ordered puts rules into the order in which they count: the one of the narrower source comes first, then one
-// that is bound to an interface; of two alike, the one that accepts nothing.
+// ordered sorts rules by precedence: a narrower source comes first, then a rule that is bound to an interface; of two
+// alike, the one that accepts nothing.
 func ordered(rules []rule) []rule {
 	bits := func(r rule) int {
 		if !r.source.IsValid() {
@@ -158,7 +158,7 @@ func ordered(rules []rule) []rule {
 	return slices.CompactFunc(rules, func(a, b rule) bool { return a.String() == b.String() })
 }
 
-// named gives those of rules that have a name.
+// named returns the rules of a name.
 func named(rules []rule, name string) []rule {
 	var all []rule
 	for _, r := range rules {

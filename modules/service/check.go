@@ -191,6 +191,5 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 // or on a unit file that has not been read yet.
 func unpredictable(v verb) bool { return runsPrograms(v) || v == unmask || v == reread }
 
-// runsPrograms reports whether a verb makes the programs of a service do what
-// they do.
+// runsPrograms reports whether a verb runs the programs of a service.
 func runsPrograms(v verb) bool { return v == start || v == stop || v == restart || v == reload }

@@ -6,7 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// state is what CCM's service type says of a unit.
+// state has the fields with which CCM's service type describes a unit.
 type state struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"`
@@ -14,7 +14,7 @@ type state struct {
 	Running  bool   `json:"running"`
 }
 
-// Describe implements [modules.Describer]. What does not run counts as stopped.
+// Describe implements [modules.Describer]. A service that does not run counts as stopped.
 func (s *Service) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	m, u, err := s.find(ctx, h)
 	if err != nil {

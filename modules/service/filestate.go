@@ -8,10 +8,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A bootState says what a word of `systemctl is-enabled` means for enable.
+// A bootState is the meaning of a word of `systemctl is-enabled` for enable.
 type bootState struct {
-	boots bool // it is started at boot, or when others need it: nothing is to be done for enable: true
-	off   bool // nothing is to be done for enable: false
+	boots bool // started at boot, or when others need it: enable: true needs no change
+	off   bool // enable: false needs no change
 	fixed bool // neither enable nor disable changes the word
 }
 
@@ -33,7 +33,7 @@ var bootStates = map[string]bootState{
 	"":                {off: true},
 }
 
-// enabling is what the word of the unit means. Of a unit with Also=, it is whether the other units are enabled.
+// enabling is the meaning of the unit's word. For a unit with Also=, the state of the other units counts.
 func (u unit) enabling() bootState {
 	if u.also {
 		return bootState{boots: u.linked, off: !u.linked}
@@ -45,10 +45,10 @@ func (u unit) enabling() bootState {
 	return state
 }
 
-// enabled reports whether nothing is to be done for enable: true.
+// enabled reports whether enable: true needs no change.
 func (u unit) enabled() bool { return u.enabling().boots }
 
-// disabled reports whether nothing is to be done for enable: false.
+// disabled reports whether enable: false needs no change.
 func (u unit) disabled() bool { return u.enabling().off }
 
 // indirect finds out whether the units of Also= are enabled, which systemctl enables and disables in place of this one.

@@ -67,8 +67,8 @@ func (l *links) addIn(dir, name string) {
 	l.add(path.Join(dir, name))
 }
 
-// install adds the links that the section [Install] of a unit file asks for. A unit file that cannot be
-// read may ask for anything below the folder. Which names a specifier stands for is not known either.
+// install adds the links for the section [Install] of a unit file. A unit file that cannot be read may define any link
+// below the folder. The names that a specifier expands to are not known either.
 func (l *links) install(id, file string, fresh bool) {
 	if l.seen[id] {
 		return
@@ -103,7 +103,7 @@ func (l *links) install(id, file string, fresh bool) {
 	}
 }
 
-// folders are the suffixes of the folders of links, by the setting that asks for one (systemd.unit(5)).
+// folders are the suffixes of the folders of links, by the setting that creates links there (systemd.unit(5)).
 var folders = map[string]string{"WantedBy": ".wants", "RequiredBy": ".requires", "UpheldBy": ".upholds"}
 
 // also adds the links of another unit that is enabled together with this one.
@@ -148,7 +148,8 @@ func (l *links) existing(u unit) {
 	}
 }
 
-// systemV adds the folders of links of System V: systemctl keeps those of a script of the same name in step.
+// systemV adds the folders of System V links: systemctl enables and disables a script of the same name together with
+// the unit.
 func (l *links) systemV(u unit) {
 	base, suffix := splitSuffix(u.id)
 	if there, err := exists(l.files, path.Join(initScripts, base)); suffix != ".service" || err != nil || !there {
@@ -166,7 +167,7 @@ func (l *links) systemV(u unit) {
 	l.add("/etc/init.d/.depend.boot")
 }
 
-// maxUnitFile is how many bytes of a unit file are read: 256 KiB.
+// maxUnitFile is how many bytes of a unit file are read.
 const maxUnitFile = 256 << 10
 
 func readUnitFile(files modules.FileReader, name string) (string, error) {

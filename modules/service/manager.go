@@ -17,15 +17,15 @@ const (
 
 // A manager is a program that runs services.
 type manager interface {
-	// look describes the unit of that name. One that is not there is no error.
+	// look describes the unit of that name. A missing unit is not an error.
 	look(ctx context.Context, h modules.Host, name string) (unit, error)
 	// command is the program that does one step.
 	command(u unit, v verb) []string
-	// refused says why the operating system will not let us do that; nil if it may.
+	// refused returns the error with which the operating system would refuse the verbs; nil if it permits them.
 	refused(h modules.Host, u unit, verbs []verb) error
 	// uncertain reports whether refused cannot know.
 	uncertain(h modules.Host) bool
-	// log gives the last lines that the service has written since then, or nothing.
+	// log returns the last lines that the service has written since then, if any.
 	log(ctx context.Context, h modules.Host, u unit, since time.Time) []string
 }
 
@@ -35,7 +35,7 @@ type verb string
 // The verbs.
 const (
 	reread  verb = "daemon-reload"
-	forget  verb = "zap" // of OpenRC: that a service has been started
+	forget  verb = "zap" // OpenRC: forget that a service has been started
 	forgive verb = "reset-failed"
 	unmask  verb = "unmask"
 	stop    verb = "stop"
@@ -88,8 +88,8 @@ func exists(files modules.FileReader, name string) (bool, error) {
 	return err == nil, err
 }
 
-// query asks a program. certain says that only changes to units can make its
-// answer another one, so that in a check run it is not in doubt for any other.
+// query runs a query. certain means that only changes to units can change its answer, so that in a check run other
+// changes do not make it uncertain.
 func query(ctx context.Context, h modules.Host, certain bool, argv ...string) (modules.Exit, error) {
 	c := modules.Command{Argv: argv, Timeout: queryTimeout}
 	if certain {
@@ -98,7 +98,7 @@ func query(ctx context.Context, h modules.Host, certain bool, argv ...string) (m
 	return h.Commands.Probe(ctx, c)
 }
 
-// complaint is the line of standard error that says what was wrong.
+// complaint returns the line of standard error with the cause.
 func complaint(exit modules.Exit) string {
 	last := ""
 	for line := range strings.Lines(exit.Stderr.Text) {

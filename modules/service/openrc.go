@@ -21,7 +21,7 @@ type openrc struct {
 const (
 	initScripts = "/etc/init.d"
 	runlevels   = "/etc/runlevels"      // a folder each, with links to the scripts
-	options     = "/run/openrc/options" // what services note about themselves, a folder each
+	options     = "/run/openrc/options" // notes of services about themselves, a folder each
 )
 
 // look implements [manager].
@@ -75,8 +75,7 @@ func enabledIn(files modules.FileReader, name string) ([]string, error) {
 	return levels, nil
 }
 
-// status asks how the service is. A script that is yet to be written cannot be
-// asked.
+// status queries the state of the service. A script that does not exist yet cannot be queried.
 func (m openrc) status(ctx context.Context, h modules.Host, u *unit, rewritten bool) error {
 	exit, err := query(ctx, h, !rewritten, rcService(u.id, "status")...)
 	if err != nil {
@@ -102,8 +101,7 @@ func (m openrc) status(ctx context.Context, h modules.Host, u *unit, rewritten b
 
 func rcService(name, command string) []string { return []string{"rc-service", "--", name, command} }
 
-// crashed is a service whose process is gone, which OpenRC takes for started
-// until it is told otherwise.
+// crashed is a service whose process is gone. OpenRC takes it for started until zap resets it.
 const crashed = "crashed"
 
 // stateOf reads the exit code of a status (openrc-run(8)) in the words of systemd.
@@ -133,9 +131,8 @@ func canReload(text string) bool {
 	return false
 }
 
-// died reports whether the process of a service, whose number is in a file, is
-// gone. OpenRC sees that only where it has started the process with a program of
-// its own, which Debian leaves out.
+// died reports whether the process of a service, whose number is in a file, is gone. OpenRC notices that only if it has
+// started the process with a program of its own, which Debian's package does not contain.
 func died(files modules.FileReader, name string) bool {
 	file := strings.TrimSpace(head(files, path.Join(options, name, "pidfile")))
 	if !path.IsAbs(file) || strings.ContainsRune(file, 0) {

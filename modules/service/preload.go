@@ -8,8 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Preload implements [modules.Preloader]. systemd tells of many units at once;
-// OpenRC does not.
+// Preload implements [modules.Preloader]. systemd describes many units in one call; OpenRC cannot.
 func (s *Service) Preload(ctx context.Context, h modules.Host, all []modules.Resource) (any, error) {
 	var names []string
 	for _, res := range all {
@@ -39,8 +38,7 @@ func (s *Service) Preload(ctx context.Context, h modules.Host, all []modules.Res
 // [modules.MaxOutput] unless units have very many files.
 const maxUnits = 40
 
-// showAll asks systemd about units and adds what it says of them. An answer that
-// is not whole says nothing.
+// showAll queries systemd about units and adds its answers. It ignores an incomplete answer.
 func showAll(ctx context.Context, h modules.Host, names []string, units map[string]unit) error {
 	exit, err := query(ctx, h, true, systemctl(append([]string{"show", "--property=" + properties, "--"}, names...)...)...)
 	if err != nil || exit.Code != 0 || exit.Stdout.Dropped > 0 {
@@ -51,8 +49,7 @@ func showAll(ctx context.Context, h modules.Host, names []string, units map[stri
 		return nil
 	}
 	for i, name := range names {
-		// They stand in the order of the question; one that calls itself otherwise
-		// would be the answer to another one.
+		// The answers are in the order of the names; one with another name would belong to another unit.
 		if u := parseShow("", parts[i]); slices.Contains(u.names, name) {
 			units[name] = u
 		}
@@ -60,8 +57,7 @@ func showAll(ctx context.Context, h modules.Host, names []string, units map[stri
 	return nil
 }
 
-// recall gives what Preload has found out about a unit. certain has the meaning
-// that it has for query.
+// recall returns a unit that Preload has found. certain is as for query.
 func recall(h modules.Host, name string, certain bool) (unit, bool) {
 	var reads modules.EffectKind
 	if certain {

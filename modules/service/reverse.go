@@ -10,8 +10,8 @@ import (
 // Subject implements [modules.Reverser].
 func (s *Service) Subject() string { return "service " + unitName(s.Name) }
 
-// Reversal implements [modules.Reverser]: whether it runs, and what the resource says of
-// enable and masked.
+// Reversal implements [modules.Reverser]: whether the service runs, and the current state of enable and masked if the
+// resource sets them.
 func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	k, _ := kept.(*Service)
 	if k != nil && (s.Enable == nil || k.Enable != nil || is(k.Masked, true)) && (s.Masked == nil || k.Masked != nil) {
@@ -42,10 +42,10 @@ func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	if s.Masked != nil {
 		properties["masked"] = u.masked()
 		if u.masked() {
-			delete(properties, "enable") // what is below a mask cannot be seen
+			delete(properties, "enable") // the state below a mask cannot be seen
 		}
 	}
-	if k != nil { // what is missing in it was left alone until now
+	if k != nil { // properties that it lacks were not managed until now
 		properties["ensure"] = k.Ensure
 		if k.Enable != nil {
 			properties["enable"] = *k.Enable

@@ -30,7 +30,7 @@ type Service struct {
 	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"service manager; default: the host's"`
 	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long starting, stopping and reloading may each take, such as 30s or 5m"`
 
-	seen unit // what Check has found
+	seen unit // result of Check
 }
 
 // The values of ensure.
@@ -74,9 +74,8 @@ const maxName = 255
 // dangerous are the characters that a shell would not leave alone.
 const dangerous = ";&|$`()[]{}<>*?'\"!\n\r\t"
 
-// wellNamed reports whether a name has only the characters that names have:
-// those of CCM, @ before the instance of a template, and what systemd-escape(1)
-// makes of any other.
+// wellNamed reports whether a name has only allowed characters: those of CCM, @ before the instance of a template, and
+// the escapes of systemd-escape(1) for any other.
 func wellNamed(name string) bool {
 	const hex = "0123456789abcdef"
 	for name != "" {
@@ -97,7 +96,7 @@ func (s *Service) validateName() error {
 	name, _ := splitSuffix(s.Name)
 	switch {
 	case s.Name == "":
-		return nil // the tag says so
+		return nil // the tag reports it
 	case strings.ContainsAny(s.Name, dangerous):
 		return modules.Errorf("name", "service name contains dangerous characters: %q", s.Name)
 	case !wellNamed(s.Name):
@@ -120,8 +119,7 @@ const (
 	maxTimeout = 24 * time.Hour
 )
 
-// timeout is how long one call of the service manager may take; 0 if it is not
-// known yet.
+// timeout is how long one call of the service manager may take; 0 if it is not known yet.
 func (s *Service) timeout() (time.Duration, error) {
 	if s.Timeout == "" {
 		return 0, nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// properties are what `systemctl show` is asked for (org.freedesktop.systemd1(5)).
-// A systemd that does not know one leaves it out.
+// properties are the properties for `systemctl show` (org.freedesktop.systemd1(5)). A systemd that does not know one
+// omits it.
 const properties = "Id,Names,LoadState,LoadError,ActiveState,UnitFileState,NeedDaemonReload,CanReload," +
 	"Type,RemainAfterExit,Result,NRestarts,ExecMainStatus,FragmentPath,SourcePath,DropInPaths," +
 	"ConditionResult,ConditionTimestampMonotonic,InactiveExitTimestampMonotonic"
@@ -81,8 +81,7 @@ func number(text string) int {
 	return n
 }
 
-// loadError is the text of an error that stands behind its name on the bus, in
-// quotes.
+// loadError returns the text of an error, which follows its name on the bus, in quotes.
 func loadError(value string) string {
 	_, text, ok := strings.Cut(value, " ")
 	if !ok {

@@ -30,7 +30,7 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 		return unit{}, err
 	}
 	if pending(h, u) {
-		// Asked again, so that the answer is known to be in doubt.
+		// Query again with certain: false, so that the answer counts as uncertain.
 		if u, err = m.show(ctx, h, name, false); err != nil {
 			return unit{}, err
 		}
@@ -43,14 +43,14 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 	if u, err = compareWithDisk(h.Files, u); err != nil || !missing || u.missing {
 		return u, err
 	}
-	// A new unit file that an earlier resource will write, systemd reads by itself, but for one that is generated.
+	// systemd itself reads a new unit file that an earlier resource will write, except a generated one.
 	if _, ok := h.Forecast.Lookup(modules.PathEffect, u.file); ok && u.fileState != "generated" {
 		u.stale = false
 	}
 	return u, nil
 }
 
-// show asks systemd about one unit.
+// show queries systemd about one unit.
 func (m systemd) show(ctx context.Context, h modules.Host, name string, certain bool) (unit, error) {
 	u, known := recall(h, name, certain)
 	if !known {
@@ -91,7 +91,7 @@ func (systemd) command(u unit, v verb) []string {
 	return systemctl(string(v), "--", u.id)
 }
 
-// polkit is there where somebody else than root may be allowed to manage units.
+// polkit exists on hosts where users other than root may have the right to manage units.
 const polkit = "/usr/share/dbus-1/system-services/org.freedesktop.PolicyKit1.service"
 
 // refused implements [manager].

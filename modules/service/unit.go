@@ -8,17 +8,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A unit is what its manager says of a service. The words are those of systemd.
+// A unit is a service as its manager describes it, in systemd's words.
 type unit struct {
 	id    string   // its own name
 	names []string // id and other names of it
 	file  string   // where its definition is; empty if that is unknown
-	files []string // all that the definition is made of
+	files []string // all files of the definition
 
 	missing bool   // there is no such service, and nothing of it runs
 	broken  string // why its definition cannot be used
 	stale   bool   // its definition has changed since the manager has read it
-	sysV    bool   // it is a script of System V, which systemd has wrapped
+	sysV    bool   // a System V script that systemd has wrapped
 
 	state    string // active, reloading, inactive, failed, activating, deactivating…
 	result   string // how it ended: success, exit-code, timeout…
@@ -31,20 +31,19 @@ type unit struct {
 	fileState string   // enabled, disabled, static, masked…
 	levels    []string // the runlevels that start it; of OpenRC
 	canReload bool
-	also      bool // it has no links of its own, and is enabled by those of other units (Also=)
+	also      bool // no links of its own; enabled by those of other units (Also=)
 	linked    bool // some of these links exist
 }
 
-// runs reports whether nothing is to be done for ensure running.
+// runs reports whether ensure: running needs no change.
 func (u unit) runs() bool {
 	return u.state == "active" || u.state == "reloading" || u.state == "refreshing" || u.endedRun
 }
 
-// stopped reports whether nothing is to be done for ensure stopped.
+// stopped reports whether ensure: stopped needs no change.
 func (u unit) stopped() bool { return u.missing || u.state == "inactive" || u.state == "failed" }
 
-// condition says in the words of ensure how the unit is, or in one more where
-// neither fits.
+// condition is the unit's state in the words of ensure, or one more word if neither fits.
 func (u unit) condition() string {
 	switch {
 	case u.state == "inactive":
@@ -60,7 +59,7 @@ func (u unit) masked() bool { return u.fileState == "masked" || u.fileState == "
 // quote is for texts that come from a manifest or a host.
 func quote(s string) string { return strconv.Quote(s) }
 
-// suffixes are those of systemd.unit(5).
+// suffixes are the suffixes of systemd.unit(5).
 var suffixes = []string{
 	".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device",
 }
@@ -90,11 +89,11 @@ func template(id string) (string, bool) {
 	return name + "@" + suffix, ok && instance != ""
 }
 
-// unitEffect is the kind of what a plan does to a unit: Key is a name of it, and
-// State a unit. The key "" has the names of the unit that was changed last.
+// unitEffect is the kind of a plan's effect on a unit: Key is a name of it, and State a unit. The key "" has the names
+// of the unit that was changed last.
 const unitEffect modules.EffectKind = "unit"
 
-// effects are those of a unit that will be in this state.
+// effects are the effects of a change that leaves the unit in this state.
 func (u unit) effects() []modules.Effect {
 	list := []modules.Effect{{Kind: unitEffect, Key: "", State: u.names}}
 	for _, name := range u.names {

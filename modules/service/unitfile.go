@@ -8,11 +8,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// quadlets is where the files are that podman makes units of when systemd reads its own (podman-systemd.unit(5)).
+// quadlets is the folder of the files that podman turns into units when systemd reads its own (podman-systemd.unit(5)).
 const quadlets = "/etc/containers/systemd"
 
-// compareWithDisk finds what systemd has not noticed: NeedDaemonReload tells of
-// files that have changed since they were read, and not of new ones.
+// compareWithDisk finds changes that systemd has not noticed: NeedDaemonReload covers files that have changed since
+// they were read, but not new ones.
 func compareWithDisk(files modules.FileReader, u unit) (unit, error) {
 	if u.missing {
 		return appeared(files, u)
@@ -81,8 +81,7 @@ func (u unit) hasRead(name string) bool {
 	return slices.ContainsFunc(u.files, func(file string) bool { return path.Base(file) == name })
 }
 
-// isEmpty reports whether a file says nothing: it is empty or, as a link to
-// /dev/null, hides others of its name.
+// isEmpty reports whether a file has no settings: it is empty or, as a link to /dev/null, hides others of its name.
 func isEmpty(files modules.FileReader, name string) bool {
 	info, err := modules.Follow(files, name)
 	return err != nil || info.Kind != modules.Regular || info.Size == 0

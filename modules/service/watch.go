@@ -7,8 +7,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Watch implements [modules.Watcher]: systemd tells how a unit is, and not of files that it has not
-// read yet. Whether it is enabled it looks up when it is told to, or to read all anew, and tells then.
+// Watch implements [modules.Watcher]: systemd sends events about the state of units, but not about files that it has
+// not read yet. It checks whether a unit is enabled when a tool enables units or reloads systemd, and then sends an
+// event.
 func (s *Service) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	from.Paths = []string{"/run/systemd/system"}
 	if m, err := s.manager(h); m != (systemd{}) || err != nil {

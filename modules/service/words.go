@@ -8,12 +8,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// past has the words for verbs, in the order in which they are told.
+// past has the words for verbs, in the order of messages.
 var past = []struct {
 	verb verb
 	text string
 }{
-	{reread, ""}, // only told if it is all that is done
+	{reread, ""}, // reported only if it is the only verb
 	{unmask, "unmasked"},
 	{forget, "reset"},
 	{start, "started"},
@@ -25,7 +25,7 @@ var past = []struct {
 	{mask, "masked"},
 }
 
-// action says what will be done, and why if that is not what the properties say of it.
+// action describes the verbs, and their reason if the properties do not show it.
 func (s *Service) action(verbs []verb) string {
 	if s.Action != "" {
 		return strings.ReplaceAll(action(verbs), bySubscribe, "")
@@ -36,7 +36,7 @@ func (s *Service) action(verbs []verb) string {
 // bySubscribe is why a service that runs is restarted.
 const bySubscribe = " via subscribe"
 
-// action says what will be done: "started and enabled".
+// action describes the verbs: "started and enabled".
 func action(verbs []verb) string {
 	var words []string
 	for _, p := range past {
@@ -54,7 +54,7 @@ func action(verbs []verb) string {
 	}
 }
 
-// changes are the properties that differ, in the order in which they are told.
+// changes are the properties that differ, in the order of messages.
 func changes(u unit, verbs []verb) []modules.Change {
 	var list []modules.Change
 	for _, p := range past {
