@@ -16,13 +16,13 @@ const (
 	kindPrimary modules.EffectKind = "accounts.primary" // key: group, state: []string, users who will have it as their primary one
 )
 
-// A PredictedUser is how a user will be.
+// A PredictedUser is the predicted state of a user.
 type PredictedUser struct {
 	User
 	Exists  bool
 	Primary string   // name of the primary group
 	Groups  []string // names of the others
-	Shadow  *Shadow  // nil if it stays as it is
+	Shadow  *Shadow  // nil if unchanged
 }
 
 type predictedGroup struct {
@@ -42,8 +42,7 @@ func (t *Tables) predictedGroup(name string) (predictedGroup, bool) {
 	return f, ok
 }
 
-// UserEffects predict a user: for this package, and for whoever looks for an
-// owner.
+// UserEffects predict a user: for this package, and for resources that look up an owner.
 func (t *Tables) UserEffects(f PredictedUser) []modules.Effect {
 	effects := append([]modules.Effect{
 		{Kind: kindUser, Key: f.Name, State: f},
@@ -78,7 +77,8 @@ func GroupEffects(g Group, exists bool) []modules.Effect {
 	return effects
 }
 
-// fileEffects are the files of accounts that a plan changes. What [Tables] read of them is certain all the same.
+// fileEffects are the files of accounts that a plan changes. The contents that [Tables] has read of them count as
+// certain all the same.
 func fileEffects(files ...string) []modules.Effect { return modules.Differ(kindUser, files...) }
 
 func account(exists bool, id int) modules.AccountState {

@@ -16,8 +16,8 @@ import (
 // Unknown is an id that the host will choose.
 const Unknown = -1
 
-// MaxID is the largest user or group id; the one above means "no id". A program for
-// 32 bits knows only those that fit an int.
+// MaxID is the largest user or group id; the one above means "no id". A program for 32 bits supports only ids that fit
+// an int.
 const MaxID = min(1<<32-2, math.MaxInt)
 
 // A User is an entry of passwd(5).
@@ -42,8 +42,8 @@ type Group struct {
 // A Shadow is an entry of shadow(5).
 type Shadow struct {
 	Name    string
-	Hash    string // as crypt(3) makes it, perhaps after a "!", or a text that no password gives
-	Expires string // day of the account's end, in days since 1970; "" is none
+	Hash    string // hash of crypt(3), perhaps after a "!", or a text that matches no password
+	Expires string // day of the account's end, in days since 1970; empty means none
 	// Missing is set if passwd(5) refers to an entry that shadow(5) does not have.
 	Missing bool
 }

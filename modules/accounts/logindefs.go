@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Defaults are what useradd gives a new user unless it is told otherwise
-// (login.defs(5), useradd(8)).
+// Defaults are the defaults of useradd for a new user (login.defs(5), useradd(8)).
 type Defaults struct {
 	PrivateGroups bool        // a new user gets a group of the same name
 	Base          string      // the directory of homes

@@ -8,12 +8,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// names are those that the tools of all hosts take: letters, digits, ".", "_"
-// and "-", no digit or sign first, and at most 32 bytes (useradd(8)).
+// names is the pattern of names that the tools of all hosts accept: letters, digits, ".", "_" and "-", not with a digit
+// or sign first, and at most 32 bytes (useradd(8)).
 var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*[$]?$`) })
 
-// CheckName holds a name for an account against what tools take. Nothing is said
-// of the empty name, which is not given.
+// CheckName returns an error if the tools would refuse a name for an account. It accepts the empty name, which means
+// not given.
 func CheckName(property, name string) error {
 	if name == "" || len(name) <= 32 && names().MatchString(name) {
 		return nil

@@ -20,7 +20,7 @@ func RecordFiles() []string {
 	return []string{GroupFile, gshadowFile, PasswdFile, ShadowFile, subUIDFile, subGIDFile}
 }
 
-// A Record is all that the files of a host say of a name, as a user and as a group.
+// A Record contains all lines of a host's files about a name, as a user and as a group.
 type Record struct {
 	// Lines are the lines that begin with the name, by file.
 	Lines map[string][]string `json:"lines,omitempty"`
@@ -30,7 +30,7 @@ type Record struct {
 	Member map[string][]string `json:"member,omitempty"`
 }
 
-// fields names the fields of a file, for messages. Those of "" are compared with the line only.
+// fields names the fields of a file, for messages. A field named "" is compared only as part of the line.
 var fields = map[string][]string{
 	PasswdFile:  {"", "password", "uid", "group", "comment", "home", "shell"},
 	ShadowFile:  {"", "password", "day of the last change", "minimum age", "maximum age", "warning", "inactivity", "expiry", "flag"},

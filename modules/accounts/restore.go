@@ -17,13 +17,12 @@ type Restored struct {
 	Left []string
 	// Gone reports that the user was there before and does not come back.
 	Gone bool
-	// Commands give files their old owner and group with a uid or gid that comes back: they are run
-	// before Texts are written, which are to be planned again then.
+	// Commands give files their old owner and group with a uid or gid that is restored: run them before Texts are
+	// written, and then plan Texts again.
 	Commands [][]string
 }
 
-// A restoring is a record that is brought back: of each part what the run changed, and only what is
-// still as the run left it.
+// A restoring restores a record: in each part the changes of the run, and only if the part is still as the run left it.
 type restoring struct {
 	name      string
 	was, left Record
@@ -58,7 +57,7 @@ func Restore(files modules.FileReader, name string, was, left *Record) (Restored
 	return r.out, nil
 }
 
-// user brings the entry of the user back. It reports false if all else stays as it is for that.
+// user restores the entry of the user. It reports false if nothing else may change because of it.
 func (r *restoring) user() bool {
 	_, was := r.was.User()
 	now := r.record()
@@ -122,8 +121,8 @@ func property(file string) string {
 	return strings.TrimPrefix(file, "/etc/")
 }
 
-// entry brings the lines of a file back. free says why a line cannot be added, or removed. It reports
-// whether the file has what it had.
+// entry restores the lines of a file. free returns why a line cannot be added, or removed. entry reports whether the
+// file has its old lines.
 func (r *restoring) entry(file string, free func(was, is string) string) bool {
 	was, left, now := r.was.Lines[file], r.left.Lines[file], r.record().Lines[file]
 	switch {
@@ -165,8 +164,7 @@ func (r *restoring) entry(file string, free func(was, is string) string) bool {
 	return true
 }
 
-// asLeft reports whether lines that the run made are as it left them. Other resources
-// may change the members of a group.
+// asLeft reports whether the lines that the run wrote are unchanged. Other resources may change the members of a group.
 func (r *restoring) asLeft(file string, left, now []string) bool {
 	if len(left) != len(now) {
 		return false
@@ -382,7 +380,7 @@ func (r *restoring) place(file string, lines []string) int {
 			return i + 1
 		}
 	}
-	for i, line := range lines { // what follows refers to name services
+	for i, line := range lines { // the lines after it refer to name services
 		if strings.HasPrefix(line, "+") {
 			return i
 		}

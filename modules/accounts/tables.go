@@ -18,7 +18,7 @@ const (
 	ShadowFile = "/etc/shadow"
 )
 
-// Elsewhere is said of an account that none of these files has, of which nothing tells.
+// Elsewhere describes an account that is in none of these files; no event is sent when it changes.
 const Elsewhere = "it is in a name service of the host"
 
 // Tables are the local accounts of a host, in a check run as earlier plans would
@@ -144,8 +144,8 @@ func (t *Tables) PrimaryOf(g Group) []string {
 	return slices.Compact(names)
 }
 
-// isPrimary reports whether g is the primary group of u. A group whose id the
-// host will choose is known by those that are predicted to have it.
+// isPrimary reports whether g is the primary group of u. If the host will choose the id of the group, the users that
+// are predicted to have it identify it.
 func (t *Tables) isPrimary(u User, g Group) bool {
 	if u.GID != Unknown || g.GID != Unknown {
 		return u.GID == g.GID
@@ -206,8 +206,8 @@ func (t *Tables) GIDHolder(ctx context.Context, gid int) (name string, taken boo
 	return name, name != strconv.Itoa(gid) && !stale
 }
 
-// Find returns a user of the local files or of a name service. The error wraps [modules.ErrNoAccount] if
-// there is none.
+// Find returns a user of the local files or of a name service. The error wraps [modules.ErrNoAccount] if the user does
+// not exist.
 func (t *Tables) Find(ctx context.Context, name string) (User, error) {
 	if u, ok := t.User(name); ok {
 		return u, nil
@@ -218,7 +218,7 @@ func (t *Tables) Find(ctx context.Context, name string) (User, error) {
 	return t.Directory(ctx, name)
 }
 
-// Directory asks the name services for a user who is not in the local files.
+// Directory queries the name services about a user who is not in the local files.
 func (t *Tables) Directory(ctx context.Context, name string) (User, error) {
 	exit, err := t.h.Commands.Probe(ctx, modules.Command{Argv: []string{"getent", "passwd", name}, Timeout: lookupTimeout, Reads: modules.UserEffect})
 	if err != nil {
@@ -262,6 +262,6 @@ func (t *Tables) GroupElsewhere(ctx context.Context, name string) (bool, error) 
 	return known(err)
 }
 
-// Table is what users and groups call the databases that they rewrite, which no
-// two may at once: /etc/passwd, /etc/group and their shadows.
+// Table is the name under which users and groups lock the databases that they rewrite, one at a time: /etc/passwd,
+// /etc/group and their shadows.
 const Table = "accounts"

@@ -16,7 +16,7 @@ type Tools string
 // The tools that are known.
 const (
 	ShadowUtils Tools = "shadow"  // useradd and its like, of shadow-utils
-	Busybox     Tools = "busybox" // adduser and its like, as in Alpine; they cannot change what is there
+	Busybox     Tools = "busybox" // adduser and similar tools, as in Alpine; they cannot change existing accounts
 )
 
 // FindTools finds out which tools a host has.
@@ -75,7 +75,7 @@ func AddGroup(tools Tools, g Group, system bool) []string {
 	return append(argv, "--", g.Name)
 }
 
-// CheckPermitted tells why the accounts of the host may not be changed, or nil.
+// CheckPermitted returns why the accounts of the host may not be changed, or nil.
 func CheckPermitted(rights modules.FileRights) error {
 	for _, file := range []string{PasswdFile, GroupFile, ShadowFile, gshadowFile} {
 		if err := rights.MayReplace(file); err != nil {

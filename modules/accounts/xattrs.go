@@ -34,7 +34,7 @@ func readXattrs(files modules.Files) (xattrs, error) {
 	return all, nil
 }
 
-// keep gives the files the attributes that they have lost.
+// keep restores the attributes that the files have lost.
 func (all xattrs) keep(ctx context.Context, files modules.Files) error {
 	var errs []error
 	for path, want := range all {

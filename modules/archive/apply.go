@@ -37,8 +37,8 @@ func (a *Archive) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 	return nil
 }
 
-// obtainAndUse works on a file that is nobody else's to change, from its first
-// byte to the last entry that is unpacked.
+// obtainAndUse obtains the archive in a file that no other user can change, from its first byte to the last unpacked
+// entry.
 func (a *Archive) obtainAndUse(ctx context.Context, h modules.Host, s *steps) (err error) {
 	dir, err := h.Files.OpenDirectory(path.Dir(a.Name))
 	if err != nil {

@@ -11,16 +11,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules/archive/format"
 )
 
-// An Archive is a file from a web server and what is unpacked from it. It does
-// what CCM's archive resource does, except that on purpose:
+// An Archive is a file from a web server and its unpacked contents. It behaves like CCM's archive resource, with
+// intended exceptions:
 //   - it unpacks by itself, and refuses archives that would write elsewhere;
-//   - what it unpacks belongs to the user it works as, whoever packed it;
-//   - the archive is unpacked before it is put in place, so that one that cannot be
-//     unpacked is not taken for done by the next run;
-//   - with cleanup an archive that was left over is removed;
-//   - an archive whose owner, group or mode is wrong gets new ones, and is not
-//     downloaded again;
-//   - a download that broke is continued, and may take as long as it moves.
+//   - unpacked files belong to the user of this process, not to the packer's;
+//   - the archive is unpacked before it is put in place, so that the next run does not take an archive that cannot be
+//     unpacked for done;
+//   - with cleanup, a leftover archive is removed;
+//   - an archive whose owner, group or mode is wrong gets new ones, and is not downloaded again;
+//   - an interrupted download is resumed, and may take as long as data arrives.
 type Archive struct {
 	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file; it has the same file extension as url"`
 	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is downloaded and unpacked; absent: the archive file does not exist (unpacked files are kept)"`
@@ -38,7 +37,7 @@ type Archive struct {
 	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"where it is downloaded: on the host, or once on the controller, which sends it to each host that needs it"`
 	MaxSize       int               `json:"max_size,omitempty" doc:"maximum size of the archive, and of the unpacked files, in MiB; default: 4096, but unpacked files at most 250 times the size of the archive"`
 
-	// Content is what the controller pushes.
+	// Content is the archive, if the controller pushes it.
 	Content modules.Content `json:"content,omitzero" wire:"only"`
 
 	tools tools
@@ -78,8 +77,8 @@ func (a *Archive) Requires() modules.Requirements {
 	}
 }
 
-// Prepare implements [modules.Preparer]: hosts are told only what they need. What
-// makes no sense is left for Validate to report.
+// Prepare implements [modules.Preparer]: hosts get only the properties that they need. It leaves invalid properties for
+// Validate to report.
 func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {
 	if a.Ensure == absent {
 		a.URL, a.Headers, a.Username, a.Password = "", nil, "", ""
@@ -100,7 +99,7 @@ func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {
 	return nil
 }
 
-// download is what is to be got from where.
+// download is the URL to download, with its options.
 func (a *Archive) download() modules.Download {
 	d := modules.Download{
 		URL: a.URL, Headers: a.Headers, Username: a.Username, Password: a.Password,
@@ -190,7 +189,7 @@ func isHeaderName(s string) bool {
 	return s != "" && strings.Trim(s, letters) == ""
 }
 
-// ownHeaders are those that a download sets by itself.
+// ownHeaders are the headers that a download sets by itself.
 var ownHeaders = []string{"Host", "Range", "If-Range", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding"}
 
 func (a *Archive) validateHeaders() error {

@@ -8,18 +8,18 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do, in this order.
+// steps are the steps of Apply, in this order.
 type steps struct {
 	remove     bool // and nothing else
 	obtain     origin
 	extract    bool
-	place      bool // put what was obtained where the archive belongs
+	place      bool // move the obtained file to the archive's path
 	cleanup    bool // remove the archive
-	attributes bool // set those of the archive that is there
+	attributes bool // set the attributes of the existing archive
 	want       modules.Attributes
 }
 
-// origin is where Apply gets the archive from.
+// origin is the place from which Apply gets the archive.
 type origin int
 
 const (
@@ -73,11 +73,11 @@ func pathEffect(name string, state modules.PathState) modules.Effect {
 	return modules.Effect{Kind: modules.PathEffect, Key: name, State: state}
 }
 
-// found is what a host has of an archive.
+// found is the state of an archive on a host.
 type found struct {
-	modules.FileInfo      // of the archive file
+	modules.FileInfo      // info about the archive file
 	there            bool // it is a file
-	differs          bool // its checksum is not the one that is given
+	differs          bool // its checksum differs from the given one
 	missing          bool // creates is given and not there
 	changes          []modules.Change
 }
@@ -155,7 +155,7 @@ func (a *Archive) createsMissing(files modules.FileReader) (bool, error) {
 // compare holds the archive file against the checksum.
 func (a *Archive) compare(files modules.FileReader, have *found) error {
 	digest, err := files.Digest(a.Name)
-	if modules.NotThere(err) { // it is only predicted, and nobody knows how it will be
+	if modules.NotThere(err) { // the archive is only predicted, so its attributes are unknown
 		digest, err = "unknown", nil
 	}
 	if have.differs = digest != a.digest(); have.differs {
@@ -164,7 +164,7 @@ func (a *Archive) compare(files modules.FileReader, have *found) error {
 	return err
 }
 
-// attributes are those that the archive file shall have.
+// attributes are the desired attributes of the archive file.
 func (a *Archive) attributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Attributes, error) {
 	want := modules.NewAttributes(0o600, false)
 	if at.Kind == modules.Regular {
@@ -187,8 +187,7 @@ func (a *Archive) differences(ctx context.Context, accounts modules.Accounts, at
 	return changes
 }
 
-// plan is the plan of steps on an archive that shall be there. There is nothing
-// to do if there are none.
+// plan returns the plan of steps for an archive with ensure: present. Without steps the plan is empty.
 func (a *Archive) plan(files modules.Files, s *steps, changes []modules.Change, want modules.Attributes) (modules.Plan, error) {
 	plan := modules.Plan{Action: s.action(), Changes: changes, Steps: s}
 	var rights []error
@@ -223,7 +222,7 @@ func (a *Archive) plan(files modules.Files, s *steps, changes []modules.Change, 
 			return modules.Plan{}, err
 		}
 		plan.Effects = append(plan.Effects, effects...)
-	case s.obtain == fromServer: // whether the server has it is known only when it was asked
+	case s.obtain == fromServer: // only a request shows whether the server has it
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: a.Name})
 	}
 	if plan.Action == "" {
@@ -246,7 +245,7 @@ func (s *steps) action() string {
 	return strings.Join(parts, ". ")
 }
 
-// extracting gives the effects of unpacking, or refuses it.
+// extracting returns the effects of unpacking, or refuses it.
 func (a *Archive) extracting(files modules.Files) ([]modules.Effect, error) {
 	var effects []modules.Effect
 	missing := ""

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// state is what CCM's archive type says of an archive file.
+// state has the fields with which CCM's archive type describes an archive file.
 type state struct {
 	Name          string    `json:"name"`
 	Checksum      string    `json:"checksum,omitempty"` // SHA-256 of the file

@@ -1,3 +1,2 @@
-// Package archive is the resource type "archive": a file from a web server and,
-// if wanted, what is unpacked from it.
+// Package archive is the resource type "archive": a file from a web server and, if wanted, its unpacked contents.
 package archive

@@ -32,14 +32,14 @@ type unpacker interface {
 	Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error)
 	// Names are the paths that it has, once it is inspected.
 	Names() []string
-	// Top names some of what it has outside of any folder, once it is inspected.
+	// Top names some of the entries that are outside of any folder, once the archive is inspected.
 	Top() []string
 }
 
-// An opener gives what unpacks an archive.
+// An opener returns the unpacker of an archive.
 type opener func(packed) unpacker
 
-// extract unpacks the archive, if there is nothing wrong with any of it.
+// extract unpacks the archive, if all of it is valid.
 func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own *stagingFile) error {
 	size, err := own.size()
 	if err != nil {
@@ -71,7 +71,7 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 	return nil
 }
 
-// keep has what is there kept before it is replaced.
+// keep stores existing files for a reversal before they are replaced.
 func (a *Archive) keep(ctx context.Context, h modules.Host, names []string) {
 	if h.Keep == nil {
 		return
@@ -109,7 +109,7 @@ func openParent(ctx context.Context, files modules.Files, name string) (*os.Root
 	return files.OpenDirectory(name)
 }
 
-// marker is the entry of the archive that creates names; "" if it is none.
+// marker is the entry of the archive that creates names; empty if the entry is not in the archive.
 func (a *Archive) marker() string {
 	below, ok := strings.CutPrefix(a.Creates, strings.TrimSuffix(a.ExtractParent, "/")+"/")
 	if !ok {

@@ -39,7 +39,7 @@ func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *st
 	err = get(ctx, d, own.file, &got)
 	if err == nil {
 		if err = a.verify(ctx, own); err != nil && continued > 0 && ctx.Err() == nil {
-			// What was kept may be of another file after all.
+			// The stored part may belong to another file.
 			continued, got = 0, part{}
 			if err = get(ctx, d, own.file, &got); err == nil {
 				err = a.verify(ctx, own)
@@ -58,7 +58,7 @@ func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *st
 	return failed(err)
 }
 
-// report tells of downloads that take their time.
+// report reports the size of large downloads.
 func report(to modules.Reporter, size, continued int64) {
 	switch {
 	case continued > 0:
@@ -68,7 +68,7 @@ func report(to modules.Reporter, size, continued int64) {
 	}
 }
 
-// A memo says what a part that is kept is of.
+// A memo identifies the download that a stored part belongs to.
 type memo struct {
 	URL string `json:"url"` // its SHA-256: it can hold a secret
 	part
@@ -97,7 +97,7 @@ func (p *stagingFile) resume(url string) (part, error) {
 	}
 	p.forget()
 	if err := p.dir.Remove(p.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return part{}, p.create() // somebody else has taken the name
+		return part{}, p.create() // another process has taken the name
 	}
 	err := p.open(os.O_CREATE | os.O_EXCL)
 	if errors.Is(err, fs.ErrExist) {
@@ -106,11 +106,11 @@ func (p *stagingFile) resume(url string) (part, error) {
 	return part{}, err
 }
 
-// errNotOurs is for a file that somebody else can have written to.
+// errNotOurs is the error for a file that another user can have written to.
 var errNotOurs = errors.New("another user may have changed it")
 
-// ours describes a file of that name, unless another user may have changed it
-// or the name is that of a link: a Root follows links whatever the flags say.
+// ours returns the info of a file of that name, unless another user may have changed it or the name is a link: a Root
+// follows links whatever the flags are.
 func (p *stagingFile) ours(f *os.File, name string) (fs.FileInfo, error) {
 	named, err := p.dir.Lstat(name)
 	if err != nil {
@@ -163,5 +163,5 @@ func (p *stagingFile) remember(url string, got part) error {
 	return err
 }
 
-// forget removes what was said of a part.
+// forget removes the memo of a part.
 func (p *stagingFile) forget() { p.dir.Remove(p.memoName()) } // if it stays, it fits nothing

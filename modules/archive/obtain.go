@@ -14,7 +14,7 @@ func mismatch(want, got string) error {
 	return fmt.Errorf("checksum mismatch, expected %q got %q", want, got)
 }
 
-// served is a mismatch of what came from the URL.
+// served is the error if the file from the URL does not match the checksum.
 func (a *Archive) served(err error) error {
 	return failed(fmt.Errorf("%s: %w (if the file there is the right one, correct checksum)", modules.ShownURL(a.URL), err))
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// A stagingFile is a file of mode 0600 beside the archive, which holds it until it has
-// been verified and unpacked.
+// A stagingFile is a file of mode 0600 next to the archive. It holds the archive until it has been verified and
+// unpacked.
 type stagingFile struct {
 	dir       *os.Root
-	name      string // of the archive, in dir
+	name      string // name of the archive, in dir
 	file      *os.File
 	temporary string // its name in dir; "" once it has become the archive
-	keep      bool   // it is of use to the next run
+	keep      bool   // the next run can use it
 }
 
 // maxStem keeps a temporary name within the 255 bytes that file systems allow.
@@ -87,7 +87,7 @@ func (p *stagingFile) digest(ctx context.Context) (string, error) {
 
 // place makes the file the archive.
 func (p *stagingFile) place(ctx context.Context, a modules.Attributes) error {
-	// chown before chmod: nobody but the new owner may gain the new mode.
+	// chown before chmod: only the new owner may gain the rights of the new mode.
 	err := errors.Join(ctx.Err(), p.file.Chown(a.UID, a.GID))
 	if err == nil {
 		err = errors.Join(p.file.Chmod(a.Mode), p.file.Sync())

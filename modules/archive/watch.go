@@ -7,8 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Watch implements [modules.Watcher]. What was unpacked is looked after by creates
-// alone.
+// Watch implements [modules.Watcher]. Unpacked files are not watched, except creates.
 func (a *Archive) Watch(context.Context, modules.Host) (from modules.Sources, err error) {
 	from.Paths = []string{a.Name}
 	if a.Ensure == absent {

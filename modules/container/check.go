@@ -12,11 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do, in this order.
+// steps are the steps of Apply, in this order.
 type steps struct {
 	program string
 	pull    bool
-	create  bool // in the place of the one that is there, if remove is set
+	create  bool // in place of the existing one, if remove is set
 	remove  bool
 	start   bool
 	stop    bool
@@ -76,7 +76,7 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 	return c.plan(action, changes, will, do), nil
 }
 
-// turn says whether it has to be started or stopped so that it runs as it shall, by whether it did before.
+// turn reports whether the container must be started or stopped. before means that it ran before.
 func (c *Container) turn(before, runs bool) (start, stop bool) {
 	start = !runs && (c.Ensure == running || c.Ensure == present && before)
 	return start, runs && c.Ensure == stopped
@@ -139,7 +139,7 @@ func (c *Container) Recurs(p modules.Plan) bool {
 	return false
 }
 
-// state is how it is, in the words of ensure.
+// state is the state of the container in the words of ensure.
 func (l live) state() string {
 	switch {
 	case !l.exists:
@@ -150,7 +150,7 @@ func (l live) state() string {
 	return stopped
 }
 
-// differences are what it is made of and shall not be.
+// differences are the properties of the existing container that differ.
 func (c *Container) differences(is live, image string) (changes []modules.Change) {
 	differ := func(property, have, want string) {
 		if have != want {
@@ -172,7 +172,7 @@ func (c *Container) differences(is live, image string) (changes []modules.Change
 			differ("env."+name, "another value", "the value of the manifest")
 		}
 	}
-	if is.made.Image == c.Image && image != "" && is.image != "" && image != is.image { // the name is that of another image by now
+	if is.made.Image == c.Image && image != "" && is.image != "" && image != is.image { // the name now refers to another image
 		differ("image", short(is.image), short(image))
 	}
 	return changes
@@ -221,7 +221,7 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 				return err
 			}
 			err = run(c.variables(), argv...)
-			ctx = context.WithoutCancel(ctx) // what has begun is short, and half of it would be no container
+			ctx = context.WithoutCancel(ctx) // the remaining steps are short, and stopping between them would leave no container
 			return err
 		}},
 		{do.remove, func() error { return run("", "rm", "--force", c.Name) }},

@@ -19,7 +19,7 @@ func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 			if err := h.Files.Remove(ctx, f.Name, false); err != nil {
 				return err
 			}
-			// Once the link is gone, a run that ends leaves the directory.
+			// Once the link is gone, the directory is made even if the run ends.
 			return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, s.want)
 		})
 	case makeDirectory:

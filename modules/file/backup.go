@@ -6,9 +6,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// backupName is what a copy of the file is called. It follows from what is copied, so that
-// a run that was killed before it had changed the file leaves no second one. Its end
-// keeps sudo, cron and their like from reading it.
+// backupName is the name of a copy of the file. It is computed from the content, so a run that was killed before it
+// changed the file does not cause a second copy. Its end makes sure that sudo, cron and similar programs do not read
+// it.
 func (f *File) backupName(files modules.FileReader) (string, error) {
 	digest, err := files.Digest(f.Name)
 	if err != nil {
@@ -21,13 +21,13 @@ func (f *File) backupName(files modules.FileReader) (string, error) {
 	return f.Name + "." + digest[:8] + written.UTC().Format(".2006-01-02@15:04:05~"), nil
 }
 
-// old describes the file that will be replaced, as it is copied; false if there is nothing
-// to copy. What a link leads to stays where it is.
+// old describes the file that will be replaced, as it is copied; false if there is nothing to copy. The target of a
+// link is not copied.
 func (f *File) old(at found) (modules.Attributes, bool) {
 	return modules.Attributes{Mode: at.Mode.Perm(), UID: at.UID, GID: at.GID}, f.Backup && at.Kind == modules.Regular && !at.link && !at.unknown
 }
 
-// mayKeepOld has the plan tell of the copy.
+// mayKeepOld adds the copy to the plan.
 func (f *File) mayKeepOld(files modules.Files, at found, plan modules.Plan) (modules.Plan, error) {
 	old, ok := f.old(at)
 	if !ok {

@@ -12,11 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/merged"
 )
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	do   step
 	want modules.Attributes
-	top  bool // of setBelow: the directory itself is changed, too
+	top  bool // setBelow also changes the directory itself
 }
 
 type step int
@@ -31,11 +31,11 @@ const (
 	replaceLink
 )
 
-// found is what is at a path now.
+// found is the current state of a path.
 type found struct {
-	modules.FileInfo      // Kind Absent if there is nothing, or a link to nothing
-	link             bool // it is a symbolic link, and FileInfo is what that leads to
-	unknown          bool // only its Kind is known, of what an earlier resource will make
+	modules.FileInfo      // Kind Absent if the path does not exist, or is a link to nothing
+	link             bool // the path is a symbolic link, and FileInfo describes its target
+	unknown          bool // only its Kind is known: an earlier resource will create it
 }
 
 // Check implements [modules.Resource].
@@ -66,7 +66,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	return f.checkPresent(ctx, h, at, want)
 }
 
-// withForecast notes whether more than the kind of what is there is known.
+// withForecast notes whether more than the kind of the path is known.
 func (f *File) withForecast(h modules.Host, at found) found {
 	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
 		at.unknown = predicted.(modules.PathState).Partial
@@ -92,7 +92,7 @@ func look(files modules.FileReader, name string) (found, error) {
 	return found{FileInfo: info, link: true}, err
 }
 
-// attributes are those that the path shall have where at is there now.
+// attributes are the desired attributes of the path, whose current state is at.
 func (f *File) attributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Attributes, error) {
 	fresh := fs.FileMode(0o644)
 	if f.Ensure == directory {
@@ -117,14 +117,14 @@ func (f *File) attributes(ctx context.Context, h modules.Host, at modules.FileIn
 	return want, err
 }
 
-// withoutSpecialBits is a file as far as another content or another owner takes over from it: what runs
-// as its owner is only what the mode says so of.
+// withoutSpecialBits is the info of a file without setuid, setgid and sticky: a file with new content or a new owner
+// has these bits only if the mode sets them.
 func withoutSpecialBits(at modules.FileInfo) modules.FileInfo {
 	at.Mode &^= modules.SpecialBits
 	return at
 }
 
-// nothing is what a file or directory takes the place of that is new.
+// nothing is the info that a new file or directory replaces.
 var nothing = modules.FileInfo{Kind: modules.Absent}
 
 func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modules.Plan, error) {
@@ -194,15 +194,14 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, want)}))
 	}
 	const ownerMayEnter = 0o100
-	if len(parents) > 0 && want.Mode&ownerMayEnter == 0 { // only root sees what it has made
+	if len(parents) > 0 && want.Mode&ownerMayEnter == 0 { // otherwise only root could check the result
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
 }
 
-// replaceLink compares the directory that a link leads to. If it differs, the link
-// becomes a directory of its own, as with CCM: what others see through the link is
-// theirs. Where somebody else may have put the link, it is only refused.
+// replaceLink compares the directory that a link leads to. If it differs, a directory of its own replaces the link, as
+// in CCM: the target may belong to others. If another user may have created the link, it is refused.
 func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	if len(f.differences(ctx, h.Accounts, at, want)) == 0 {
 		return modules.Plan{}, nil
@@ -279,7 +278,7 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 	return f.mayWrite(h.Files, plan, want)
 }
 
-// compareContent compares a file with all that is wanted of it.
+// compareContent compares content and attributes of a file.
 func (f *File) compareContent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	have, err := f.digest(h.Files, at)
 	if at.link && errors.Is(err, modules.ErrPlanted) {
@@ -314,10 +313,10 @@ func (f *File) compareContent(ctx context.Context, h modules.Host, at found, wan
 	return f.mayKeepOld(h.Files, at, plan)
 }
 
-// unknown stands for what only an earlier resource will decide.
+// unknown is the value of a property that an earlier resource will decide.
 const unknown = "unknown"
 
-// digest is that of what is at the path now, as changes show it.
+// digest is the digest of the current content, in the form that changes show.
 func (f *File) digest(files modules.FileReader, at found) (string, error) {
 	if at.unknown {
 		return unknown, nil
@@ -326,7 +325,7 @@ func (f *File) digest(files modules.FileReader, at found) (string, error) {
 	return sum(have), err
 }
 
-// compareAttributes compares owner, group and mode of what is there already.
+// compareAttributes compares owner, group and mode of an existing path.
 func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	if at.Kind != modules.Directory && (want.UID != at.UID || want.GID != at.GID) {
 		var err error
@@ -385,7 +384,7 @@ func (f *File) write(action string, content modules.Content, at found, want modu
 	return plan
 }
 
-// leavesOpen reports whether nobody knows what the path has where nothing is given.
+// leavesOpen reports whether attributes that the resource does not give are unknown.
 func (f *File) leavesOpen(at found) bool {
 	return at.unknown && (f.Owner == "" || f.Group == "" || f.Mode == "" || f.symbolic())
 }
@@ -410,7 +409,7 @@ func (f *File) differences(ctx context.Context, accounts modules.Accounts, at fo
 	return changes
 }
 
-// ensure names what is there in the words of the property.
+// ensure names the current kind in the words of the property.
 func (at found) ensure() string {
 	switch {
 	case at.link:
@@ -421,7 +420,7 @@ func (at found) ensure() string {
 	return string(at.Kind) // "directory" and "absent" are the same words
 }
 
-// described says in a sentence what is in the way.
+// described describes a conflicting path in a sentence.
 func described(at found) string {
 	switch {
 	case at.link && at.Kind == modules.Absent:

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// state is what CCM's file type says of a path.
+// state has the fields with which CCM's file type describes a path.
 type state struct {
 	Name     string    `json:"name"`
 	Checksum string    `json:"checksum,omitempty"` // SHA-256 of a regular file

@@ -1,3 +1,2 @@
-// Package file is the resource type "file": a file, a directory, or that there
-// is nothing at a path.
+// Package file is the resource type "file": a file, a directory, or the absence of both.
 package file

@@ -9,16 +9,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
-// A File is a path and what shall be there. It does what CCM's file resource
-// does, except that on purpose:
+// A File is a path and its desired state. It behaves like CCM's file resource, with intended exceptions:
 //   - a mode may be written "644", "0644" or "0o644";
 //   - a mode may set setuid, setgid and sticky bits, and a directory keeps them if it does not;
-//   - a file whose content is right and whose owner or mode is wrong gets new
-//     attributes instead of being written again, and rewriting is called so;
-//   - a symbolic link is removed by ensure absent, wherever it leads;
+//   - a file with the right content and a wrong owner or mode gets new attributes and is not written again, and the
+//     result names a rewrite as such;
+//   - ensure absent removes a symbolic link, whatever its target is;
 //   - a symbolic link to a directory is never replaced by an empty directory;
-//   - what may not be looked at is an error, not absent;
-//   - owner, group and mode may be left out, unless the play is strict.
+//   - a path that may not be read is an error, not absent;
+//   - owner, group and mode may be omitted, unless the play is strict.
 type File struct {
 	Name     string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
 	Ensure   string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
@@ -31,7 +30,7 @@ type File struct {
 	Group    string          `json:"group,omitempty" doc:"name or id of its group; default: unchanged; for a new file, the group of the user that the play runs as"`
 	Mode     string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or symbolic changes, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: unchanged; 0644 for a new file, 0755 for a new directory, without access for others if sensitive"`
 	Backup   bool            `json:"backup,omitempty" doc:"before new content is written, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ in the same directory: the beginning of its SHA-256, and the time of its last change in UTC"`
-	// Validation is called so since Validate is what a resource does.
+	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks new content, at the path %s, before it is put in place; any exit status except 0 refuses it; split as by exec, without a shell"`
 	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: apply owner, group and mode to everything in it, except symbolic links and mounted file systems; an octal mode applies to directories only"`
 	FileMode   string `json:"file_mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"with recurse: the mode of everything except directories; default: mode, if it is not octal"`
@@ -58,8 +57,8 @@ func Type() modules.Type {
 	}
 }
 
-// Prepare implements [modules.Preparer]: on the wire, the bytes are in content
-// wherever they came from. What makes no sense is left for Validate to report.
+// Prepare implements [modules.Preparer]: on the wire, the bytes are in content, whatever their source. It leaves
+// invalid properties for Validate to report.
 func (f *File) Prepare(ctx context.Context, src modules.Source) (err error) {
 	hasContent, hasSource := !f.Content.IsZero(), f.Source != ""
 	switch {
@@ -115,7 +114,7 @@ func (f *File) validateForce() error {
 	return modules.Errorf("force", "'force: true' is only valid with 'ensure: absent', got 'ensure: %s'", ensure)
 }
 
-// directoryMode adds x for whoever has r or w: a directory is of no use without.
+// directoryMode adds x to each class with r or w: a directory is useless without.
 func directoryMode(mode fs.FileMode) fs.FileMode {
 	return mode | (mode>>1|mode>>2)&0o111
 }

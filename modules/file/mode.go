@@ -11,16 +11,16 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// operators are what only a symbolic mode has.
+// operators are characters that only a symbolic mode has.
 const operators = "+-="
 
-// symbolicMode is a mode as chmod(1) has it, without the copying of another class: what comes
-// out is the same when it is applied again.
+// symbolicMode is the pattern of a mode of chmod(1), without copies of another class: the result is the same when it is
+// applied again.
 var symbolicMode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*$`)
 })
 
-// symbolic reports whether the mode says what to change in the one that there is.
+// symbolic reports whether the mode is a change of the current one.
 func (f *File) symbolic() bool { return symbolic(f.Mode) }
 
 func symbolic(mode string) bool { return strings.ContainsAny(mode, operators) }
@@ -48,8 +48,8 @@ var classes = map[rune]fs.FileMode{
 
 var letters = map[rune]fs.FileMode{'r': 0o444, 'w': 0o222, 'x': 0o111, 's': fs.ModeSetuid | fs.ModeSetgid, 't': fs.ModeSticky}
 
-// changed gives mode as a valid symbolic one changes it. Without a class it is about all,
-// whatever umask there is. A directory keeps those of the bits s and t that are not named.
+// changed returns mode after a valid symbolic mode is applied. Without a class it applies to all, whatever umask is
+// set. A directory keeps the bits s and t that are not named.
 func changed(mode fs.FileMode, symbolic string, directory bool) fs.FileMode {
 	for clause := range strings.SplitSeq(symbolic, ",") {
 		at := strings.IndexAny(clause, operators)

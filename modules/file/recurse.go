@@ -9,11 +9,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Bounds of a directory with all that is in it.
+// Limits of a directory and its contents.
 const (
 	maxDepth   = 200    // directories in each other
-	maxNamed   = 20     // changes of what is in it that a result shows
-	maxEffects = 10_000 // paths of which others know how they will be; with more of them nobody knows
+	maxNamed   = 20     // changes inside that a result shows
+	maxEffects = 10_000 // predicted paths; with more of them, their state is unknown to other resources
 )
 
 // A below holds the content of a directory, at any depth, except symbolic links and mount points.
@@ -24,7 +24,7 @@ type below struct {
 	each func(ctx context.Context, differ []belowPlan) error
 }
 
-// A belowPlan is that of one path.
+// A belowPlan is the plan of one path.
 type belowPlan struct {
 	name string
 	kind modules.FileKind
@@ -47,8 +47,8 @@ func (f *File) below(ctx context.Context, h modules.Host) (*below, error) {
 	return &below{File: &numbered, h: h}, nil
 }
 
-// walk goes from the top down: who loses a directory can put nothing into it any more. Of each
-// directory, all that is in it is looked at before it goes into one of those.
+// walk goes from the top down: a user who loses a directory can put nothing more into it. It checks all entries of a
+// directory before it enters one.
 func (b *below) walk(ctx context.Context, dir string, depth int) error {
 	if depth == maxDepth {
 		return modules.Refuse("%s: more than %d directories are in each other", dir, maxDepth)
@@ -103,7 +103,7 @@ func (b *below) walk(ctx context.Context, dir string, depth int) error {
 	return nil
 }
 
-// resource is what the directory asks of one path in it. A mode in octal is for directories.
+// resource is the desired state of one path in the directory. A mode in octal is for directories.
 func (b *below) resource(name string, kind modules.FileKind) *File {
 	one := &File{Name: name, Ensure: present, Owner: b.Owner, Group: b.Group, Mode: b.FileMode}
 	switch {
@@ -115,7 +115,7 @@ func (b *below) resource(name string, kind modules.FileKind) *File {
 	return one
 }
 
-// checkAttributes compares owner, group and mode of what is at the path.
+// checkAttributes compares owner, group and mode of the path.
 func (f *File) checkAttributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Plan, error) {
 	there := f.withForecast(h, found{FileInfo: at})
 	want, err := f.attributes(ctx, h, at)
@@ -177,8 +177,8 @@ func (f *File) checkBelow(ctx context.Context, h modules.Host, plan modules.Plan
 	return plan, nil
 }
 
-// applyBelow gives the directory its attributes, and then all that is in it. It looks again: only
-// what it finds then is changed, and nothing outside of the directory, whatever links are put there.
+// applyBelow sets the attributes of the directory, and then of its contents. It checks again: it changes only the
+// differences that it finds then, and nothing outside of the directory, whatever links are created there.
 func (f *File) applyBelow(ctx context.Context, h modules.Host, s steps) error {
 	if s.top {
 		s.want.Of = modules.Directory

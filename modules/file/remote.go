@@ -16,7 +16,7 @@ const (
 	byHost    = "host"
 )
 
-// Sizes of what is downloaded, in MiB.
+// Sizes of downloads, in MiB.
 const (
 	defaultMaxSize = 4 << 10
 	largestMaxSize = 1 << 20
@@ -31,7 +31,7 @@ func (f *File) remote() bool { return modules.IsURL(f.Source) }
 // hasContent reports whether the resource is about what the file holds.
 func (f *File) hasContent() bool { return !f.Content.IsZero() || f.remote() }
 
-// digestWanted is the SHA-256 of what the file shall hold, in lower-case hex.
+// digestWanted is the SHA-256 of the desired content, in lower-case hex.
 func (f *File) digestWanted() string {
 	if f.Checksum != "" {
 		return strings.ToLower(strings.TrimPrefix(f.Checksum, "sha256:"))
@@ -61,8 +61,8 @@ func (f *File) download() modules.Download {
 	return d
 }
 
-// prepareRemote has the controller promise what the server has or, since without a checksum nobody
-// knows whether a host has it already, get it.
+// prepareRemote tells the controller to offer the server's content. Without a checksum the controller downloads it at
+// once, since it cannot know whether a host already has it.
 func (f *File) prepareRemote(ctx context.Context, src modules.Source) error {
 	if f.Fetch == byHost || f.Validate() != nil {
 		return nil
@@ -85,7 +85,7 @@ func (f *File) prepareRemote(ctx context.Context, src modules.Source) error {
 	return nil
 }
 
-// open gives the content that is to be written.
+// open returns the content to write.
 func (f *File) open(ctx context.Context, h modules.Host, plan modules.Plan) (io.ReadCloser, error) {
 	if !f.remote() {
 		return h.Contents.Open(ctx, plan.Needs[0])

@@ -15,8 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// fetch downloads to a file that has no name any more, in the directory where the other one will
-// be: there is room, and what a killed program has got is gone.
+// fetch downloads to an unlinked file in the directory of the target: there is room, and a killed program leaves
+// nothing.
 func fetch(ctx context.Context, h modules.Host, d modules.Download, dir string) (io.ReadCloser, error) {
 	return fetchWith(ctx, download.Client{}, h, d, dir)
 }
@@ -45,7 +45,7 @@ func fetchWith(ctx context.Context, c download.Client, h modules.Host, d modules
 	return into, nil
 }
 
-// verify holds what has been got against the checksum, and goes back to its beginning.
+// verify compares the download to the checksum, and seeks to its beginning.
 func verify(file *os.File, d modules.Download) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -14,11 +14,10 @@ func (f *File) Subject() string { return f.Name }
 // Inform implements [modules.Informed].
 func (f *File) Inform(c modules.Circumstances) { f.undoes, f.discreet = c.Reversal, c.Sensitive }
 
-// Reversal implements [modules.Reverser]: it brings back content, owner, group and mode,
-// and nothing else that a file can have. A directory that was not there is removed only
-// if it is empty then.
+// Reversal implements [modules.Reverser]: it restores content, owner, group and mode, and no other attribute of a file.
+// A directory that did not exist is removed only if it is empty then.
 //
-// Whose content was left to others first, and now is not, gets what it has now.
+// If the first run did not set the content and this one does, the reversal restores the current content.
 func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	whole := f.Ensure == absent || f.hasContent()
 	if k, ok := kept.(*File); ok && (!whole || k.Ensure != present || k.hasContent()) {
@@ -60,7 +59,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	return properties, nil
 }
 
-// none is the reversal of what was not there.
+// none is the reversal for a path that did not exist.
 func (f *File) none(files modules.FileReader) (map[string]any, error) {
 	if f.Ensure == directory {
 		parents, err := f.missingParents(files)
@@ -92,7 +91,7 @@ func (f *File) sameDirectory(files modules.FileReader, at found) error {
 	return nil
 }
 
-// bytes are what a file holds.
+// bytes is the content of a file.
 func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 	switch {
 	case at.Kind != modules.Regular:

@@ -6,8 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Watch implements [modules.Watcher]: a directory that shall be absent matters with
-// what it holds.
+// Watch implements [modules.Watcher]: a directory with ensure: absent is watched with its contents.
 func (f *File) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	from.Paths = []string{f.Name}
 	if f.Recurse || f.Ensure == absent {

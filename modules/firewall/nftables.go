@@ -96,7 +96,7 @@ func (s ruleset) after(rules []rule) ruleset {
 	return s
 }
 
-// differs describes the difference between the ruleset and these rules.
+// differs reports whether the ruleset differs from one with these rules.
 func (s ruleset) differs(rules []rule) bool {
 	if s.made != (len(rules) > 0) || s.made && !s.whole || !slices.Equal(texts(s.rules), texts(rules)) {
 		return true

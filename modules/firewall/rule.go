@@ -169,7 +169,7 @@ func named(rules []rule, name string) []rule {
 	return all
 }
 
-// with gives rules in which those of a name are these.
+// with returns the rules, with these as the rules of a name.
 func with(rules []rule, name string, these []rule) []rule {
 	all := slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.name == name })
 	return ordered(append(all, these...))

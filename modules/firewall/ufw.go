@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// ufwRules are rules of ufw(8), in the words of its command line. It has each in one of two files, by the family of
-// its packets, with what it comes to for iptables.
+// ufwRules are rules of ufw(8), in the words of its command line. ufw stores each rule in one of two files, by the
+// family of its packets, with its translation for iptables.
 type ufwRules struct{ f *Firewall }
 
 func (u ufwRules) name() string { return ufw }
@@ -77,10 +77,10 @@ func (u ufwRules) active(files modules.FileReader) bool {
 	return u.says(files, "/etc/ufw/ufw.conf", "ENABLED=yes")
 }
 
-// tuple begins what ufw notes of a rule, above what that comes to.
+// tuple begins ufw's note of a rule, above its translation.
 const tuple = "### tuple ### "
 
-// look takes rules that are kept to be in force where ufw is not active: nothing is to be done about that.
+// look counts stored rules as in force if ufw is not active, since the type does not activate ufw.
 func (u ufwRules) look(ctx context.Context, h modules.Host) (managed, error) {
 	active := u.active(h.Files)
 	var is managed
@@ -119,8 +119,8 @@ func (u ufwRules) look(ctx context.Context, h modules.Host) (managed, error) {
 	return is, nil
 }
 
-// ufwTuple gives the words for what ufw notes of a rule: its verb, protocol, port and address here, port and address
-// there, direction with the interface. What has more in it is not one of ours.
+// ufwTuple translates ufw's note of a rule into words: its verb, protocol, port and address here, port and address
+// there, direction with the interface. A note with more parts is not a rule of ours.
 func ufwTuple(text string) string {
 	text, _, _ = strings.Cut(text, " comment=")
 	of := strings.Fields(text)
@@ -140,7 +140,7 @@ func ufwTuple(text string) string {
 	return ufwWords(of[0], iface, any(of[1]), of[5], any(of[2]))
 }
 
-// plainRule is a rule of iptables in words that do not depend on who has written it.
+// plainRule is a rule of iptables in words that do not depend on the program that has written it.
 func plainRule(line string) string {
 	line, _, _ = strings.Cut(strings.TrimSpace(line), " --reject-with")
 	line = strings.NewReplacer(" -m tcp", "", " -m udp", "", "/32 ", " ", "/128 ", " ").Replace(line + " ")
@@ -149,7 +149,7 @@ func plainRule(line string) string {
 	return strings.Join(words, " ")
 }
 
-// calls of ufw change what is in force with what is kept. A rule with a source comes before those without.
+// calls of ufw change the rules in force and the stored ones together. A rule with a source comes before those without.
 func (u ufwRules) calls(rule string, have, want presence) [][]string {
 	switch {
 	case want.kept && !have.kept && !strings.Contains(rule, " from 0.0.0.0/0") && !strings.Contains(rule, " from ::/0"):

@@ -124,8 +124,7 @@ func (g *Group) remove(h modules.Host, tables *accounts.Tables, have accounts.Gr
 	})
 }
 
-// allowed completes a plan with the command that it comes to on this host, if
-// that may be run.
+// allowed adds this host's command to a plan, if the user may run it.
 func (g *Group) allowed(h modules.Host, plan modules.Plan, command func(accounts.Tools) ([]string, error)) (modules.Plan, error) {
 	tools, err := accounts.FindTools(h.Files)
 	if err != nil {

@@ -7,15 +7,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// state is what can be said of a group, in the words of its properties.
+// state describes a group by the names of its properties.
 type state struct {
 	Name    string   `json:"name"`
 	GID     *int     `json:"gid,omitempty"`
 	Members []string `json:"members,omitempty"`
 }
 
-// Describe implements [modules.Describer]. Of a group of a name service it only says that
-// there is one.
+// Describe implements [modules.Describer]. For a group of a name service it only reports that it exists.
 func (g *Group) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	tables, err := accounts.Read(h)
 	if err != nil {

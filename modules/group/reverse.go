@@ -10,8 +10,8 @@ import (
 // Subject implements [modules.Reverser].
 func (g *Group) Subject() string { return "group " + g.Name }
 
-// Reversal implements [modules.Reverser]: what was not there can be removed. Nobody can
-// say what else on the host goes by an id that has been given away.
+// Reversal implements [modules.Reverser]: a new group can be removed. An id that has been changed cannot be restored,
+// since other things on the host may use the old one.
 func (g *Group) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil

@@ -12,7 +12,7 @@ func (g *Group) Watch(ctx context.Context, h modules.Host) (from modules.Sources
 	from.Paths = []string{accounts.GroupFile, accounts.PasswdFile} // it may be a user's primary group
 	tables, err := accounts.Read(h)
 	if err != nil {
-		return from, nil // Check says what is wrong
+		return from, nil // Check reports the error
 	}
 	if elsewhere, err := tables.GroupElsewhere(ctx, g.Name); elsewhere || err != nil {
 		from.Polled = accounts.Elsewhere

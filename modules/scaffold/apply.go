@@ -35,7 +35,7 @@ type applying struct {
 	h     modules.Host
 	files modules.FileWriter // below the target
 	shop  *workshop          // nil as long as no command has run
-	dirs  []string           // that were made
+	dirs  []string           // new directories
 }
 
 func (a *applying) steps(ctx context.Context, steps []step) error {
@@ -131,7 +131,7 @@ func (a *applying) forget(ctx context.Context) error {
 	return a.h.Files.Remove(ctx, dir, true)
 }
 
-// undo removes the directories that were made and in which there is nothing.
+// undo removes the new directories that are empty.
 func (a *applying) undo(ctx context.Context) {
 	for _, dir := range slices.Backward(a.dirs) {
 		if names, err := a.h.Files.List(dir); err != nil || len(names) > 0 {

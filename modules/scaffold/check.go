@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// do is what Apply has to do at one path.
+// do is an action of Apply at one path.
 type do int
 
 // In the order in which Apply goes through them: no file is written before there
@@ -40,7 +40,7 @@ type survey struct {
 	*Scaffold
 	h      modules.Host
 	want   modules.Attributes // owner and group
-	record record             // what post commands have made of files
+	record record             // results of post commands
 
 	steps   []step
 	changes []modules.Change
@@ -79,8 +79,7 @@ func (s *Scaffold) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	return v.plan(), nil
 }
 
-// keepsItsWay refuses to replace or remove a link that the target is reached
-// through: what comes after would go somewhere else.
+// keepsItsWay refuses to replace or remove a link on the way to the target: later steps would use another directory.
 func (v *survey) keepsItsWay() error {
 	at, passed, err := modules.Resolve(v.h.Files, v.Name)
 	if err != nil || len(passed) == 0 { // there is no target yet, or no link
@@ -109,7 +108,7 @@ func (v *survey) plan() modules.Plan {
 	}
 }
 
-// action counts files, as CCM does, and directories only if there is nothing else.
+// action counts files, as CCM does, and directories only if there are no files.
 func (v *survey) action() string {
 	verb, files := "changed", 0
 	if v.Ensure == absent {
@@ -131,7 +130,7 @@ func (v *survey) action() string {
 	return fmt.Sprintf("%s %d scaffold directories", verb, len(v.steps))
 }
 
-// present compares everything that the tree has with what is there.
+// present compares every node of the tree with the host.
 func (v *survey) present(ctx context.Context, at modules.FileInfo) error {
 	if err := v.attributes(ctx); err != nil {
 		return err
@@ -222,7 +221,7 @@ func (v *survey) wanted(mode fs.FileMode) modules.Attributes {
 	return want
 }
 
-// made is what a path will be that is new.
+// made is the info of a new path.
 func (v *survey) made(name string, kind modules.FileKind, a modules.Attributes) modules.FileInfo {
 	info := modules.FileInfo{Kind: kind, Mode: a.Mode, UID: a.UID, GID: a.GID}
 	if a.UID < 0 {
@@ -230,7 +229,7 @@ func (v *survey) made(name string, kind modules.FileKind, a modules.Attributes) 
 	}
 	parent, known := v.fresh[path.Dir(name)]
 	if !known {
-		// What cannot be looked at has been reported.
+		// An error has been reported before.
 		parent, _ = modules.Follow(v.h.Files, path.Dir(name))
 	}
 	// Where a directory hands its group on: one with the setgid bit, and on the BSDs
@@ -266,8 +265,7 @@ func (v *survey) allowed(rights ...error) error {
 	return err
 }
 
-// look describes a path below the target. What is in a directory that will be
-// made is not there.
+// look returns the info of a path below the target. A directory that will be made has no entries.
 func (v *survey) look(name string) (modules.FileInfo, error) {
 	if _, fresh := v.fresh[path.Dir(name)]; fresh && len(name) < longestPath {
 		return modules.FileInfo{Kind: modules.Absent}, nil
@@ -299,7 +297,7 @@ func (v *survey) node(ctx context.Context, n *modules.TreeNode) error {
 	return v.file(ctx, n, name, at)
 }
 
-// directory makes a directory. One that is there keeps its owner and mode.
+// directory makes a directory. An existing one keeps its owner and mode.
 func (v *survey) directory(n *modules.TreeNode, name string, at modules.FileInfo) error {
 	switch at.Kind {
 	case modules.Directory:
@@ -320,8 +318,7 @@ func (v *survey) directory(n *modules.TreeNode, name string, at modules.FileInfo
 	return nil
 }
 
-// mayAdd asks whether a path may be made or replaced. In a directory that the
-// resource makes, it may.
+// mayAdd returns an error if a path may not be made or replaced. In a directory that the resource makes, it may.
 func (v *survey) mayAdd(name string) error {
 	if _, fresh := v.fresh[path.Dir(name)]; fresh {
 		return nil
@@ -345,7 +342,7 @@ func (v *survey) link(n *modules.TreeNode, name string, at modules.FileInfo) err
 	return nil
 }
 
-// seen tells what is at a path in the words of a change.
+// seen describes the current state of a path in the words of a change.
 func seen(at modules.FileInfo) string {
 	if at.Kind == modules.Symlink {
 		return "link to " + at.Target
@@ -385,7 +382,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	after := v.made(name, modules.Regular, v.given(want, at))
 	after.Size, after.Links = n.Content.Size(), 1
 	state := modules.PathState{FileInfo: after, Content: n.Content}
-	if len(post) > 0 { // nobody knows what they make of it
+	if len(post) > 0 { // the result of post commands is unknown
 		if err := v.mayWork(); err != nil {
 			return err
 		}
@@ -401,8 +398,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	return nil
 }
 
-// given are the attributes of a file that is written: what is left open, a file
-// that is there keeps.
+// given returns the attributes of a file to write: an existing file keeps those that are not set.
 func (v *survey) given(want modules.Attributes, at modules.FileInfo) modules.Attributes {
 	if at.Kind != modules.Regular {
 		return want
@@ -451,7 +447,7 @@ func (v *survey) compareAttributes(ctx context.Context, n *modules.TreeNode, nam
 	return nil
 }
 
-// described names what is at a path in a sentence.
+// described names the current kind of a path in a sentence.
 func described(at modules.FileInfo) string {
 	if at.Kind == modules.Special {
 		return "a device, socket or pipe"

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// state is what CCM's scaffold type says of a target: absolute paths of files.
+// state has the fields with which CCM's scaffold type describes a target: absolute paths of files.
 type state struct {
 	Name         string   `json:"name"`
 	Provider     string   `json:"provider"`

@@ -1,3 +1,3 @@
-// Package scaffold keeps a directory as a folder of templates says. The controller
-// renders the templates; the host gets a [modules.Tree].
+// Package scaffold keeps a directory equal to a rendered folder of templates. The controller renders the templates; the
+// host gets a [modules.Tree].
 package scaffold

@@ -19,18 +19,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Post commands work on copies of files in a directory of the own user, since
-// whoever may write in the target could exchange them there. Beside these there is
-// written what the commands have made of each file.
+// Post commands run on copies of files in a private directory of the user, since users with write access to the target
+// could exchange files there. A record of the commands' results is written next to the copies.
 //
-// Only that record makes a check possible: what a command makes of a file cannot
-// be known without running it, and a check runs nothing.
+// Only that record makes a check possible: the result of a command is unknown without running it, and a check runs no
+// commands.
 const (
 	recordFile = "made.json"
 	workplace  = "work"
 )
 
-// maxRecord bounds what is read of a record, in bytes.
+// maxRecord bounds the size of a record, in bytes.
 const maxRecord = 8 << 20
 
 // postTimeout ends a post command that does not end by itself.
@@ -39,7 +38,7 @@ const postTimeout = 10 * time.Minute
 // A command is one that runs on a file, in words.
 type command []string
 
-// commandsFor gives the commands for a file, in the order of the property.
+// commandsFor returns the commands for a file, in the order of the property.
 func (s *Scaffold) commandsFor(n *modules.TreeNode) []command {
 	var all []command
 	for _, entry := range s.Post {
@@ -56,7 +55,7 @@ func (s *Scaffold) commandsFor(n *modules.TreeNode) []command {
 	return all
 }
 
-// on puts the path of a file in the place of {}, or behind.
+// on replaces {} by the path of a file, or appends the path.
 func (c command) on(file string) []string {
 	argv, placed := []string{c[0]}, false
 	for _, word := range c[1:] {
@@ -69,17 +68,17 @@ func (c command) on(file string) []string {
 	return argv
 }
 
-// A record tells what post commands have made of files, by their paths.
+// A record contains the results of post commands, by the paths of files.
 type record map[string]made
 
 // made is a file after its post commands.
 type made struct {
-	From   string      `json:"from"` // what they were given; see madeFrom
+	From   string      `json:"from"` // input of the commands; see madeFrom
 	SHA256 string      `json:"sha256"`
 	Mode   fs.FileMode `json:"mode"` // permission bits only
 }
 
-// madeFrom stands for all that the result depends on.
+// madeFrom identifies everything that the result depends on.
 func madeFrom(n *modules.TreeNode, post []command) string {
 	b, err := json.Marshal([]any{n.Path, n.Content.SHA256(), n.Mode, post})
 	if err != nil {
@@ -89,8 +88,7 @@ func madeFrom(n *modules.TreeNode, post []command) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// of gives what a file will be in the end, if that is known: without commands it
-// is what it was.
+// of returns the final state of a file, if it is known: without commands it is the node's own.
 func (r record) of(n *modules.TreeNode, post []command) (made, bool) {
 	if len(post) == 0 {
 		return made{SHA256: n.Content.SHA256(), Mode: n.Mode}, true
@@ -99,8 +97,8 @@ func (r record) of(n *modules.TreeNode, post []command) (made, bool) {
 	return m, ok && m.From != "" && m.From == madeFrom(n, post) && m.Mode&^fs.ModePerm == 0
 }
 
-// notes gives the directory for the record and the copies of this target. An error
-// says that somebody else might write in it; it may not be there yet.
+// notes returns the directory for the record and the copies of this target. It may not exist yet. The error is set if
+// another user might write in it.
 func (s *Scaffold) notes(h modules.Host) (string, error) {
 	if h.Private == "" {
 		return "", modules.Refuse("post: there is no directory for copies of the files on this host")
@@ -140,8 +138,7 @@ func (v *survey) mayWork() error {
 	}
 }
 
-// readRecord gives the record, or none if it is not there or not to be trusted:
-// then the commands run again.
+// readRecord returns the record. It is empty if the file is missing or not trusted: then the commands run again.
 func (v *survey) readRecord() record {
 	dir, err := v.notes(v.h)
 	if err != nil {
@@ -169,13 +166,13 @@ type workshop struct {
 	*Scaffold
 	h    modules.Host
 	dir  string // notes
-	made record // of this run
+	made record // results of this run
 }
 
-// private are the attributes of what nobody else may see.
+// private are the attributes of a path that no other user may read.
 var private = modules.Attributes{Mode: 0o700, UID: -1, GID: -1}
 
-// open makes the workplace anew.
+// open creates a new workshop in place of an old one.
 func (s *Scaffold) open(ctx context.Context, h modules.Host) (*workshop, error) {
 	dir, err := s.notes(h)
 	if err != nil {
@@ -197,8 +194,7 @@ func (w *workshop) clear(ctx context.Context) error {
 	return w.h.Files.Remove(ctx, work, true)
 }
 
-// work has a file made: its content is written down, the commands run on that, and
-// what they have made of it is opened.
+// work makes a file: it writes the content to a copy, runs the commands on that, and opens the result.
 func (w *workshop) work(ctx context.Context, s *step, content io.Reader) (io.ReadCloser, error) {
 	// A folder for each, so that files of one name do not meet; the base name stays,
 	// since commands look at it.
@@ -247,8 +243,7 @@ func (w *workshop) run(ctx context.Context, name string, argv []string) error {
 	return &postError{text, fmt.Sprintf("%s with exit code %d", safe, exit.Code), nil}
 }
 
-// lastLine is the last line of what a command said last to its first stream that
-// has one.
+// lastLine is the last line of standard error or, if that is empty, of standard output.
 func lastLine(text string) string {
 	errors, output, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
 	for _, part := range []string{errors, output} {
@@ -260,7 +255,7 @@ func lastLine(text string) string {
 	return ""
 }
 
-// postError is why a command did not do what it should.
+// postError is the error of a failed command.
 type postError struct {
 	text string // may hold parts of the file
 	safe string // holds none
@@ -274,8 +269,7 @@ func (e *postError) Redacted() string { return e.safe }
 
 func (e *postError) Unwrap() error { return e.err }
 
-// keep writes the record of all files of the tree that have commands: new ones
-// from this run, the others as they were.
+// keep writes the record of all files of the tree that have commands: new results from this run, the others unchanged.
 func (w *workshop) keep(ctx context.Context) error {
 	v := &survey{Scaffold: w.Scaffold, h: w.h}
 	before, now := v.readRecord(), record{}

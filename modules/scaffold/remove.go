@@ -8,12 +8,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// maxNames is how many names a purge looks at.
+// maxNames is how many names a purge visits.
 const maxNames = 100_000
 
-// purge plans to remove all that is below the target and not in the tree: files,
-// links, and directories that it leaves empty. It does not go through links, nor
-// into what is mounted there.
+// purge plans to remove all paths below the target that are not in the tree: files, links, and directories that become
+// empty. It does not follow links, or enter mount points.
 func (v *survey) purge(ctx context.Context) error {
 	p := &purge{survey: v, ctx: ctx, managed: make(map[string]modules.FileKind, len(v.Tree.Nodes)), mounted: v.mountPoints()}
 	for i := range v.Tree.Nodes {
@@ -44,8 +43,8 @@ func (v *survey) mountPoints() map[string]bool {
 	return mounted
 }
 
-// directory looks at what is in a directory, given by its path below the target,
-// and reports whether nothing is left in it.
+// directory visits the entries of a directory, given by its path below the target, and reports whether nothing is left
+// in it.
 func (p *purge) directory(name string) (empty bool, err error) {
 	if err := p.ctx.Err(); err != nil {
 		return false, err
@@ -77,7 +76,7 @@ func (p *purge) entry(name string) (gone bool, err error) {
 	}
 	at, err := p.h.Files.Stat(full)
 	if modules.NotThere(err) {
-		return true, nil // removed by somebody else meanwhile
+		return true, nil // another process has removed it meanwhile
 	}
 	if err != nil {
 		return false, err
@@ -94,14 +93,14 @@ func (p *purge) entry(name string) (gone bool, err error) {
 			return false, err
 		}
 	}
-	var node *modules.TreeNode // of a directory only, which does not count
+	var node *modules.TreeNode // nil for a node that is a directory, which does not count
 	if at.Kind == modules.Directory {
 		node = &modules.TreeNode{Path: name}
 	}
 	return true, p.drop(full, name, at, node)
 }
 
-// drop plans to remove one path; node is that of the tree, if it has one there.
+// drop plans to remove one path; node is the tree's node of that path, or nil.
 func (v *survey) drop(full, name string, at modules.FileInfo, node *modules.TreeNode) error {
 	if err := v.allowed(v.h.Files.MayReplace(full)); err != nil {
 		return err
@@ -115,8 +114,8 @@ func (v *survey) drop(full, name string, at modules.FileInfo, node *modules.Tree
 	return nil
 }
 
-// absent plans to remove the files of the tree that are there, the directories of
-// the tree that are empty then, and the target if it is one of those.
+// absent plans to remove the existing files of the tree, the directories of the tree that become empty, and the target
+// if it becomes empty.
 func (v *survey) absent(ctx context.Context, at modules.FileInfo) error {
 	if at.Kind != modules.Directory {
 		return nil
@@ -129,7 +128,7 @@ func (v *survey) absent(ctx context.Context, at modules.FileInfo) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !onHost[path.Dir(n.Path)] { // what is behind a link is not ours
+		if !onHost[path.Dir(n.Path)] { // paths below a link do not belong to the target
 			continue
 		}
 		full := path.Join(v.Name, n.Path)
@@ -149,7 +148,7 @@ func (v *survey) absent(ctx context.Context, at modules.FileInfo) error {
 		}
 	}
 	mounted := v.mountPoints()
-	for _, dir := range slices.Backward(dirs) { // what is in a directory comes after it
+	for _, dir := range slices.Backward(dirs) { // backward: a directory's contents come after it
 		if mounted[dir] {
 			continue
 		}

@@ -67,8 +67,7 @@ func (s *Scaffold) request() modules.TreeRequest {
 	}
 }
 
-// Prepare implements [modules.Preparer]: on the wire there is the tree, and not
-// what it is made of.
+// Prepare implements [modules.Preparer]: on the wire there is the tree, and not its templates.
 func (s *Scaffold) Prepare(ctx context.Context, src modules.Source) error {
 	if s.Source == "" || s.Tree != nil || s.delimiters() != nil {
 		return nil // which Validate reports
@@ -105,7 +104,7 @@ func (s *Scaffold) Validate() error {
 
 func (s *Scaffold) validateName() error {
 	switch {
-	case s.Name == "": // the tag says so
+	case s.Name == "": // the tag reports it
 		return nil
 	case strings.ContainsRune(s.Name, 0):
 		return modules.Errorf("name", "name must not contain a NUL byte")

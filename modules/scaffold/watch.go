@@ -10,7 +10,7 @@ import (
 // Watch implements [modules.Watcher].
 func (s *Scaffold) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	from.Paths = []string{s.Name}
-	if s.Purge || s.Ensure == absent { // what is in the way of removing a directory
+	if s.Purge || s.Ensure == absent { // entries that prevent the removal of a directory
 		from.AddBelow(h.Files, s.Name)
 		from.Mounts = true
 	}

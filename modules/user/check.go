@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A step is a part of what Apply does.
+// A step is a part of Apply.
 type step func(ctx context.Context, h modules.Host) error
 
 // A draft is a plan in the making.
@@ -71,8 +71,7 @@ func (d *draft) findTools() (err error) {
 	return err
 }
 
-// directory is about a user that a name service has, of whom only the keys can
-// be changed here.
+// directory plans the changes of a user of a name service: only the keys can be changed here.
 func (d *draft) directory(ctx context.Context) error {
 	fixed := modules.Refuse("user %q is not in %s but in a name service of the host; it can only be changed there", d.Name, accounts.PasswdFile)
 	if d.Ensure == absent {

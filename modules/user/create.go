@@ -95,7 +95,7 @@ func (d *draft) give(ctx context.Context, listed []string, groups regroup) error
 
 // giveAccess is the part of give that is in shadow(5).
 func (d *draft) giveAccess() error {
-	const fresh = "!" // what both tools begin with
+	const fresh = "!" // initial value of both tools
 	shadow := accounts.Shadow{Name: d.Name, Hash: d.wantHash(fresh)}
 	if d.Expires != "" {
 		shadow.Expires, _ = parseExpiry(d.Expires)
@@ -174,8 +174,8 @@ func (d *draft) adduser(group primary, groups []string) error {
 	return nil
 }
 
-// busyboxShell is what BusyBox gives a new user: root's own shell, or none for
-// the system's users. Its versions differ in this, so they are told.
+// busyboxShell is BusyBox's default for a new user: root's own shell, or none for system users. Its versions differ in
+// this, so the shell is always passed as an option.
 func (d *draft) busyboxShell() string {
 	if d.System {
 		return "/bin/false"
@@ -220,7 +220,7 @@ func (d *draft) needsUsermod(property string) error {
 	return modules.Refuse("%s: setting it for user %q needs usermod, which is missing here; install shadow", property, d.Name)
 }
 
-// warnOfShell says what may keep the user from logging in.
+// warnOfShell reports why the user may be unable to log in.
 func (d *draft) warnOfShell() {
 	if base := path.Base(d.Shell); base == "nologin" || base == "false" {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// state is what can be said of a user, in the words of its properties. Of its password
-// nothing is.
+// state describes a user by the names of its properties. It contains nothing about the password.
 type state struct {
 	Name    string   `json:"name"`
 	UID     *int     `json:"uid,omitempty"`

@@ -55,7 +55,8 @@ func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error
 	return without(names, primary), nil
 }
 
-// A regroup holds the supplementary groups that a user has after a change, and those that the change adds and removes. All are sorted.
+// A regroup holds the supplementary groups that a user has after a change, and the groups that the change adds and
+// removes. All are sorted.
 type regroup struct{ all, add, remove []string }
 
 // newRegroup returns the change from groups to others; keep adds, and removes none. have and want are sorted.
@@ -90,8 +91,8 @@ func list(names []string) string {
 // A primary is the group that a new user gets.
 type primary struct {
 	accounts.Group
-	isNew bool // it is made with the user
-	named bool // it is known here; otherwise the host decides
+	isNew bool // created together with the user
+	named bool // its name is known here; otherwise the host chooses the group
 }
 
 func (d *draft) primary(ctx context.Context) (primary, error) {

@@ -8,11 +8,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// hashes are the shapes of what crypt(5) calls hashed passphrases, without the
-// DES ones, which look like any word of 13 letters.
+// hashes are the patterns of hashed passphrases in crypt(5), without DES hashes, which look like any word of 13
+// letters.
 //
-// They are compiled when the first user has a password: that takes longer than all
-// else that the host program does before it greets.
+// They are compiled when the first user has a password: that takes longer than the rest of the host program's start.
 var hashes = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`^\$1\$[./0-9A-Za-z]{0,8}\$[./0-9A-Za-z]{22}$`),
@@ -27,8 +26,8 @@ var hashes = sync.OnceValue(func() []*regexp.Regexp {
 
 const hashHint = "make one with: openssl passwd -6"
 
-// checkHash takes a hash, also a locked one, and the marks of shadow(5) for no
-// password. It never quotes what it was given: that may be a password.
+// checkHash accepts a hash, also a locked one, and the marks of shadow(5) for no password. Its error never quotes the
+// text, which may be a password.
 func checkHash(text string) error {
 	if text == "" || mark(text) {
 		return nil
@@ -42,13 +41,13 @@ func checkHash(text string) error {
 	return &modules.PropertyError{Path: "password_hash", Msg: "this is not a crypt(3) password hash; a plain password is not accepted", Hint: hashHint}
 }
 
-// mark reports whether a field of shadow(5) says that there is no password: "!",
-// "*", and both more than once, as some tools write them.
+// mark reports whether a field of shadow(5) means that there is no password: "!", "*", or two of these characters, as
+// some tools write them.
 func mark(field string) bool {
 	return field != "" && len(field) <= 2 && strings.Trim(field, "!*") == ""
 }
 
-// describeHash names a field of shadow(5) without what it holds.
+// describeHash describes a field of shadow(5) without its content.
 func describeHash(field string) string {
 	switch {
 	case field == "":
@@ -64,8 +63,8 @@ func locked(field string) bool { return strings.HasPrefix(field, "!") }
 // unlocked is a field of shadow(5) without its locks.
 func unlocked(field string) string { return strings.TrimLeft(field, "!") }
 
-// wantHash is the field of shadow(5) that a user who has the field have shall
-// get. Without password_lock, a password keeps its lock when it changes.
+// wantHash is the desired field of shadow(5); have is the current one. Without password_lock, a password keeps its lock
+// when it changes.
 func (u *User) wantHash(have string) string {
 	want := have
 	switch {

@@ -64,8 +64,8 @@ func (d *draft) homeOfOld() error {
 	return nil
 }
 
-// lookHome describes the home, links followed, with Kind Absent if there is
-// none. What is no directory is refused.
+// lookHome returns the info of the home, links followed; Kind is Absent if it does not exist. It refuses a home that is
+// not a directory.
 func (d *draft) lookHome() (modules.FileInfo, error) {
 	home := d.after.Home
 	if !path.IsAbs(home) || path.Clean(home) != home {
@@ -84,7 +84,7 @@ func (d *draft) lookHome() (modules.FileInfo, error) {
 	return info, err
 }
 
-// homeless requires the directory that a home is to be made in.
+// homeless requires the parent directory of a new home.
 func (d *draft) homeless() error {
 	dir := path.Dir(d.after.Home)
 	info, err := modules.Follow(d.h.Files, dir)
@@ -94,8 +94,7 @@ func (d *draft) homeless() error {
 	return err
 }
 
-// Bounds of what is predicted of a new home: how many files, how deep, and bytes
-// of one. A home that begins with more is left unpredicted.
+// Limits of the prediction of a new home: files, depth, and bytes of one file. A larger home is not predicted.
 const (
 	maxSkelFiles = 100
 	maxSkelDepth = 8

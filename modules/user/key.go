@@ -13,7 +13,7 @@ const maxKeyLines = 1000
 
 type key = publickey.Key
 
-// parseKeys reads what shall stand in authorized_keys.
+// parseKeys reads the desired keys of authorized_keys.
 func parseKeys(lines []string) ([]key, error) {
 	if len(lines) > maxKeyLines {
 		return nil, modules.Errorf("ssh_keys", "more than %d keys", maxKeyLines)
@@ -37,7 +37,7 @@ func parseKeys(lines []string) ([]key, error) {
 	return keys, errors.Join(errs...)
 }
 
-// keyError does not quote the line: somebody may have pasted a private key.
+// keyError does not quote the line, which may be a private key.
 func keyError(i int, line string, err error) error {
 	hint := "write the line of a .pub file, such as: ssh-ed25519 AAAA… name"
 	if strings.Contains(line, "PRIVATE KEY") {

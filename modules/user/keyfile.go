@@ -12,15 +12,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A keyFile is what is in the way of, or in, a user's authorized_keys.
+// A keyFile is the state of a user's authorized_keys and its folder.
 type keyFile struct {
 	dir, name      string
 	inDir, present modules.FileInfo // Kind Absent if it is not there
 	text           string
 }
 
-// lookKeys finds what is there, and refuses what the user could not write to or
-// what leads elsewhere.
+// lookKeys finds the existing file, and refuses a path that the user cannot write to or that leads elsewhere.
 func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
 	home := d.after.Home
 	f := &keyFile{dir: path.Join(home, ".ssh"), name: path.Join(home, ".ssh/authorized_keys")}
@@ -57,8 +56,8 @@ func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
 	return f, nil
 }
 
-// whose is about a home that is there while the host has not chosen the user's id
-// yet, so that nobody knows whether it will be the user's.
+// whose refuses an existing home while the host has not chosen the user's id yet, so that the home's future owner is
+// unknown.
 func (d *draft) whose(ctx context.Context, home modules.FileInfo) error {
 	if d.after.UID != accounts.Unknown {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
-// The rights that sshd wants, and nobody but the user needs more (sshd(8),
-// StrictModes).
+// The modes that sshd requires; users other than the owner need no access (sshd(8), StrictModes).
 const (
 	sshDirMode  fs.FileMode = 0o700
 	keyFileMode fs.FileMode = 0o600
@@ -24,13 +23,12 @@ const (
 // to this.
 const maxKeyFile = modules.MaxOutput
 
-// storeTimeout bounds what is done as the user, whose home may be on a server.
+// storeTimeout bounds the script that runs as the user, whose home may be on a server.
 const storeTimeout = time.Minute
 
-// keys plans what ~/.ssh/authorized_keys lacks. The home belongs to the user, so
-// anything in it may be exchanged for a link between two calls: root only looks,
-// at what is no link, and compares. What is read to be kept, and all that is
-// written, is read and written as the user, who cannot be led anywhere new.
+// keys plans the changes of ~/.ssh/authorized_keys. The home belongs to the user, so anything in it may be exchanged
+// for a link between two calls: root only compares, and only files that are not links. Text to keep is read, and all
+// changes are written, as the user, who has no access to anything new.
 func (d *draft) keys(ctx context.Context) error {
 	if d.SSHKeys == nil {
 		return nil
@@ -103,8 +101,8 @@ func (d *draft) compareModes(f *keyFile) {
 	compare("~/.ssh/authorized_keys", f.present, keyFileMode)
 }
 
-// mergeKeys puts the wanted keys into the text of an authorized_keys: in place of
-// lines with the same key, or else at the end. Exclusive, nothing else is left.
+// mergeKeys puts the wanted keys into the text of an authorized_keys: in place of lines with the same key, or else at
+// the end. With exclusive it removes all other lines.
 func mergeKeys(text string, want []key, exclusive bool) string {
 	if exclusive {
 		text = ""
@@ -137,8 +135,8 @@ func mergeKeys(text string, want []key, exclusive bool) string {
 	return t.String()
 }
 
-// storeScript replaces authorized_keys by what it reads. It runs as the user; the
-// same text for everybody, it needs no quoting.
+// storeScript replaces authorized_keys by its standard input. It runs as the user. It is the same text for every user,
+// so it needs no quoting.
 const storeScript = `umask 077 && cd && mkdir -p .ssh && chmod 700 .ssh || exit
 new=.ssh/.authorized_keys.ccm-$$
 trap 'rm -f "$new"' EXIT
@@ -178,7 +176,7 @@ func (d *draft) predictKeys(f *keyFile, text string) {
 	d.Effects = append(d.Effects, s.effects...)
 }
 
-// setgidHome reports whether what is made in the home gets the home's group.
+// setgidHome reports whether new files in the home get the home's group.
 func (d *draft) setgidHome() bool {
 	if d.newHome {
 		return d.tools == accounts.Busybox

@@ -90,7 +90,7 @@ func (d *draft) newHomeFor(ctx context.Context, h modules.Host) (err error) {
 	return h.Files.Sync(at)
 }
 
-// justMade refuses a directory that another user has put in the place of the one that was made.
+// justMade refuses a directory that another user has put in the place of the new one.
 func justMade(name string, opened *os.File) error {
 	info, err := opened.Stat()
 	if err != nil {
@@ -183,7 +183,7 @@ func (w *homeWriter) copy(at *os.Root, name string) error {
 	case modules.Regular:
 		return w.copyFile(at, name, info)
 	}
-	return nil // a device or a pipe is nothing to begin with
+	return nil // devices and pipes are not copied
 }
 
 func (w *homeWriter) copyFile(at *os.Root, name string, info modules.FileInfo) error {
@@ -254,7 +254,7 @@ func (w *homeWriter) label(at *os.Root, self *os.File) {
 			to := self
 			if n := first + i; n > 0 {
 				opened, err := at.Open(w.made[n-1])
-				if err != nil { // a link, whose label nobody reads
+				if err != nil { // a link, whose label has no effect
 					continue
 				}
 				to = opened
@@ -283,7 +283,7 @@ func modeOf(file *os.File) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// undo removes what was made.
+// undo removes the paths that were created.
 func (w *homeWriter) undo(at *os.Root) error {
 	for _, name := range slices.Backward(w.made) {
 		if err := at.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -40,7 +40,7 @@ func (u *User) Related() []modules.Relation {
 	return append(all, u.pathRelations()...)
 }
 
-// pathRelations are those of the home and the shell.
+// pathRelations are the relations of the home and the shell.
 func (u *User) pathRelations() []modules.Relation {
 	var all []modules.Relation
 	if u.Home != "" {

@@ -43,7 +43,7 @@ func (d *draft) userdel(have accounts.User) {
 	d.account = true
 	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
 		err := accounts.Run(ctx, h, modules.Command{Argv: []string{"deluser", have.Name}})
-		// It also fails when the user is gone and the group of the same name is needed.
+		// The tool also fails when the user is gone and the group of the same name is needed.
 		if tables, readErr := accounts.Read(h); readErr == nil {
 			if _, there := tables.User(have.Name); !there {
 				return nil
@@ -53,8 +53,8 @@ func (d *draft) userdel(have accounts.User) {
 	})
 }
 
-// ownGroup finds the group that the tools remove together with the user: the one
-// of the same name, if nobody else needs it (userdel(8), USERGROUPS_ENAB).
+// ownGroup finds the group that the tools remove together with the user: the one of the same name, if no other user
+// needs it (userdel(8), USERGROUPS_ENAB).
 func (d *draft) ownGroup(have accounts.User) (accounts.Group, bool) {
 	g, ok := d.tables.Group(have.Name)
 	others := without(d.tables.PrimaryOf(g), have.Name)
@@ -68,8 +68,7 @@ func (d *draft) ownGroup(have accounts.User) (accounts.Group, bool) {
 	return g, d.defaults.PrivateGroups && own && len(without(g.Members, have.Name)) == 0
 }
 
-// removeHome plans to remove the home, before the user: what is left of it if
-// this fails is removed by the next run.
+// removeHome plans to remove the home before the user: if this fails, the next run removes the rest.
 func (d *draft) removeHome(ctx context.Context, have accounts.User) error {
 	info, err := d.h.Files.Stat(path.Clean(have.Home))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +114,7 @@ func pathEffect(name string, state modules.PathState) modules.Effect {
 	return modules.Effect{Kind: modules.PathEffect, Key: name, State: state}
 }
 
-// trusted refuses a directory that somebody but root could exchange for another
-// one meanwhile.
+// trusted refuses a directory that a user other than root could exchange for another one meanwhile.
 func (d *draft) trusted(dir, property string) error {
 	for ; ; dir = path.Dir(dir) {
 		info, err := d.h.Files.Stat(dir)

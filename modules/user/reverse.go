@@ -10,9 +10,9 @@ import (
 // Subject implements [modules.Reverser].
 func (u *User) Subject() string { return "user " + u.Name }
 
-// Reversal implements [modules.Reverser]: what was not there can be removed, but for its
-// home, where somebody may have worked since. Of a user who was there too much is not
-// read, or not possible to give back: who used an id, a password that was never seen.
+// Reversal implements [modules.Reverser]: a new user can be removed, but not its home, which may contain newer work. A
+// user who existed cannot be restored: too much of it is not read, or cannot be brought back, such as the owner of an
+// id or a password that was never seen.
 func (u *User) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil

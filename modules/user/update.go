@@ -115,7 +115,7 @@ func (d *draft) updateGroups(ctx context.Context) (r regroup, err error) {
 	return r, nil
 }
 
-// updateTexts compares what is text.
+// updateTexts compares the text fields.
 func (d *draft) updateTexts(have accounts.User) (mods []string, err error) {
 	if d.Comment != nil && *d.Comment != have.Comment {
 		d.differs("comment", have.Comment, *d.Comment)
@@ -139,8 +139,7 @@ func (d *draft) updateTexts(have accounts.User) (mods []string, err error) {
 	return mods, nil
 }
 
-// updateAccess compares what is in shadow(5). hash is the field to be set, if not
-// only the lock changes.
+// updateAccess compares the fields of shadow(5). hash is the new field, unless only the lock changes.
 func (d *draft) updateAccess(user accounts.User) (mods []string, hash string, err error) {
 	if d.PasswordHash == "" && d.PasswordLock == nil && d.Expires == "" {
 		return nil, "", nil
@@ -210,7 +209,7 @@ func (d *draft) usermod(mods []string, groups regroup) error {
 	return nil
 }
 
-// busybox changes memberships, which is all that BusyBox can.
+// busybox changes memberships; BusyBox can change nothing else.
 func (d *draft) busybox(mods []string, groups regroup) error {
 	if len(mods) > 0 {
 		return d.needsUsermod(d.Changes[0].Property)

@@ -12,13 +12,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A User is a local user. What is not given is left as it is, and to the host
-// when the user is made. It does what users of Ansible's user module expect,
-// except that on purpose:
-//   - a password is only taken as a hash, and never shown;
-//   - a new user without a group gets the one of the same name if there is one;
-//   - a home is made together with its user, later only if create_home says so;
-//   - a home is removed only where nobody could lead the removal elsewhere;
+// A User is a local user. A property that is not given is not changed, and is left to the host's defaults when the user
+// is created. It behaves like Ansible's user module, with intended exceptions:
+//   - a password is only accepted as a hash, and never shown;
+//   - a new user without a group gets the one of the same name if it exists;
+//   - a home is created together with its user, later only with create_home;
+//   - a home is removed only if no user could redirect the removal to another place;
 //   - SSH keys are written as the user, not as root.
 type User struct {
 	Name             string   `json:"name" required:"true" looks:"^[A-Za-z_][A-Za-z0-9_.-]{0,31}[$]?$" doc:"name of the user"`
@@ -141,8 +140,8 @@ const (
 	oneDay = 24 * time.Hour
 )
 
-// parseExpiry gives the days from 1970 to a date as shadow(5) has them; "" is no
-// end. The first of 1970 is none that shadow(5) lets one write.
+// parseExpiry returns the days from 1970 to a date in the form of shadow(5); "" means no end. 1970-01-01 is refused,
+// since shadow(5) does not allow it.
 func parseExpiry(text string) (days string, err error) {
 	if text == "" || text == never {
 		return "", nil

@@ -17,7 +17,7 @@ func (u *User) Watch(ctx context.Context, h modules.Host) (from modules.Sources,
 	}
 	tables, err := accounts.Read(h)
 	if err != nil {
-		return from, nil // Check says what is wrong
+		return from, nil // Check reports the error
 	}
 	have, local := tables.User(u.Name)
 	if !local {

@@ -17,10 +17,9 @@ import (
 
 const inside = "CCM_PUSH_PRIVATE_ACCOUNTS"
 
-// Private runs a test function as root with a private /etc, /home, /var/log and
-// /var/mail, in a second process that runs this test only, and sees no other
-// processes: those of other tests may have the same users. It must be all that
-// the test does. Whoever is not root skips it.
+// Private runs a test function as root with a private /etc, /home, /var/log and /var/mail, in a second process that
+// runs this test only, and sees no other processes, since other tests may use the same users. The test must do nothing
+// else. Private skips the test if it does not run as root.
 func Private(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Getenv(inside) != "" {
@@ -107,8 +106,8 @@ var files = map[string]string{
 // Hash is bob's: of the password "secret".
 const Hash = "$6$saltsalt$TVLlQcbpFVof5W3Yz4DTP6gRstiNuHwwTt6GLc1E5n0U0aDehy0S5knV8wiOQSpT0Y77vwPZN.Pq.H91p5hVO1"
 
-// Reset puts the accounts back: root, daemon, nobody, and bob (1500) with a home
-// and in the group docker (900), beside which there is wheel (901).
+// Reset restores the accounts: root, daemon, nobody, and bob (1500) with a home and in the group docker (900); there is
+// also the group wheel (901).
 func Reset(t testing.TB) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll("/etc/skel"))

@@ -1,9 +1,9 @@
-// Package format tells how an archive is written by its name.
+// Package format finds the format of an archive from its name.
 package format
 
 import "strings"
 
-// A Format is how an archive is written; "" is not known.
+// A Format is an archive format; "" means unknown.
 type Format string
 
 // The formats, each by the ending of a file's name.
@@ -15,10 +15,10 @@ const (
 	Zip     Format = "zip"
 )
 
-// Endings says in words what names of archives end in.
+// Endings lists the file extensions of archives, for messages.
 const Endings = ".zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar"
 
-// Of tells the format of a file by its name.
+// Of returns the format of a file from its name.
 func Of(name string) Format {
 	for _, f := range []Format{Tar, TarGzip, TarXZ, TarZstd, Zip} {
 		if strings.HasSuffix(name, "."+string(f)) {

@@ -10,13 +10,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/archive/format"
 )
 
-// What a stream may make its reader remember, in bytes: a stream names it itself.
+// Memory limits of the reader of a stream, in bytes: the stream itself names the size.
 const (
 	maxDictionary = 64 << 20  // as xz -9 has it
 	maxWindow     = 128 << 20 // as zstd --ultra -22 has it; --long may want more
 )
 
-// decompressors make the reader of what a stream of a tar format holds.
+// decompressors return the reader for the content of a stream in a tar format.
 var decompressors = map[format.Format]func(io.Reader) (io.ReadCloser, error){
 	format.Tar:     func(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(r), nil },
 	format.TarGzip: func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) },

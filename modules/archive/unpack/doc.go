@@ -1,9 +1,7 @@
-// Package unpack takes archives apart that nobody has looked at before. An archive
-// is inspected as a whole before anything of it is written, and what is written
-// stays in one directory.
+// Package unpack unpacks untrusted archives. It inspects the whole archive before it writes anything, and writes only
+// below one directory.
 //
-// It refuses names that are absolute or lead up, links that lead out, entries
-// behind links, everything but files, directories and links, and archives from
-// which more comes out than may. Files belong to the process; of their modes it
-// keeps the permissions that are not for others to write.
+// It refuses names that are absolute or lead up, links that lead out, entries below links, everything but files,
+// directories and links, and archives whose contents are larger than allowed. Files belong to the user of the process.
+// Their modes keep the permissions, except write access for group and others.
 package unpack

@@ -18,7 +18,7 @@ type entry struct {
 	kind     kind
 	mode     fs.FileMode // permissions that are kept
 	size     int64       // bytes, of files
-	target   string      // of links: for hard ones, the name of an earlier entry
+	target   string      // target of a link; for a hard one, the name of an earlier entry
 	modified time.Time
 }
 
@@ -35,12 +35,10 @@ func (k kind) String() string {
 	return [...]string{"nothing", "a file", "a directory", "a symbolic link", "a hard link"}[k]
 }
 
-// errNotKept is for an entry that there is nothing to do for: the directory that
-// all is unpacked into.
+// errNotKept is the error for an entry that needs no work: the directory to unpack into.
 var errNotKept = errors.New("the directory itself")
 
-// cleanName gives the name of an entry below the directory. A name that has to
-// lead up to come back down is refused as well.
+// cleanName returns the name of an entry below the directory. It also refuses a name that leads up and down again.
 func cleanName(name string) (string, error) {
 	if slices.Contains(strings.Split(name, "/"), "..") {
 		return "", fmt.Errorf("%q leads up by a .. element", name)
@@ -55,15 +53,14 @@ func cleanName(name string) (string, error) {
 	return clean, modules.ValidateTreePath(clean)
 }
 
-// Permissions of what says nothing about them.
+// Permissions of entries that have none.
 const (
 	defaultFileMode = 0o644
 	defaultDirMode  = 0o755
 )
 
-// keptMode is what is kept of the mode of a file or directory: no rights for
-// others to write, no setuid, setgid or sticky bits, and a directory can be
-// filled.
+// keptMode is the part of a mode that is kept: no write access for group and others, no setuid, setgid or sticky bits,
+// and a directory whose owner can write to it.
 func keptMode(k kind, mode fs.FileMode) fs.FileMode {
 	mode = mode.Perm() &^ 0o022
 	switch {
@@ -77,14 +74,14 @@ func keptMode(k kind, mode fs.FileMode) fs.FileMode {
 	return mode
 }
 
-// A listing is what is known of an archive after some of its entries.
+// A listing contains the entries of an archive read so far.
 type listing struct {
 	kinds   map[string]kind // also of directories that are only implied
 	bytes   int64           // of names
-	entries int             // also those that replace an earlier one
+	entries int             // entries, including those that replace an earlier one
 }
 
-// Bounds of a listing: what is kept in memory, and how often a disk is written to.
+// Limits of a listing: the memory that it uses, and how often a disk is written to.
 const (
 	maxEntries   = 500_000
 	maxNameBytes = 64 << 20
@@ -125,7 +122,7 @@ func (l *listing) add(e *entry) error {
 	return nil
 }
 
-// top is what [Archive.Top] gives.
+// top returns the names for [Archive.Top].
 func (l *listing) top() []string {
 	var names []string
 	for name, k := range l.kinds {

@@ -42,7 +42,7 @@ func (a *Archive) Inspect(ctx context.Context) (entries int, bytes int64, err er
 	return entries, bytes, readable(err)
 }
 
-// readable says in words that the file ends too soon.
+// readable replaces the error of a truncated file by a readable one.
 func readable(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("it is cut off or damaged: %w", err)
@@ -50,13 +50,11 @@ func readable(err error) error {
 	return err
 }
 
-// Extract puts the contents into a directory. Files and links replace those that
-// are there, each as a whole; directories that are there are kept as they are. The
-// file or link named last is put in place after all others, so that it can tell
-// whether the archive has been unpacked; "" names none. sync, which is called for a
-// directory of each file system, has all others kept by then, so that after a power
-// failure it says so only if they are whole. It counts the entries that it has put in
-// place, also after an error. The archive must have been inspected.
+// Extract puts the contents into a directory. Files and links replace existing ones, each as a whole; existing
+// directories are not changed. The file or link named last is put in place after all others, so that its presence shows
+// that the archive has been unpacked; "" names none. sync is called for a directory of each file system before that, so
+// that all other files are on disk: after a power failure, last exists only if they are whole. Extract returns how many
+// entries it has put in place, also after an error. The archive must have been inspected.
 func (a *Archive) Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error) {
 	x := &extraction{into: into, last: last, made: map[string]bool{".": true}, disks: map[uint64]string{}, swept: map[string]bool{}}
 	defer func() { x.close(); unlock(x.locked) }()
@@ -77,8 +75,8 @@ type extraction struct {
 	into    *os.Root
 	last    string
 	held    string            // the temporary name of last, once it has come
-	locked  *os.File          // that file, open, if it is one
-	swept   map[string]bool   // directories that were looked through for what killed runs have left
+	locked  *os.File          // that file, open, if last names a file
+	swept   map[string]bool   // directories searched for leftovers of killed runs
 	made    map[string]bool   // directories that are there
 	disks   map[uint64]string // a directory of each file system that was written to
 	dir     *os.Root          // the directory of the latest entry, held open; may be nil
@@ -86,8 +84,8 @@ type extraction struct {
 	entries int
 }
 
-// in opens a directory that is there, through no link that somebody else may have
-// planted, and gives the last element of the name. The directory is good until the next call.
+// in opens an existing directory without following a link that another user may have planted, and returns the last
+// element of the name. The directory is valid until the next call.
 func (x *extraction) in(name string) (dir *os.Root, base string, err error) {
 	if above := path.Dir(name); x.dir == nil || x.dirName != above {
 		x.close()
@@ -143,7 +141,7 @@ func (x *extraction) show() error {
 	return rooted.SyncDir(dir)
 }
 
-// drop removes what has a temporary name, if it is there.
+// drop removes the temporary file of a name, if it exists.
 func (x *extraction) drop(name string) error {
 	dir, base, err := x.in(name)
 	if err != nil {
@@ -189,8 +187,7 @@ func (x *extraction) place(e *entry, body io.Reader) error {
 	return err
 }
 
-// rename puts what has been made in place. Of two names of one file it would
-// leave both.
+// rename moves a temporary file to its name. If both names belong to one file, rename(2) would keep both.
 func (x *extraction) rename(temporary, name string) error {
 	dir, base, err := x.in(name)
 	if err != nil {
@@ -243,7 +240,7 @@ func (x *extraction) make(e *entry, temporary string, body io.Reader) (*os.File,
 	return f, err
 }
 
-// link gives a file a second name.
+// link adds a second name to a file.
 func (x *extraction) link(target, name string) error {
 	from, err := rooted.Below(x.into, path.Dir(target))
 	if err != nil {
@@ -257,7 +254,7 @@ func (x *extraction) link(target, name string) error {
 	return rooted.Link(from, path.Base(target), dir, base)
 }
 
-// present is where an entry is now.
+// present is the current name of an entry.
 func (x *extraction) present(name string) string {
 	if name == x.last && x.held != "" {
 		return x.held
@@ -273,9 +270,8 @@ func (x *extraction) directory(name string, mode fs.FileMode) error {
 	if err := x.directory(path.Dir(name), defaultDirMode); err != nil {
 		return err
 	}
-	// With its mode from the beginning: there may be something else by that name
-	// later, and chmod would follow a link. The umask is that of main, and takes away
-	// only what is not kept.
+	// The mode is set on creation: later the name may belong to something else, and chmod would follow a link. main
+	// sets the umask, which removes only bits that are not kept.
 	dir, base, err := x.in(name)
 	if err == nil {
 		err = dir.Mkdir(base, mode)

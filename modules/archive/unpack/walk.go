@@ -13,22 +13,22 @@ import (
 	"github.com/ccm-push/ccm-push/modules/archive/format"
 )
 
-// An Archive is a file to be unpacked. Nobody else may be able to change it.
+// An Archive is a file to unpack. No other user may be able to change it.
 type Archive struct {
 	File   io.ReaderAt
 	Size   int64 // bytes
 	Format format.Format
-	// MaxSize is how many bytes may come out of it.
+	// MaxSize bounds the unpacked contents, in bytes.
 	MaxSize int64
-	// MaxRatio is how many times its own size may come out of it, beyond the first
-	// 64 MiB; 0 does not say.
+	// MaxRatio bounds the unpacked contents, as a multiple of the archive's size, beyond the first 64 MiB; 0 means no
+	// such limit.
 	MaxRatio int64
 
 	top   []string
 	names []string
 }
 
-// maxTop is how many names [Archive.Top] gives.
+// maxTop is how many names [Archive.Top] returns.
 const maxTop = 5
 
 // Top names what the archive has outside of any folder, folders with a slash at
@@ -38,10 +38,10 @@ func (a *Archive) Top() []string { return a.top }
 // Names are the paths that the archive has, directories too, once it is inspected.
 func (a *Archive) Names() []string { return a.names }
 
-// freeSize is what may come out of the smallest archive, in bytes.
+// freeSize is the allowed size of the contents for the smallest archive, in bytes.
 const freeSize = 64 << 20
 
-// limit is how many bytes may come out.
+// limit bounds the unpacked contents, in bytes.
 func (a *Archive) limit() int64 {
 	if a.MaxRatio == 0 || a.Size > a.MaxSize/a.MaxRatio {
 		return a.MaxSize
@@ -94,7 +94,7 @@ func (a *Archive) walkTar(ctx context.Context, visit func(e *entry, body io.Read
 	}
 	defer stream.Close()
 	out := &gauge{ctx, stream, a.limit(), a.tooLarge()}
-	left := a.limit() // of the sizes of files, which may be larger than what they take in the stream
+	left := a.limit() // remaining total size of files, which may be larger than the stream (sparse files)
 	tr := tar.NewReader(out)
 	for {
 		h, err := tr.Next()
