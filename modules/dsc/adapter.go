@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// adapter finds the adapter of a resource beside it, or else on the host; nil if
-// there is none.
+// adapter finds the adapter of a resource in the same place, or else on the host; nil if there is none.
 func (s *search) adapter(ctx context.Context, of located, beside []located) (*located, error) {
 	look := func(all []located) (*located, error) {
 		var list []located
@@ -39,8 +38,8 @@ func (s *search) adapter(ctx context.Context, of located, beside []located) (*lo
 	return look(installed)
 }
 
-// listed asks the adapters for the resources that they can run, since no manifest has
-// told of the type; nil if none has it.
+// listed requests from the adapters the resources that they can run, since no manifest describes the type; nil if none
+// has it.
 func (s *search) listed(ctx context.Context, all []located) (*resource, error) {
 	for _, adapter := range all {
 		if adapter.Adapter == nil || adapter.Adapter.List == nil || s.d.Adapter != "" && !adapter.Is(s.d.Adapter) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// answers implements [expr.Environment]: what expressions ask the host.
+// answers implements [expr.Environment]: the functions in expressions that query the host.
 type answers struct{ h modules.Host }
 
 // Ask implements [expr.Environment].
@@ -51,7 +51,7 @@ func (a answers) Ask(ctx context.Context, function string, args []any) (any, err
 	return nil, errors.New("it is not known here")
 }
 
-// state is what is known of an earlier resource.
+// state returns the known state of an earlier resource.
 func (a answers) state(ref string) (modules.State, error) {
 	if a.h.State != nil {
 		if s, ok := a.h.State(ref); ok {
@@ -61,7 +61,7 @@ func (a answers) state(ref string) (modules.State, error) {
 	return modules.State{}, modules.StateUnknownError(ref)
 }
 
-// reference is the state in which an earlier resource was left.
+// reference returns the last known state of an earlier resource.
 func (a answers) reference(ref string) (any, error) {
 	s, err := a.state(ref)
 	if err != nil {
@@ -92,8 +92,7 @@ func changedProperties(before, after json.RawMessage) []string {
 	return changed(object(before), object(after))
 }
 
-// restartRequired reports whether one of the resources asks for a restart of that
-// kind; a name of "" takes any.
+// restartRequired reports whether one of the resources requires a restart of that kind; a name of "" matches any.
 func (a answers) restartRequired(kind, name string, refs []string) bool {
 	for _, ref := range refs {
 		s, err := a.state(ref)
@@ -129,7 +128,7 @@ func (a answers) which(name string) any {
 	return nil
 }
 
-// machine is what context() gives: of DSC's members those that a host can tell.
+// machine returns the result of context(): the DSC members that a host knows.
 func machine() map[string]any {
 	security := "restricted"
 	if os.Geteuid() == 0 {

@@ -34,7 +34,7 @@ func (d *DSC) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	return in.set(ctx)
 }
 
-// set runs the set of the resource, and tells the state that it prints.
+// set runs the set of the resource, and reports the state that it prints.
 func (in *instance) set(ctx context.Context) error {
 	c := call{name: "set", operation: in.resource.operation("set"), properties: in.wanted, changes: true}
 	exit, err := in.resource.call(ctx, c)
@@ -50,19 +50,18 @@ func (in *instance) set(ctx context.Context) error {
 	return nil
 }
 
-// report tells how the instance was left.
+// report reports the state of the instance after the change.
 func (in *instance) report(r reading) {
 	in.resource.h.Report.State(modules.State{After: in.resource.document(r.state), Restart: r.restart})
 }
 
-// Verify implements [modules.Verifier]: the instance is tested again. What set has printed
-// counts for nothing here, unless the author believes it (verify: false): a program that
-// prints what it was given would always be right.
+// Verify implements [modules.Verifier]: the instance is tested again. The output of set is ignored here, unless the
+// author trusts it (verify: false): a program that prints its input would always be right.
 func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
 	in := p.Steps.(*instance)
 	in.resource.h = h // which reports to this phase
 	if in.resource.own != nil || in.resource.operation("test") == nil && in.resource.operation("get") == nil {
-		return nil // which its exit code has told
+		return nil // only its exit code reports the result
 	}
 	if d.Retest != nil && !*d.Retest {
 		return in.believed(ctx)
@@ -87,8 +86,8 @@ func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error 
 	}
 }
 
-// believed takes the exit code of set or delete for the truth, and what set says of the
-// desired state. How the instance was left is asked for only if set has not told.
+// believed trusts the exit code of set or delete, and the desired state reported by set. It calls get only if set has
+// printed no state.
 func (in *instance) believed(ctx context.Context) error {
 	switch printed := in.setPrinted; {
 	case printed != nil && printed.verdict != nil && !*printed.verdict:

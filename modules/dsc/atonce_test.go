@@ -15,8 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// graph runs instances, given by type, with nothing between them, and gives the results
-// by their index.
+// graph runs instances, given by type, without dependencies, and returns the results by their index.
 func (b *bench) graph(types ...string) []*wire.Result {
 	b.Helper()
 	registry := modules.Registry{Type()}
@@ -40,7 +39,7 @@ func (b *bench) graph(types ...string) []*wire.Result {
 	return all
 }
 
-// tool puts a resource there whose set is a script, and which nobody can test.
+// tool adds a resource whose set is a script, and which cannot be tested.
 func (b *bench) tool(typ, script string) {
 	b.Helper()
 	name := strings.ToLower(filepath.Base(typ))

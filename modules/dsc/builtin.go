@@ -19,14 +19,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// A builtinResource is one of those that DSC is released with and that documents count
-// on. They are answered here, so that a host needs no program for them.
+// A builtinResource is a resource that comes with DSC and that documents expect. It is implemented here, so that a host
+// needs no program for it.
 type builtinResource struct {
 	manifest *manifest.Manifest
-	formerly string                                                          // what the first releases of DSC call it; may be empty
+	formerly string                                                          // name in the first releases of DSC; may be empty
 	get      func(ctx context.Context, in *instance) (map[string]any, error) // nil: there is no state
 	differ   func(in *instance, state map[string]any) []string               // nil: by comparing
-	set      func(ctx context.Context, in *instance) (map[string]any, error) // nil: it only tells
+	set      func(ctx context.Context, in *instance) (map[string]any, error) // nil: it is read-only
 }
 
 // builtinResourceOf finds one of them; nil if the type is another.
@@ -71,7 +71,7 @@ func (o *builtinResource) allowed(in *instance) error {
 	return failed("", "the resource is sensitive, and %s passes its properties as arguments of a program, where other users can see them; use a type that passes them on standard input", o.manifest.Type)
 }
 
-// echo gives back what it is given. It is always as it shall be.
+// echo returns its input. It is always in the desired state.
 func echo() *builtinResource {
 	return &builtinResource{
 		formerly: "Test/Echo",
@@ -84,7 +84,7 @@ func echo() *builtinResource {
 	}
 }
 
-// osInfo tells of the operating system.
+// osInfo describes the operating system.
 func osInfo() *builtinResource {
 	return &builtinResource{
 		manifest: builtinManifest("Microsoft/OSInfo", "1.0.0", `{"type": "object", "additionalProperties": false, "properties": {
@@ -106,7 +106,7 @@ func osInfo() *builtinResource {
 	}
 }
 
-// system gives what Microsoft/OSInfo tells of a host.
+// system returns the state of Microsoft/OSInfo for a host.
 func system(h modules.Host) (map[string]any, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -138,7 +138,7 @@ func system(h modules.Host) (map[string]any, error) {
 	return state, nil
 }
 
-// bitness tells how wide addresses are, by the kernel's name of the machine.
+// bitness returns the width of addresses, by the kernel's name of the machine.
 func bitness(machine string) string {
 	for _, narrow := range []string{"i386", "i486", "i586", "i686", "armv6l", "armv7l", "armv5tel"} {
 		if machine == narrow {
@@ -198,7 +198,7 @@ func versionFits(wanted, actual any) bool {
 	return c == 0
 }
 
-// compareDotted compares numbers with dots between; those that are missing are 0.
+// compareDotted compares dotted numbers; missing ones are 0.
 func compareDotted(a, b string) (c int, ok bool) {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(x), len(y)) {

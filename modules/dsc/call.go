@@ -17,7 +17,7 @@ import (
 // maxState bounds what an operation may print, in bytes: 2 MiB.
 const maxState = 2 << 20
 
-// traceLevel is how much resources are asked to tell.
+// traceLevel is the log level that resources are requested to use.
 const traceLevel = "warn"
 
 // A call is one operation, about to be run.
@@ -29,11 +29,11 @@ type call struct {
 	changes    bool // the host may be changed by it
 }
 
-// what is the call in messages.
+// what returns the name of the call in messages.
 func (rs *resource) what(c call) string { return c.name + " of " + rs.as.Type }
 
-// call runs an operation. Its error says that it could not be run, or what its exit code
-// means; the exit code of a verdict is an answer and no error.
+// call runs an operation. Its error is that it could not be run, or the meaning of its exit code; the exit code of a
+// verdict is an answer and not an error.
 func (rs *resource) call(ctx context.Context, c call) (modules.Exit, error) {
 	if err := rs.allowed(c); err != nil {
 		return modules.Exit{}, err
@@ -53,8 +53,8 @@ func (rs *resource) call(ctx context.Context, c call) (modules.Exit, error) {
 	return exit, err
 }
 
-// judge tells what a program had to say, and whether it has failed. err is why it could
-// not be run.
+// judge reports the messages of a program, and returns an error if it has failed. err is the reason why it could not be
+// run.
 func (rs *resource) judge(c call, exit modules.Exit, err error) error {
 	what, wrote := rs.what(c), readMessages(rs.run.Dialect, exit.Stderr.Text)
 	if err != nil {
@@ -85,8 +85,7 @@ func (rs *resource) judge(c call, exit modules.Exit, err error) error {
 	return nil
 }
 
-// show tells all that a call has printed that came to nothing, for whoever looks for
-// the fault.
+// show reports the output of a failed call, for debugging.
 func (rs *resource) show(c call, exit modules.Exit) {
 	process.Show(rs.h.Report, rs.what(c), rs.secrets.HidePrinted(strings.TrimSpace(exit.Stdout.Text)))
 }
@@ -180,9 +179,8 @@ func (rs *resource) command(ctx context.Context, c call) (modules.Command, error
 	return command, nil
 }
 
-// exitError is the error of an exit code: what the manifest says of it, or else what
-// the program said, or at least printed; what of that is not in the error is told
-// besides.
+// exitError returns the error for an exit code: the meaning in the manifest, or else the messages of the program, or at
+// least its output; messages that are not in the error are reported separately.
 func (rs *resource) exitError(what string, exit modules.Exit, wrote messages) error {
 	evidence, rest := wrote.evidence(rs.secrets.Hide)
 	rs.tellAll(rest)
@@ -204,8 +202,7 @@ func (rs *resource) exitError(what string, exit modules.Exit, wrote messages) er
 	return failed(evidence, "%s has failed with exit code %d", what, code)
 }
 
-// usual reports whether meanings of exit codes say nothing: none, or those that a
-// manifest begins with.
+// usual reports whether meanings of exit codes are missing or are the defaults of a new manifest.
 func usual(codes map[string]string) bool {
 	for code := range codes {
 		if code != "0" && code != "1" {
@@ -234,8 +231,7 @@ func failed(evidence, format string, args ...any) *process.Failure {
 	return f
 }
 
-// notRun tells what became of a program that could not be started or did not end by
-// itself.
+// notRun returns the error for a program that could not be started or did not end by itself.
 func notRun(what string, err error) error {
 	safe := what + " could not be run"
 	if errors.Is(err, modules.ErrTimeout) {

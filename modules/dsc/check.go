@@ -12,17 +12,16 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// Effect is the kind of what a program looks after: whatever it keeps, two of its calls
-// that change something would get into each other's way. Keys are the types of resources
-// in lower case, those of adapters for what they run.
+// Effect is the effect kind of programs: whatever a program manages, two of its calls that change something could
+// conflict. Keys are the types of resources in lower case; an adapted resource has the type of its adapter.
 const Effect modules.EffectKind = "dsc"
 
-// A verdict is what a test comes to.
+// A verdict is the result of a test.
 type verdict struct {
 	ok         bool
 	state      map[string]any // how the instance is; nil if that is not known
-	differ     []string       // properties, if it says which
-	untestable bool           // it cannot be told
+	differ     []string       // properties that differ, if known
+	untestable bool           // the state cannot be determined
 }
 
 // Check implements [modules.Resource].
@@ -42,7 +41,7 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 		return modules.Plan{}, err
 	}
 	if in.resource.own == nil {
-		h.Forecast.Lookup(Effect, strings.ToLower(in.resource.run.Type)) // what the type keeps may be one file
+		h.Forecast.Lookup(Effect, strings.ToLower(in.resource.run.Type)) // all instances of the type may be in one file
 	}
 	in.resource.reportQuirks(v)
 	h.Report.State(modules.State{Before: in.resource.document(v.state)})
@@ -55,8 +54,8 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	return in.plan(ctx, v)
 }
 
-// reportQuirks tells what was changed in the states that the resource has printed to make
-// them fit: as warnings if something will be changed on their grounds, else as information.
+// reportQuirks reports values in the resource's printed states that were converted to fit: as warnings if a change
+// depends on them, else as information.
 func (rs *resource) reportQuirks(v verdict) {
 	level := warning
 	if v.ok {
@@ -68,7 +67,7 @@ func (rs *resource) reportQuirks(v verdict) {
 	rs.quirks = nil
 }
 
-// nothing is what errors have in the place of a value that is not there.
+// nothing replaces a missing value in errors.
 const nothing = "(none)"
 
 // notAsserted is the failure of an instance that only had to be tested.
@@ -80,8 +79,7 @@ func (in *instance) notAsserted(v verdict) error {
 	return failed(strings.Join(texts, "; "), "%s is not in the desired state", in.resource.as.Type)
 }
 
-// test finds out whether the instance is as it shall be, whatever the resource has
-// for that.
+// test determines whether the instance is in the desired state, with the operations that the resource has.
 func (in *instance) test(ctx context.Context) (verdict, error) {
 	if in.resource.own != nil {
 		return in.resource.own.test(ctx, in)
@@ -102,8 +100,7 @@ func (in *instance) test(ctx context.Context) (verdict, error) {
 	return in.verdictOf(r), nil
 }
 
-// verdictOf compares a state with the properties. What the state itself says about that
-// wins.
+// verdictOf compares a state with the properties. A verdict in the state itself takes precedence.
 func (in *instance) verdictOf(r reading) verdict {
 	differ := in.compare(r.state)
 	v := verdict{ok: len(differ) == 0, state: r.state, differ: differ}
@@ -166,7 +163,7 @@ func (in *instance) runVerdictTest(ctx context.Context, o *manifest.Operation) (
 	return v, nil
 }
 
-// changes are what differs, in the words of reports.
+// changes returns the differences, in the words of reports.
 func (in *instance) changes(v verdict) []modules.Change {
 	var all []modules.Change
 	for _, name := range v.differ {
@@ -184,7 +181,7 @@ func (in *instance) changes(v verdict) []modules.Change {
 	return all
 }
 
-// plan says how the instance will be brought about.
+// plan returns the plan for reaching the desired state.
 func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 	c, err := in.route(v)
 	if err != nil {
@@ -196,7 +193,7 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 		Effects: []modules.Effect{modules.Anything, {Kind: Effect, Key: strings.ToLower(in.resource.run.Type)}},
 		Steps:   in,
 	}
-	if v.untestable { // such as RunCommandOnSet: nothing tells whether it has been done
+	if v.untestable { // such as RunCommandOnSet: whether it has run is unknown
 		plan.Command = modules.RunsOnce
 	}
 	if in.how == actDelete {
@@ -244,7 +241,7 @@ func (in *instance) notSettable(v verdict) error {
 	return err
 }
 
-// Repeat implements [modules.Commander], as far as the type tells it.
+// Repeat implements [modules.Commander], as far as the type is known.
 func (d *DSC) Repeat() modules.Repeat {
 	if own := builtinResourceOf(d.TypeName); own != nil && own.get == nil && own.set != nil {
 		return modules.RunsOnce

@@ -8,11 +8,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
 )
 
-// exist is the property that says whether the instance is there at all. A state that
-// does not mention it is of one that is.
+// exist is the property that reports whether the instance exists. A state without it is a state of an existing
+// instance.
 const exist = "_exist"
 
-// absentWanted reports whether the instance shall not be there.
+// absentWanted reports whether the instance must not exist.
 func (in *instance) absentWanted() bool { return isFalse(in.wanted[exist]) }
 
 func isFalse(v any) bool {
@@ -25,7 +25,7 @@ func isAbsent(v any) bool {
 	return ok && strings.EqualFold(s, "absent")
 }
 
-// compare names the properties that are not as they shall be.
+// compare names the properties that differ from the desired state.
 func (in *instance) compare(actual map[string]any) []string {
 	wanted := maps.Clone(in.wanted)
 	delete(wanted, metadata)
@@ -54,22 +54,20 @@ func (in *instance) compare(actual map[string]any) []string {
 	return r.diff(wanted, map[string]any(actual))
 }
 
-// rules say how the properties of an instance are compared with a state, for resources
-// that cannot test by themselves. They are those of DSC 3, except that lists are
-// compared as multisets: [a, a, b] is not [b, b, a]. The zero rules compare texts with
-// their case, and every property.
+// rules control how the properties of an instance are compared with a state, for resources that cannot test by
+// themselves. They match DSC 3, except that lists are compared as multisets: [a, a, b] is not [b, b, a]. The zero rules
+// compare texts with their case, and every property.
 type rules struct {
 	foldCase bool // texts that differ only in case are equal
-	// skip leaves a property at the top out; nil leaves out none.
+	// skip reports whether to ignore a top-level property; nil ignores none.
 	skip func(name string, wanted any) bool
-	// otherwise is what a property at the top has that a state does not mention; nil if
-	// that is not known.
+	// otherwise returns the value of a top-level property that a state does not mention; nil if it is not known.
 	otherwise func(name string) any
 }
 
-// diff names the properties of wanted that are not so in actual, sorted. Values are
-// JSON as encoding/json decodes it, with or without [json.Number]. What only actual
-// has does not count. If actual is no object, everything differs.
+// diff names the properties of wanted that differ in actual, sorted. Values are JSON as encoding/json decodes it, with
+// or without [json.Number]. Properties that only actual has are ignored. If actual is not an object, everything
+// differs.
 func (r rules) diff(wanted map[string]any, actual any) []string {
 	have, isObject := actual.(map[string]any)
 	var names []string
@@ -86,7 +84,7 @@ func (r rules) diff(wanted map[string]any, actual any) []string {
 	return names
 }
 
-// isSchema reports whether a property only says what the others are.
+// isSchema reports whether a property only names the schema of the others.
 func isSchema(name string, want any) bool {
 	_, object := want.(map[string]any)
 	return name == "$schema" && !object
@@ -111,8 +109,7 @@ func (r rules) holds(name string, want any, actual map[string]any) bool {
 	return r.covers(want, have)
 }
 
-// covers reports whether have is what want says: objects may have more, lists have
-// the same elements in any order.
+// covers reports whether have matches want: objects may have more members, lists have the same elements in any order.
 func (r rules) covers(want, have any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -149,7 +146,7 @@ func (r rules) matches(want, have []any) bool {
 	taken := make([]int, len(have)) // by element of have: 1 + the wanted one it is for
 	var place func(i int, tried []bool) bool
 	place = func(i int, tried []bool) bool {
-		for j := range have { // one that is free first: lists of many equal elements are common
+		for j := range have { // a free one first: lists of many equal elements are common
 			if taken[j] == 0 && !tried[j] && r.covers(want[i], have[j]) {
 				taken[j] = i + 1
 				return true

@@ -106,8 +106,8 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// TestCompiled takes a compiled resource of the alpha dialect through its life. The
-// application that it manages lies beside it, and it finds it on its PATH.
+// TestCompiled runs a compiled resource of the alpha dialect through its life cycle. The application that it manages is
+// in the same folder, which is on the PATH of the resource.
 func TestCompiled(t *testing.T) {
 	b := newBench(t)
 	for _, program := range []string{"toy", "gotoy"} {

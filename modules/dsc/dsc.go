@@ -26,23 +26,23 @@ type DSC struct {
 	// Candidates are the manifests of the play's folder resources/ that the type may
 	// be of, the newest version first, and the adapters there.
 	Candidates []Candidate `json:"candidates,omitempty" wire:"only"`
-	// Rejected tells of manifests in that folder that cannot be used.
+	// Rejected lists manifests in that folder that cannot be used.
 	Rejected []Reject `json:"rejected,omitempty" wire:"only"`
 	// Near is the type in that folder that is called most alike, if none is called so.
 	Near string `json:"near,omitempty" wire:"only"`
 	// Evaluate is set if the properties hold expressions of a configuration document,
 	// which are evaluated on the host.
 	Evaluate *expr.Scope `json:"evaluate,omitempty" wire:"only"`
-	// Assert only tests: an instance that is not as it shall be is a failure.
+	// Assert only tests: an instance that is not in the desired state is a failure.
 	Assert bool `json:"assert,omitempty" wire:"only"`
-	// Security is what the user must be that the host program runs as, in the words of
-	// documents: elevated is root, restricted is anybody else, "" is anyone.
+	// Security is the user that the host program must run as, in the words of documents: elevated is root, restricted
+	// is any other user, "" is any user.
 	Security string `json:"security,omitempty" wire:"only"`
 	// Metadata goes to resources that take _metadata.
 	Metadata process.Properties `json:"metadata,omitempty" wire:"only"`
 
-	// parsed is the YAML that the controller has read for the instances of the host, each
-	// of which looks at all manifests there; by the sum of the text. It is that of the type.
+	// parsed has the YAML that the controller has read for the instances of the host, by the checksum of the text; each
+	// instance reads all manifests there. All instances of the type share it.
 	parsed   *process.Memo[document]
 	discreet bool // the properties must not be shown
 }
@@ -60,7 +60,7 @@ type Reject struct {
 	Reason string `json:"reason"`
 }
 
-// plain gives the values as they come over the wire, wherever they are from.
+// plain converts values from any source to the types that they have after transfer.
 func plain(v map[string]any) (map[string]any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -74,8 +74,7 @@ func plain(v map[string]any) (map[string]any, error) {
 	return again, err
 }
 
-// Type is the entry of the registry. What its instances have the controller read for
-// them it reads once.
+// Type returns the entry of the registry. The controller reads each file only once for all its instances.
 func Type() modules.Type {
 	parsed := &process.Memo[document]{}
 	return modules.Type{
@@ -89,8 +88,8 @@ func Type() modules.Type {
 	}
 }
 
-// family gives the type of a DSC resource: what a manifest writes below its name are
-// the properties of the instance. Under Ccm/ stand the types of the registry itself.
+// family returns the type of a DSC resource: the keys below its name in a manifest are the properties of the instance.
+// Names with the prefix Ccm/ are types of the registry itself.
 func family(r modules.Registry, name string, parsed *process.Memo[document]) (modules.Type, bool) {
 	owner, thing, _ := strings.Cut(name, "/")
 	if strings.EqualFold(owner, "Ccm") {
@@ -152,7 +151,7 @@ func isResourceName(name string) bool {
 
 const defaultTimeout = 5 * time.Minute
 
-// timeout is how long each call may take.
+// timeout returns the timeout of each call.
 func (d *DSC) timeout() (time.Duration, error) {
 	if d.Timeout == "" {
 		return defaultTimeout, nil

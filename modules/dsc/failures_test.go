@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// TestErrors has what resources can do wrong, and what is then said.
+// TestErrors checks the messages for errors of resources.
 func TestErrors(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	get, set := thing("get", "", ""), thing("set", "", "")
@@ -97,8 +97,8 @@ func TestCannotBeAbsent(t *testing.T) {
 	require.EqualError(t, err, "Test/Thing has no delete, and its set does not handle _exist: false")
 }
 
-// TestUnknownInAState: what a schema does not know is left out of a state, and refused
-// among the properties.
+// TestUnknownInAState checks that a property that the schema does not know is dropped from a state, and refused among
+// the wanted properties.
 func TestUnknownInAState(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
@@ -113,7 +113,7 @@ func TestUnknownInAState(t *testing.T) {
 	require.EqualError(t, err, `properties: properties has "Version", which is not known`)
 }
 
-// TestTimeout ends a resource with all that it has started.
+// TestTimeout ends a resource and all its child processes.
 func TestTimeout(t *testing.T) {
 	b := newBench(t)
 	b.write("slow.sh", "#!/bin/sh\nsleep 600 & echo $! >\"$ROOT/pid\"; wait\n")
@@ -125,8 +125,7 @@ func TestTimeout(t *testing.T) {
 	require.EqualError(t, err, `get of Test/Thing: "slow.sh" timed out after 200ms and was killed`)
 	require.ErrorIs(t, err, modules.ErrTimeout)
 	pid := strings.TrimSpace(b.kept("pid"))
-	// The program is told to end before the call returns; it is gone once nobody can
-	// send it anything more.
+	// The program is killed before the call returns, and disappears a little later.
 	for range 1_000_000 {
 		status, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(status), ") Z ") {
@@ -211,7 +210,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestLongInput: what one argument cannot hold is told, and standard input takes it.
+// TestLongInput checks that input that is too long for one argument is an error, and that standard input accepts it.
 func TestLongInput(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
@@ -224,7 +223,7 @@ func TestLongInput(t *testing.T) {
 	require.Contains(t, b.kept("kept"), long)
 }
 
-// TestArguments shows a resource what it is called with.
+// TestArguments checks the arguments that a resource receives.
 func TestArguments(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)

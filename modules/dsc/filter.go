@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// filtered holds an instance against a filter, for resources that export everything:
-// all its properties must fit. Of a list of objects, those that fit are kept.
+// filtered compares an instance with a filter, for resources that export everything: all its properties must match. In
+// a list of objects, only matching ones are kept.
 func filtered(filter, state map[string]any) (kept map[string]any, ok bool) {
 	kept = maps.Clone(state)
 	for name, want := range filter {

@@ -23,7 +23,7 @@ type located struct {
 type search struct {
 	d       *DSC
 	h       modules.Host
-	secrets process.Secrets // of the properties
+	secrets process.Secrets // secrets of the properties
 	rejects []Reject
 	others  []string // versions that are out of range
 	known   []string // types that there are
@@ -32,8 +32,8 @@ type search struct {
 	unsafe  []error  // why others are not looked into
 }
 
-// find looks for the resource: in the play's folder, among those that need no
-// program, and on the host. The newest version that will do is taken.
+// find finds the resource: in the play's folder, among the built-in ones, and on the host. It selects the newest
+// suitable version.
 func (d *DSC) find(ctx context.Context, h modules.Host, secrets process.Secrets) (*resource, error) {
 	s := &search{d: d, h: h, secrets: secrets}
 	for _, r := range d.Rejected {
@@ -84,8 +84,7 @@ func (s *search) bundled(ctx context.Context) ([]located, error) {
 	return all, nil
 }
 
-// choose takes the newest manifest of the type, with its adapter if it has one; nil
-// if there is none that will do.
+// choose selects the newest manifest of the type, with its adapter if it has one; nil if none is suitable.
 func (s *search) choose(ctx context.Context, all []located) (*resource, error) {
 	fitting, err := s.fitting(ctx, all)
 	if err != nil || len(fitting) == 0 {
@@ -124,7 +123,7 @@ func (s *search) found(run, as located) (*resource, error) {
 	return s.resource(rs)
 }
 
-// resource makes what was found ready to be called for the instance.
+// resource completes a found resource, so that it can be called for the instance.
 func (s *search) resource(rs resource) (*resource, error) {
 	var err error
 	rs.h, rs.secrets, rs.discreet, rs.told = s.h, s.secrets, s.d.discreet, map[string]bool{}
@@ -213,8 +212,7 @@ func (s *search) notFound() error {
 	return &process.Failure{Text: text, Safe: text, Class: modules.ErrorUnknown}
 }
 
-// meant is the name of a resource that there is, if the one that is missing is called
-// almost so.
+// meant returns the name of an existing resource that is similar to the missing one.
 func (s *search) meant() string {
 	near := expr.Nearest(s.d.TypeName, append(s.known, s.d.Near, osInfo().manifest.Type, echo().manifest.Type, runCommandOnSet().manifest.Type))
 	if near == "" || strings.EqualFold(near, s.d.TypeName) {

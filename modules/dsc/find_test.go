@@ -20,7 +20,7 @@ func manifestOf(typ, version, more, state string) string {
 		"get": {"executable": "printf", "args": ["%s", ` + state + `]}, "schema": {"embedded": {}}}`
 }
 
-// got asks how an instance is.
+// got returns the state of an instance.
 func (b *bench) got(text string) (string, error) {
 	b.Helper()
 	d, err := b.prepared(text)
@@ -31,7 +31,7 @@ func (b *bench) got(text string) (string, error) {
 	return string(state), err
 }
 
-// hosted puts manifests on the host and forgets those of the folder resources/.
+// hosted writes manifests to a new folder, makes it the manifest search path of the host, and returns it.
 func (b *bench) hosted(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func (b *bench) hosted(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestFind has what is taken of what there is, and what is said if nothing is.
+// TestFind checks which manifest is selected, and the message if there is none.
 func TestFind(t *testing.T) {
 	for _, test := range []struct {
 		name           string
@@ -124,8 +124,7 @@ func TestSearchPath(t *testing.T) {
 	require.Equal(t, []string{"/r"}, programPath())
 }
 
-// TestAdapters has resources that an adapter runs: told of by a manifest, or by the
-// adapter's list.
+// TestAdapters checks resources that an adapter runs, described by a manifest, or by the adapter's list.
 func TestAdapters(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	adapter := `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json", "type": "Test/Adapter", "version": "1.0.0", "kind": "adapter",
@@ -163,8 +162,8 @@ func TestAdapters(t *testing.T) {
 	require.EqualError(t, err, `the adapter Test/Adapter takes its input in the way called "full"; only "single" is supported`)
 }
 
-// TestReadOnce has the controller read a manifest of the host once, however many
-// instances look at it: it reads only so many for one host.
+// TestReadOnce checks that the controller reads a manifest of the host once for any number of instances, since the
+// number of reads for one host is limited.
 func TestReadOnce(t *testing.T) {
 	b := newBench(t)
 	b.hosted(t, map[string]string{
@@ -187,7 +186,7 @@ func TestReadOnce(t *testing.T) {
 	require.Equal(t, 2, read)
 }
 
-// TestSafe leaves out what others can change, but only for root.
+// TestSafe checks that root ignores paths that others can change.
 func TestSafe(t *testing.T) {
 	h := newBench(t).host()
 	dir := t.TempDir()

@@ -11,11 +11,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// maxArgument is what Linux lets one argument or variable hold, with the byte at its
-// end: MAX_ARG_STRLEN.
+// maxArgument is the maximum size of one argument or variable in Linux, with its final zero byte: MAX_ARG_STRLEN.
 const maxArgument = 128 << 10
 
-// environment gives the properties as variables, for resources that take them so.
+// environment returns the properties as variables, for resources with that input.
 func environment(properties map[string]any) ([]string, error) {
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -84,8 +83,8 @@ func kindOf(v any) string {
 	return "a number"
 }
 
-// options gives the properties as --name value, in the order of their names, as the
-// first design has it. Lists and objects are written as JSON.
+// options returns the properties as --name value, in the order of their names, for the first design. Lists and objects
+// are written as JSON.
 func options(properties map[string]any) ([]string, error) {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -107,9 +106,9 @@ func options(properties map[string]any) ([]string, error) {
 	return args, nil
 }
 
-// about is what the arguments of an operation can be made of.
+// about has the values for the arguments of an operation.
 type about struct {
-	input   string // JSON; "" is none
+	input   string // JSON; "" means no input
 	typ     string
 	version string
 	path    string
@@ -117,7 +116,7 @@ type about struct {
 	whatIf  bool
 }
 
-// arguments are those of an operation.
+// arguments returns the arguments of an operation.
 func (a about) arguments(list []manifest.Arg) ([]string, error) {
 	var args []string
 	for _, arg := range list {

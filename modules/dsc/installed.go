@@ -16,8 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// programPath is where programs are looked for: what the host's PATH has besides the
-// usual directories comes last.
+// programPath returns the search path for programs: the additional directories of the host's PATH come last.
 func programPath() []string {
 	if restricted := os.Getenv("DSC_RESTRICTED_PATH"); restricted != "" {
 		return process.Dirs(restricted)
@@ -31,7 +30,7 @@ func programPath() []string {
 	return dirs
 }
 
-// manifestPath is where manifests are looked for.
+// manifestPath returns the search path for manifests.
 func manifestPath() []string {
 	list := process.Dirs(cmp.Or(os.Getenv("DSC_RESTRICTED_PATH"), os.Getenv("DSC_RESOURCE_PATH")))
 	if len(list) == 0 {
@@ -52,9 +51,8 @@ func safePath(h modules.Host) []string {
 	return dirs
 }
 
-// safe keeps the paths at which others cannot put something; see [process.Safe].
-// Directories that every program of root trusts are the host's own affair. What is not
-// there is left out without an error.
+// safe keeps the paths at which others cannot put files; see [process.Safe]. Directories that every program of root
+// trusts are not checked. Missing paths are skipped without an error.
 func safe(h modules.Host, uid int, paths []string) (kept []string, unsafe []error) {
 	if uid != 0 || h.Files.FileReader == nil {
 		return paths, nil
@@ -78,8 +76,7 @@ func safe(h modules.Host, uid int, paths []string) (kept []string, unsafe []erro
 // maxInstalled bounds the files that are read on a host.
 const maxInstalled = 1000
 
-// installed reads the manifests on the host. What cannot be used is noted, since it
-// may be the one that is missing.
+// installed reads the manifests on the host. Unusable ones are recorded, since one of them may be the missing one.
 func (s *search) installed(ctx context.Context) ([]located, error) {
 	if s.h.Files.FileReader == nil {
 		return nil, nil
@@ -164,26 +161,26 @@ func (s *search) document(ctx context.Context, file string, isYAML bool) (json.R
 	return readDocument(text, err, isYAML, yaml)
 }
 
-// document is what a YAML text came to.
+// document is the result of parsing a YAML text.
 type document struct {
 	json json.RawMessage
 	err  error
 }
 
-// parse gives a YAML document as JSON.
+// parse converts a YAML document to JSON.
 func (s *search) parse(ctx context.Context, text string) (json.RawMessage, error) {
 	sum := sha256.Sum256([]byte(text))
 	d, known := s.d.parsed.Get(string(sum[:]))
 	if !known {
 		d.json, d.err = s.h.YAML(ctx, text)
-		if ctx.Err() == nil { // else the error may be that of the context
+		if ctx.Err() == nil { // else the error may be from the context
 			s.d.parsed.Put(string(sum[:]), d)
 		}
 	}
 	return d.json, d.err
 }
 
-// cause takes the path out of an error, where it is told already.
+// cause removes the path from an error that is reported with the path.
 func cause(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err

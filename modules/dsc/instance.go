@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
 )
 
-// An instance is a resource and what it is wanted to be, on one host. It goes from
-// Check to Apply and Verify.
+// An instance is a resource and its desired state on one host. Check passes it to Apply and Verify.
 type instance struct {
 	resource *resource
 	wanted   map[string]any // the properties, evaluated and coerced
@@ -19,7 +18,7 @@ type instance struct {
 	setPrinted *reading // nil if that was nothing
 }
 
-// action is what Apply does.
+// action is the operation that Apply runs.
 type action string
 
 const (
@@ -62,8 +61,7 @@ func (d *DSC) open(ctx context.Context, h modules.Host) (*instance, error) {
 	return &instance{resource: rs, wanted: wanted}, nil
 }
 
-// evaluate gives the properties as values. It reports whether the instance is managed
-// at all.
+// evaluate returns the properties as values. It reports whether the instance is managed at all.
 func (d *DSC) evaluate(ctx context.Context, h modules.Host) (wanted map[string]any, holds bool, err error) {
 	wanted, holds = d.Properties, true
 	if d.Evaluate != nil {
@@ -75,7 +73,7 @@ func (d *DSC) evaluate(ctx context.Context, h modules.Host) (wanted map[string]a
 	return wanted, holds, err
 }
 
-// validate asks whether the properties are right, before anything else is done.
+// validate checks the properties before anything else is done.
 func (in *instance) validate(ctx context.Context) error {
 	rs := in.resource
 	if o := rs.operation("validate"); o != nil {
@@ -99,7 +97,7 @@ func (in *instance) validate(ctx context.Context) error {
 	return nil
 }
 
-// below gives a fault the path that it has among the properties of the instance.
+// below returns a fault with its path among the properties of the instance.
 func below(f schema.Fault) schema.Fault {
 	switch {
 	case f.Path == "":

@@ -13,8 +13,7 @@ import (
 // log is the arguments that have thing.py write down its calls.
 const log = `"--log", "$ROOT/log"`
 
-// TestCalls has every way through the operations: what is called, by a check, by an
-// applying run, and by a second one.
+// TestCalls checks the calls for every combination of operations: in a check, in an applying run, and in a second one.
 func TestCalls(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	get, getLogged := thing("get", "", ""), thing("get", log, "")
@@ -22,12 +21,12 @@ func TestCalls(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		members    string
-		have       string // what is kept; "" is nothing
+		have       string // stored state; "" if none
 		properties string
 		check      string // calls of a check
-		apply      string // of a run
-		again      string // of a second run
-		after      string // what is kept then
+		apply      string // calls of a run
+		again      string // calls of a second run
+		after      string // stored state after that
 	}{
 		{"no test: get decides", getLogged + "," + thing("set", log+`,"--silent"`, ""), `{"size": 1}`, `{"size": 2}`,
 			"get", "get set get", "get", `{"size": 2}`},
@@ -91,7 +90,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestVerify has a resource whose set does nothing, and who finds that out.
+// TestVerify checks a resource whose set does nothing, and which verification detects that.
 func TestVerify(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const log = `"--log", "$ROOT/log"`

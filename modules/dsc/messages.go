@@ -20,7 +20,7 @@ const (
 	failing = modules.LevelError
 )
 
-// messages is what a program has written to its standard error, sorted out.
+// messages is the parsed standard error of a program.
 type messages struct {
 	notes []note
 	plain []string // lines in no known form
@@ -66,9 +66,8 @@ func readMessages(dialect manifest.Dialect, stderr string) messages {
 	return s
 }
 
-// structured reads one message: {"error": "…"} and its siblings, with a text or an
-// object that has a message; {"level": …, "message": …}; and the form of the tracing
-// library that DSC itself uses, whose message stands below fields.
+// structured reads one message: {"error": "…"} and its siblings, with a text or an object that has a message; {"level":
+// …, "message": …}; and the form of the tracing library that DSC itself uses, whose message is below fields.
 func structured(object map[string]any) (note, bool) {
 	if word, ok := object["level"].(string); ok {
 		level, known := levels[strings.ToLower(word)]
@@ -113,7 +112,7 @@ func noMessage(told map[string]any) string {
 	return "an error without a message: " + string(instead)
 }
 
-// code is what stands behind a message that has a code besides.
+// code returns the suffix for a message that also has a code.
 func code(object map[string]any) (text string, has bool) {
 	switch code := object["code"].(type) {
 	case string:
@@ -127,9 +126,8 @@ func code(object map[string]any) (text string, has bool) {
 	return " (code " + text + ")", true
 }
 
-// evidence is what a failed program had to say about it: its plain lines, or else
-// its errors. rest is what else it said; all of it, if that was too long. hide takes out
-// secrets, before anything is cut.
+// evidence returns the messages of a failed program about the failure: its plain lines, or else its errors. rest has
+// its other messages; all of them, if the text was too long. hide removes secrets before the text is shortened.
 func (s messages) evidence(hide func(string) string) (text string, rest messages) {
 	const most = 2 << 10 // bytes
 	text, rest = strings.TrimSpace(strings.Join(s.plain, "\n")), messages{notes: s.notes}

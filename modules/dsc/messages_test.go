@@ -71,7 +71,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestSaidOnce: what a failed program has said stands in the error or beside it.
+// TestSaidOnce checks that each message of a failed program is reported once, in the error or next to it.
 func TestSaidOnce(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	says := func(lines ...string) string {

@@ -152,8 +152,8 @@ schema:
 	require.Equal(t, "(absent)", b.kept("kept"))
 }
 
-// TestRestart has what a set asks to be restarted in the report, and what _metadata
-// says of a predicted change among the messages.
+// TestRestart checks that a restart required by set is in the report, and that _metadata about a predicted change is
+// among the messages.
 func TestRestart(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
@@ -169,7 +169,7 @@ func TestRestart(t *testing.T) {
 	require.JSONEq(t, filepathed(`{"file": "$ROOT/kept", "_exist": false}`, b.root), string(b.state.Before))
 }
 
-// TestVerdictOfTheState: what a test says itself wins over what can be compared.
+// TestVerdictOfTheState checks that the verdict of a test takes precedence over the comparison.
 func TestVerdictOfTheState(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// Prepare implements [modules.Preparer]: the manifests of the play's folder that the
-// instance may be of go with it. As far as they tell, its properties are looked at.
+// Prepare implements [modules.Preparer]: it adds the manifests of the play's folder that may define the type of the
+// instance. As far as these allow, it checks the properties.
 func (d *DSC) Prepare(_ context.Context, src modules.Source) error {
 	if src.Resources == nil || d.Candidates != nil || d.Validate() != nil {
 		return nil
@@ -54,8 +54,7 @@ type contents struct {
 	err      error
 }
 
-// maxNameless bounds the manifests that an instance takes along though it is
-// not known what type they are of: each of them may be the one that is missing.
+// maxNameless limits the manifests of unknown type that an instance takes along: each of them may be the missing one.
 const maxNameless = 10
 
 // take keeps what the type may be of: its manifests, the newest first, and the
@@ -165,7 +164,7 @@ func (d *DSC) exposes(m *manifest.Manifest, wanted map[string]any) error {
 	return nil
 }
 
-// Bounds of what is read of a folder resources/.
+// Limits for reading a folder resources/.
 const (
 	maxManifests = 1000
 	maxFolders   = 64 // deep
@@ -231,7 +230,7 @@ func readDocument(text []byte, err error, isYAML bool, yaml func([]byte) (json.R
 	return yaml(text)
 }
 
-// typeOfFile guesses the type from a file that cannot be read as what it should be.
+// typeOfFile guesses the type from a file that cannot be parsed.
 func typeOfFile(folder fs.FS, name string) string {
 	text, err := process.ReadFile(folder, name, manifest.MaxSize)
 	if err != nil {

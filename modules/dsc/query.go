@@ -40,7 +40,7 @@ func (d *DSC) Query(ctx context.Context, h modules.Host, query string) (json.Raw
 	return nil, modules.Refuse("a DSC resource does not answer %q", query)
 }
 
-// state is how the instance is.
+// state returns the state of the instance.
 func (in *instance) state(ctx context.Context) (map[string]any, error) {
 	switch own := in.resource.own; {
 	case own != nil && own.get != nil:
@@ -100,7 +100,7 @@ func (in *instance) exported(ctx context.Context) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
-// exportedName is what the resource calls an instance, or a name with its number.
+// exportedName returns the resource's name of an instance, or a name with its number.
 func (rs *resource) exportedName(i int, state map[string]any) string {
 	if name, named := state["_name"].(string); named && name != "" {
 		return name
@@ -134,7 +134,7 @@ func escaped(v any) any {
 	})
 }
 
-// export asks for all instances that fit the properties, which are a filter.
+// export returns all instances that match the properties, which are a filter.
 func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
 	o := in.resource.operation("export")
 	if in.resource.own != nil || o == nil {
@@ -161,7 +161,7 @@ func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
 	return states, err
 }
 
-// instances reads what an export has printed: with filter, those that fit the properties.
+// instances reads the output of an export: with filter, only instances that match the properties.
 func (in *instance) instances(p printed, filter bool) ([]map[string]any, error) {
 	var states []map[string]any
 	for _, v := range p.values {
@@ -183,8 +183,8 @@ func (in *instance) instances(p printed, filter bool) ([]map[string]any, error) 
 	return states, nil
 }
 
-// queryLine is for [modules.Type].QueryLine: get TYPE --input JSON --version RANGE --adapter
-// TYPE. Those that export take the input for a filter.
+// queryLine implements [modules.Type].QueryLine: get TYPE --input JSON --version RANGE --adapter TYPE. An export uses
+// the input as a filter.
 func queryLine(query string, words []string, input func(string) (map[string]any, error)) ([]map[string]any, error) {
 	w, err := modules.SplitOptions(words, []string{"input", "version", "adapter"})
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// Related implements [modules.Related], for types whose last word says that others
-// look after the same: Apt is a package, as Ccm's own types are.
+// Related implements [modules.Related], for types whose last word shows that other types manage the same objects: Apt
+// is a package, like Ccm's own types.
 func (d *DSC) Related() []modules.Relation {
 	last := d.TypeName[strings.LastIndexAny(d.TypeName, "/.")+1:]
 	gone := d.Properties["_exist"] == false || d.text("ensure") == "absent"

@@ -14,23 +14,23 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// A resource is what an instance is of, as it was found on the host. Its operations are
-// called, and what they print is read, whatever the instance is wanted to be.
+// A resource is the resource of an instance, as it was found on the host. It runs operations and reads their output,
+// independently of the desired state.
 type resource struct {
 	h    modules.Host
-	run  *manifest.Manifest // whose operations are called: the adapter's if it is adapted
-	as   *manifest.Manifest // what the instance is of
-	own  *builtinResource   // answers instead, if it is one of those that need no program
+	run  *manifest.Manifest // its operations are called: the adapter's if it is adapted
+	as   *manifest.Manifest // manifest of the instance's type
+	own  *builtinResource   // built-in implementation; nil if the resource is a program
 	file string             // the manifest of as, on the host
-	dir  string             // of the manifest of run: the working directory
+	dir  string             // folder of run's manifest: the working directory
 	path string             // colon list of where its programs are looked for
 
-	schema   *schema.Schema // nil if there is none
-	timeout  time.Duration  // of each call
-	discreet bool           // what it is given must not be shown
+	schema   *schema.Schema // nil if unknown
+	timeout  time.Duration  // per call
+	discreet bool           // its input must not be shown
 	secrets  process.Secrets
 	told     map[string]bool // messages
-	quirks   []string        // what was coerced in states
+	quirks   []string        // converted values in states
 }
 
 // usable reports a resource that cannot be run by itself, or lacks something here.
@@ -62,8 +62,7 @@ func (rs *resource) usable() error {
 	return nil
 }
 
-// operation gives an operation of the resource; nil if it has none. What an adapted
-// resource can do it may say itself.
+// operation returns an operation of the resource, or nil. An adapted resource may list its operations itself.
 func (rs *resource) operation(name string) *manifest.Operation {
 	has := rs.as.Capabilities
 	said := rs.as.Adapted() && has != nil && slices.Contains([]string{"get", "set", "test", "delete", "export"}, name)
@@ -109,9 +108,9 @@ func (rs *resource) loadSchema(ctx context.Context) error {
 	return nil
 }
 
-// unknowable reports a resource that does not tell what it may be given; as is
-// what the instance is of, run whose operations are called. Adapted resources tell by
-// themselves, and the older dialects never had to.
+// unknowable reports a resource whose valid properties are unknown; as is the manifest of the instance's type, run the
+// manifest whose operations are called. Adapted resources check their properties themselves, and the older dialects
+// needed no schema.
 func unknowable(as, run *manifest.Manifest) error {
 	if as.Adapted() || run.Dialect != manifest.Current || as.Schema != nil || run.Validate != nil {
 		return nil
@@ -119,7 +118,7 @@ func unknowable(as, run *manifest.Manifest) error {
 	return modules.Refuse("%s has neither a schema nor validate, so its valid properties are not known", as.Type)
 }
 
-// tell reports what a program had to say, each thing once.
+// tell reports a message of a program, each text once.
 func (rs *resource) tell(level, text string) {
 	text = rs.secrets.Hide(text)
 	key := level + text
@@ -139,5 +138,5 @@ func (rs *resource) tellAll(s messages) {
 	}
 }
 
-// warn tells of something that is not as it should be, once.
+// warn reports a warning, once.
 func (rs *resource) warn(format string, args ...any) { rs.tell(warning, fmt.Sprintf(format, args...)) }

@@ -54,7 +54,7 @@ func validateValues(v any, path string, depth int) error {
 	return nil
 }
 
-// secretAt is the path of a secret among properties; "" if there is none.
+// secretAt returns the path of a secret among properties, or "".
 func secretAt(v any, path string) string {
 	if isSecure(v) {
 		return path
@@ -105,8 +105,7 @@ func secretsIn(v any) process.Secrets {
 	return process.SecretsOf(texts, numbers)
 }
 
-// withhold takes secrets out of a value: those in their wrappers, and their texts
-// wherever else they stand.
+// withhold removes secrets from a value: wrapped ones, and their texts in any other place.
 func withhold(s process.Secrets, v any) any {
 	if isSecure(v) {
 		return process.Hidden

@@ -55,8 +55,8 @@ func TestSecretsStayInside(t *testing.T) {
 	require.EqualError(t, err, "get of Test/Thing has printed text that is not JSON: it ends too early: line 1 is `{\"a\": \"<secureValue>\"`")
 }
 
-// TestSecretsInWhatNobodyParses: what is quoted of a program's output, and all of it for
-// whoever looks for a fault, has no secrets, however they are written there.
+// TestSecretsInWhatNobodyParses checks that quotes of a program's output, and the full output for debugging, contain no
+// secrets, in any notation.
 func TestSecretsInWhatNobodyParses(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	for _, test := range []struct{ prints, err, said string }{
@@ -113,8 +113,7 @@ func TestNothingInheritsSecrets(t *testing.T) {
 	require.Contains(t, b.kept("env"), "\nHOME=")
 }
 
-// TestSecretsWithinWhatHidesThem has secrets whose letters are those of what is shown
-// in their place.
+// TestSecretsWithinWhatHidesThem checks secrets that consist of letters of their replacement text.
 func TestSecretsWithinWhatHidesThem(t *testing.T) {
 	s := secretsIn(map[string]any{"key": map[string]any{"secureString": "se\ns\ne\ncure"}})
 	require.Equal(t, "<secureValue> <secureValue><secureValue>", s.Hide("se cures"))

@@ -34,7 +34,7 @@ func (b *bench) catalog(check bool, entries ...wire.Entry) []*wire.Result {
 	return all
 }
 
-// entry is that of an instance.
+// entry returns the catalog entry of an instance.
 func (b *bench) entry(typ, properties string) wire.Entry {
 	b.Helper()
 	text, err := json.Marshal(b.instance(typ, properties))
@@ -42,7 +42,7 @@ func (b *bench) entry(typ, properties string) wire.Entry {
 	return wire.Entry{Type: "dsc", Name: "x", Properties: text}
 }
 
-// TestSensitiveInput: what nobody may see goes to standard input only.
+// TestSensitiveInput checks that secrets are only passed on standard input.
 func TestSensitiveInput(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const byArgs = ", where others could see it; only standard input will do"
@@ -92,7 +92,7 @@ func TestSensitiveFirstDesign(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestReceivedSecret: a resource is sensitive that receives from one that is.
+// TestReceivedSecret checks that a resource that receives values from a sensitive one is sensitive.
 func TestReceivedSecret(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
@@ -120,8 +120,8 @@ func TestSensitiveCommand(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(b.root, "kept"))
 }
 
-// TestAllThatWasPrinted stands beside an error, for whoever looks for the fault, but for
-// that of a resource that is sensitive.
+// TestAllThatWasPrinted checks that the full output is reported next to an error, for debugging, except for a sensitive
+// resource.
 func TestAllThatWasPrinted(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	for _, test := range []struct {
@@ -151,7 +151,7 @@ func TestAllThatWasPrinted(t *testing.T) {
 	}
 }
 
-// TestExportOfNoInstances tells what was printed in their place.
+// TestExportOfNoInstances checks the message for an export whose output has no instances.
 func TestExportOfNoInstances(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}\n7\n":     "has printed a number where an instance was expected: line 2 is \"7\"",

@@ -21,9 +21,9 @@ const (
 	metadata        = "_metadata"
 )
 
-// A reading is what an operation has printed, taken apart.
+// A reading is the parsed output of an operation.
 type reading struct {
-	state   map[string]any    // without what is no property
+	state   map[string]any    // only the properties
 	differ  []string          // of stateAndDiff
 	verdict *bool             // _inDesiredState
 	restart []json.RawMessage // _restartRequired
@@ -38,11 +38,10 @@ type printed struct {
 	hide   func(string) string
 }
 
-// line quotes the line in which a value stands.
+// line quotes the line that contains a value.
 func (p printed) line(v process.Value) string { return process.Line(p.text, v.At, p.hide) }
 
-// parse reads what a call has printed. If that is no JSON, or not what read expects, all of
-// it is told.
+// parse reads the output of a call. If that is not JSON, or not as read expects, all of it is reported.
 func (rs *resource) parse(c call, exit modules.Exit, read func(printed) error) error {
 	p := printed{what: rs.what(c), text: strings.TrimPrefix(exit.Stdout.Text, "\ufeff"), hide: rs.secrets.HidePrinted}
 	var err error
@@ -104,8 +103,7 @@ func (rs *resource) parseState(p printed, diff bool) (reading, error) {
 	return r, nil
 }
 
-// reading separates what is about the state from its properties, and validates these
-// against the schema.
+// reading separates annotations of the state from its properties, and validates the properties against the schema.
 func (rs *resource) reading(what string, state map[string]any) (reading, error) {
 	r := reading{}
 	state = maps.Clone(state)
@@ -147,8 +145,8 @@ func (rs *resource) reading(what string, state map[string]any) (reading, error) 
 	return r, nil
 }
 
-// dropUnknown leaves properties out of a state that its schema does not know. They do no
-// harm, and resources are used to not being checked. It gives the other faults.
+// dropUnknown removes properties from a state that its schema does not know. They do no harm, and resources are used to
+// being unchecked. It returns the other faults.
 func (rs *resource) dropUnknown(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
 	var others []schema.Fault
 	for _, f := range faults {
@@ -170,7 +168,7 @@ func sentence(faults []schema.Fault) string {
 	return strings.Join(texts, "; ")
 }
 
-// get asks how the instance is.
+// get reads the state of the instance.
 func (in *instance) get(ctx context.Context) (reading, error) {
 	c := call{name: "get", operation: in.resource.operation("get"), properties: in.wanted}
 	exit, err := in.resource.call(ctx, c)

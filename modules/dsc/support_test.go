@@ -20,7 +20,7 @@ import (
 type bench struct {
 	*testing.T
 	resources string // the folder
-	root      string // for what the resources keep
+	root      string // files of the resources
 	said      []string
 	state     modules.State
 	exit      *modules.Exit
@@ -47,14 +47,14 @@ func (b *bench) write(name, text string) {
 	require.NoError(b, os.WriteFile(path, []byte(strings.ReplaceAll(text, "$ROOT", b.root)), 0o600))
 }
 
-// resource puts a manifest of DSC 3 there: the members are those of type Test/Thing.
+// resource adds a manifest of DSC 3: the members describe type Test/Thing.
 func (b *bench) resource(members string) {
 	b.Helper()
 	b.write("thing.dsc.resource.json", `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json",
 		"type": "Test/Thing", "version": "1.0.0", `+members+`}`)
 }
 
-// thing is an operation of thing.py; more are members of it besides its arguments.
+// thing returns an operation of thing.py; more are additional members.
 func thing(operation, args, more string) string {
 	all := `"thing.py", "` + operation + `"`
 	if args != "" {
@@ -148,7 +148,7 @@ func (b *bench) check(d *DSC) (modules.Plan, error) {
 	return plan, err
 }
 
-// run checks, applies and verifies, and gives the first error.
+// run checks, applies and verifies, and returns the first error.
 func (b *bench) run(d *DSC) error {
 	b.Helper()
 	plan, err := d.Check(b.Context(), b.checking())
@@ -186,7 +186,7 @@ func (b *bench) keep(name, text string) {
 	require.NoError(b, os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600))
 }
 
-// kept is what a file has.
+// kept returns the content of a file.
 func (b *bench) kept(name string) string {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join(b.root, name))

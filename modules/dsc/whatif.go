@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 )
 
-// whatIf asks a resource that can tell what its set or delete would do. Only one
-// that declares it is asked: any other could not be kept from doing it.
+// whatIf lets a resource predict the result of its set or delete. It is called only if the resource declares that it
+// can predict: any other could make the change.
 func (in *instance) whatIf(ctx context.Context, c call, v verdict, plan *modules.Plan) error {
 	c.changes, c.whatIf = false, true
 	switch {
@@ -54,7 +54,7 @@ func (in *instance) whatIf(ctx context.Context, c call, v verdict, plan *modules
 	return nil
 }
 
-// reportWhatIf tells what the resource itself says about what it would do.
+// reportWhatIf reports the resource's own prediction.
 func (rs *resource) reportWhatIf(r reading) {
 	var lines []any
 	switch said := r.meta["whatIf"].(type) {

@@ -81,7 +81,7 @@ func values(parts []Result) []any {
 	return all
 }
 
-// apply calls a function with values. What it makes of a secure one is secure.
+// apply calls a function with values. The result is secure if an argument is.
 func (e *Evaluator) apply(ctx context.Context, f *function, args []any) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -125,8 +125,7 @@ func (e *Evaluator) apply(ctx context.Context, f *function, args []any) (any, er
 	return v, nil
 }
 
-// elementsPerStep is how many elements of a list, or bytes of a text, that a function
-// may have to look at count as one step.
+// elementsPerStep is the number of list elements, or bytes of a text, that a function reads in one step.
 const elementsPerStep = 256
 
 func lengthOf(v any) int {
@@ -143,8 +142,8 @@ func lengthOf(v any) int {
 	return 0
 }
 
-// made counts a value that a function has made. What it shares with others counts
-// each time: who writes it out, as join() does, makes it as large as that.
+// made counts the size of a function's result. Parts shared with other values count each time, since a function that
+// writes them out, such as join(), makes a text of that size.
 func (e *Evaluator) made(v any) error {
 	if e.work.bytes += sizeOf(v, maxBytes); e.work.bytes > maxBytes {
 		return fmt.Errorf("the values of the expressions grow beyond %d MiB", maxBytes>>20)
@@ -208,8 +207,7 @@ func (e *Evaluator) leave(ctx context.Context, n *call, f *function, args []Resu
 	return e.residualCall(ctx, n, args)
 }
 
-// maxCalls is how deep user functions may stand in each other's arguments and
-// values.
+// maxCalls is the depth to which calls of user functions may be nested in arguments and values.
 const maxCalls = 16
 
 // callUser calls a function that the document defines.

@@ -139,9 +139,9 @@ func lowerBase32(n uint64) string {
 	return string(out[:])
 }
 
-// resolveURI resolves a URI reference against an absolute URI (RFC 3986, section 5),
-// and writes the result in its normal form: dot segments are gone, an empty path
-// behind a host is a slash, and characters that no URI has are percent-encoded.
+// resolveURI resolves a URI reference against an absolute URI (RFC 3986, section 5), and writes the result in its
+// normal form: dot segments are removed, an empty path after a host becomes a slash, and characters not allowed in a
+// URI are percent-encoded.
 func resolveURI(base, reference string) (string, error) {
 	if base == "" {
 		return "", errors.New("the base is empty; write an absolute URI, such as https://example.com/")
@@ -182,7 +182,7 @@ func wrongURI(what, text string, err error) error {
 	return fmt.Errorf("the %s %q is not a URI: %w", what, text, err)
 }
 
-// encodeQuery writes characters that no query has as %XX; what is encoded stays so.
+// encodeQuery writes characters not allowed in a query as %XX; encoded characters are not encoded again.
 func encodeQuery(query string) string {
 	var b strings.Builder
 	for i := range len(query) {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// An Evaluator evaluates expressions, within bounds for all that it evaluates.
+// An Evaluator evaluates expressions, with limits for all its evaluations together.
 type Evaluator struct {
 	names *Names
 	host  Environment // nil leaves to the host what only it knows
-	text  string      // of the expression, for columns
-	vars  []binding   // of lambdas, the innermost last
+	text  string      // text of the expression, for columns
+	vars  []binding   // variables of lambdas, the innermost last
 	work  *work
-	calls int // of user functions within each other
+	calls int // depth of nested user functions
 }
 
-// work is what an evaluator has done so far.
+// work is the work done so far by an evaluator.
 type work struct{ steps, bytes int }
 
 // Bounds of an evaluator: no document needs more, and no value that a host sends
 // can make it do more.
 const (
 	maxSteps = 200_000
-	maxBytes = 32 << 20 // of values that functions make, all together
+	maxBytes = 32 << 20 // total size of function results
 )
 
 type binding struct {
@@ -54,8 +54,7 @@ func (e *Evaluator) With(names *Names) *Evaluator {
 	return &inner
 }
 
-// Eval evaluates an expression, with its brackets. The error is an [*Error], a
-// [*Placed], or that of ctx.
+// Eval evaluates an expression, with its brackets. The error is an [*Error], a [*Placed], or the error of ctx.
 func (e *Evaluator) Eval(ctx context.Context, text string) (Result, error) {
 	root, err := parse(text)
 	if err != nil {
@@ -86,7 +85,7 @@ func (e *Evaluator) errorAt(n node, err error) error {
 	return out
 }
 
-// hinted is an error with what to write instead.
+// hinted is an error with a suggestion.
 type hinted struct{ msg, hint string }
 
 func (e *hinted) Error() string { return e.msg }

@@ -67,7 +67,7 @@ func evaluate(t testing.TB, names *Names, host Environment, text string) (Result
 	return NewEvaluator(names, host).Eval(t.Context(), text)
 }
 
-// results are expressions and what they give, as JSON.
+// results are expressions and their results, as JSON.
 var results = []struct{ text, want string }{
 	{"[true]", `true`}, {"[concat('a','b')]", `"ab"`}, {"[ concat ( 'a' ,\n'b', 'it''s' ) ]", `"abit's"`},
 	{"[CONCAT('a','b')]", `"ab"`}, {"[concat(createArray('a'), createArray('b', 1))]", `["a","b",1]`},
@@ -109,7 +109,7 @@ var results = []struct{ text, want string }{
 	{"[map(createArray('a', 'b'), lambda('x', 'i', format('{0}{1}', lambdaVariables('x'), lambdaVariables('i'))))]", `["a0","b1"]`},
 	{"[filter(range(0, 5), lambda('x', greater(lambdaVariables('x'), 2)))]", `[3,4]`},
 	{"[map(range(0, 2), lambda('x', map(range(0, 2), lambda('y', add(lambdaVariables('x'), lambdaVariables('y'))))))]", `[[0,1],[1,2]]`},
-	// What is made of secure values is secure, and has the form that resources get.
+	// Results from secure values are secure, and have the form that resources receive.
 	{"[parameters('password')]", `{"secureString":"s3cret"}`}, {"[concat('a-', parameters('password'))]", `{"secureString":"a-s3cret"}`},
 	{"[parameters('account').user]", `{"secureString":"u"}`}, {"[parameters('account').keys[0]]", `{"secureString":"k"}`}, {"[parameters('password').secureString]", `{"secureString":"s3cret"}`},
 	{"[length(parameters('password'))]", `{"secureObject":6}`}, {"[createObject('p', parameters('password'))]", `{"p":{"secureString":"s3cret"}}`},
@@ -148,7 +148,7 @@ func TestEveryFunctionHasAResult(t *testing.T) {
 	require.Len(t, functionNames(), 83)
 }
 
-// wrong are expressions with what is wrong with them.
+// wrong are expressions and their errors.
 var wrong = []struct{ text, want string }{
 	{"[]", "column 2: the expression is empty (write [[ for text that begins with a bracket)"},
 	{"[", "column 2: the expression ends where there should be a function or a literal"},
@@ -204,13 +204,13 @@ var wrong = []struct{ text, want string }{
 	{"[secret('x')]", "column 2: secret() has no vault here (give it as a parameter of type secureString)"}, {"[stdout()]", "column 2: stdout() has no meaning in a document"},
 	{"[map(createArray(1), lambda('x', lambda('y', 1)))]", "column 2: map(): the lambda returns a lambda, which is not a value"},
 	{"[my.greet()]", "column 2: my.greet() takes 1 argument, not 0"}, {"[copyIndex(-1)]", "column 2: copyIndex(): the offset -1 is negative"},
-	// Nothing tells of a secure value.
+	// No error reveals a secure value.
 	{"[if(equals(parameters('password'), 'x'), 1, 2)]", "column 2: if(): the condition is secure, and the choice would reveal it"},
 	{"[int(parameters('password'))]", "column 2: int() fails; the details are withheld because a value is secure"},
 	{"[parameters(parameters('password'))]", "column 2: the argument of parameters() is a secure value"}, {"[envvar(parameters('password'))]", "column 2: envvar() cannot be used with a secure value"},
 	{"[filter(createArray(1), lambda('x', equals(parameters('password'), 'a')))]", "column 2: filter(): the condition is secure, and the choice would reveal it"},
 	{"[parameters('account').nope]", "column 23: the secure value has no such member"},
-	// What must be known here.
+	// Values that must be known here.
 	{"[parameters(envvar('X'))]", "column 2: the argument of parameters() depends on the host"}, {"[reference(envvar('X'))]", "column 2: which resource reference() is about depends on the host"},
 }
 
@@ -222,8 +222,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// left are expressions of which something remains for the host: what, and what it
-// makes of it.
+// left are expressions of which a part remains for the host, with that part and its result there.
 var left = []struct{ text, sealed, values, want string }{
 	{"[reference(resourceId('A/B', 'c d')).port]", "[reference('ref A/B:c%20d').port]", "", `80`},
 	{"[reference('x').actualState.port]", "[reference('ref x').actualState.port]", "", `80`},
@@ -338,7 +337,7 @@ func TestBounds(t *testing.T) {
 	}
 	_, err = evaluate(t, doc(), nil, "["+nested+"]")
 	require.NoError(t, err)
-	// Values that are shared are small until somebody writes them out.
+	// Shared values are small until they are written out.
 	large := &Names{Variable: func(string) (Result, error) { return Known(strings.Repeat("x", 1<<20)), nil }}
 	_, err = evaluate(t, large, nil, "[map(range(0, 10000), lambda('x', variables('large')))]")
 	require.EqualError(t, err, "column 2: the values of the expressions grow beyond 32 MiB")
@@ -390,7 +389,7 @@ func TestRestIsNotTooDeep(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestCauseIsKept: what the host answered can be told from what the expression does.
+// TestCauseIsKept checks that an error of the host can be distinguished from an error in the expression.
 func TestCauseIsKept(t *testing.T) {
 	_, _, err := (&Scope{}).Evaluate(t.Context(), theHost, map[string]any{"p": "[concat('a', string(envvar('NOPE')))]"})
 	require.EqualError(t, err, "p: column 21: envvar(): no answer to envvar NOPE")
@@ -417,8 +416,8 @@ func TestDecodeRefusesWhatIsTooLarge(t *testing.T) {
 	require.EqualError(t, err, "number -1E1000 is too large")
 }
 
-// seal gives all properties of a resource as they travel, and its condition if that
-// remains for the host. The scope is nil if nothing is.
+// seal returns all properties of a resource as they are sent, and its condition if that remains for the host. The scope
+// is nil if nothing remains.
 func seal(properties map[string]any, condition Result) (map[string]any, *Scope, error) {
 	if condition.residual == nil && !HasResiduals(properties) {
 		return Wrapped(properties).(map[string]any), nil, nil

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// atOnce is a host that is asked while a document is read: it knows resources by
-// what documents call them.
+// atOnce is a host that answers while a document is read: it knows resources by their names in documents.
 type atOnce struct{ answers }
 
 func (a atOnce) Ask(ctx context.Context, function string, args []any) (any, error) {
@@ -25,7 +24,7 @@ func (a atOnce) Ask(ctx context.Context, function string, args []any) (any, erro
 // A grower makes random expressions that give strings, numbers, booleans or lists.
 type grower struct {
 	*rand.Rand
-	vars []string // of the lambdas around
+	vars []string // variables of the surrounding lambdas
 }
 
 func (g *grower) one(of ...func() string) string { return of[g.IntN(len(of))]() }
@@ -105,8 +104,8 @@ func (g *grower) list(depth int) string {
 	)
 }
 
-// TestFolding: what is folded away here and evaluated there comes to what a host
-// would make of the whole.
+// TestFolding checks that folding here and evaluating the rest on the host has the same result as evaluating the whole
+// on the host.
 func TestFolding(t *testing.T) {
 	g := &grower{Rand: rand.New(rand.NewPCG(3, 4))}
 	agreed, both := 0, 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// documentFunctions ask the document.
+// documentFunctions query the document.
 var documentFunctions = []*function{
 	{name: "parameters", min: 1, max: 1, kinds: []kind{kString}, names: func(e *Evaluator, _ *call, args []any) (Result, error) {
 		return lookUp("parameters", e.names.Parameter, args[0].(string))
@@ -30,8 +30,7 @@ var documentFunctions = []*function{
 	}},
 }
 
-// hostFunctions ask the host. Of restartRequired, the host gets more arguments: the
-// resources that it is about.
+// hostFunctions query the host. For restartRequired, the host receives additional arguments: the resources to check.
 var hostFunctions = []*function{
 	{name: "reference", min: 1, max: 1, kinds: []kind{kString}, host: true},
 	{name: "stateChanged", min: 1, max: 1, kinds: []kind{kString}, host: true},
@@ -39,7 +38,7 @@ var hostFunctions = []*function{
 	{name: "envvar", min: 1, max: 1, kinds: []kind{kString}, host: true},
 	{name: "tryWhich", min: 1, max: 1, kinds: []kind{kString}, host: true},
 	{name: "context", min: 0, max: 0, host: true},
-	// Every host is a Unix system, so that these need not ask.
+	// Every host is a Unix system, so these need no query.
 	pure("systemRoot", 0, 0, func([]any) (any, error) { return "/", nil }),
 	pure("path", 2, -1, joinPath, kString),
 }
@@ -88,11 +87,10 @@ func resourceID(args []any) (any, error) {
 	return ResourceID(typeName, name), nil
 }
 
-// ResourceID is what resourceId() gives.
+// ResourceID returns the result of resourceId().
 func ResourceID(typeName, name string) string { return typeName + ":" + percentEncode(name) }
 
-// joinPath joins paths as Rust's PathBuf::push does on Unix: an absolute one begins
-// anew.
+// joinPath joins paths like Rust's PathBuf::push on Unix: an absolute one replaces the path before it.
 func joinPath(args []any) (any, error) {
 	path := ""
 	for _, arg := range args {
@@ -134,8 +132,7 @@ var logicFunctions = []*function{
 	pure("lessOrEquals", 2, 2, ordered(func(c int) bool { return c <= 0 }), kInt|kFloat|kString),
 }
 
-// choose is if(). Only the branch that is chosen is evaluated; both, if that is left
-// to the host.
+// choose implements if(). Only the chosen branch is evaluated; both, if the choice remains for the host.
 func choose(ctx context.Context, e *Evaluator, n *call) (Result, error) {
 	condition, err := e.eval(ctx, n.args[0])
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// FuzzParse: what parses is evaluated within bounds and without a panic, and what
-// is left of it for a host parses again and comes to the same there.
+// FuzzParse checks that every parsed expression is evaluated within the limits and without a panic, and that its
+// remaining part for a host parses again and has the same result there.
 func FuzzParse(f *testing.F) {
 	for _, c := range results {
 		f.Add(c.text)

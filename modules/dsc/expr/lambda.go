@@ -24,8 +24,7 @@ func lambdaValue(_ context.Context, e *Evaluator, n *call) (Result, error) {
 	return Result{value: l}, nil
 }
 
-// foldLambda gives a lambda as an expression in which what the document says is
-// known.
+// foldLambda returns a lambda as an expression in which values from the document are known.
 func (e *Evaluator) foldLambda(ctx context.Context, l *lambda) (node, error) {
 	inner := *e
 	inner.vars = slices.Clip(l.vars)
@@ -49,7 +48,7 @@ func (e *Evaluator) foldLambda(ctx context.Context, l *lambda) (node, error) {
 	return left, nil
 }
 
-// lambdaVariable gives the value of a variable of a lambda.
+// lambdaVariable returns the value of a variable of a lambda.
 func lambdaVariable(e *Evaluator, n *call, args []any) (Result, error) {
 	name := args[0].(string)
 	for _, b := range slices.Backward(e.vars) {

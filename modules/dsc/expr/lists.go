@@ -113,7 +113,7 @@ func lastOf(args []any) (any, error) {
 	return nil, nil
 }
 
-// cut takes so many elements from the beginning, or leaves them out.
+// cut returns the first elements if take is set, or else the elements after them.
 func cut(args []any, take bool) any {
 	n := max(args[1].(int64), 0)
 	if list, ok := args[0].([]any); ok {
@@ -134,8 +134,8 @@ func cut(args []any, take bool) any {
 	return s[at:]
 }
 
-// maxRange is how many numbers range() gives at most, and maxRangeEnd the bound of
-// what it counts to: those of Azure Resource Manager.
+// maxRange is the maximum length of a range() result, and maxRangeEnd the limit of its last number: both as in Azure
+// Resource Manager.
 const (
 	maxRange    = 10_000
 	maxRangeEnd = 1<<31 - 1
@@ -295,7 +295,7 @@ func tryGet(args []any) (any, error) {
 	return list[i], nil
 }
 
-// indexIn is where an element, or a part of a string, stands; -1 if nowhere.
+// indexIn returns the index of an element, or of a part of a string, or -1.
 func indexIn(args []any, last bool) (any, error) {
 	if list, ok := args[0].([]any); ok {
 		found := int64(-1)

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// Names is what expressions can refer to where a document is read. A function that
-// is nil has nothing to give. An error that is no [Placed] is told with the column
-// of the call.
+// Names has the objects that expressions can refer to where a document is read. A nil function provides none. An error
+// that is not a [Placed] is reported with the column of the call.
 type Names struct {
 	Parameter func(name string) (Result, error)
 	Variable  func(name string) (Result, error)
-	Function  func(name string) (*Function, error) // of the user, as namespace.name
+	Function  func(name string) (*Function, error) // user functions, as namespace.name
 	CopyIndex func(loop string) (int64, error)     // "" is the innermost loop
-	// Resource gives how the host knows the resource with an id that resourceId() gives.
+	// Resource returns the host's name of the resource with an id that resourceId() returns.
 	Resource func(id string) (ref string, err error)
 	// Earlier are the resources that run before, as the host knows them.
 	Earlier func() []string
@@ -27,13 +26,13 @@ type Names struct {
 type Function struct {
 	Name       string
 	Parameters []string
-	// Argument gives the value of the parameter with that number, from what the function
-	// is called with; nil takes everything as it is.
+	// Argument returns the value of the parameter with that number for a given argument; nil passes arguments
+	// unchanged.
 	Argument func(i int, given Result) (Result, error)
 	Value    func(context.Context, *Evaluator) (Result, error)
 }
 
-// A Placed is an error that says itself where it stands.
+// A Placed is an error that contains its position.
 type Placed struct{ Err error }
 
 func (e *Placed) Error() string { return e.Err.Error() }
@@ -41,9 +40,9 @@ func (e *Placed) Unwrap() error { return e.Err }
 
 // Environment answers what only the host knows.
 type Environment interface {
-	// Ask calls one of the functions reference, stateChanged, restartRequired, envvar,
-	// tryWhich and context, whose arguments have been checked. Resources are named as
-	// [Names].Resource says. The answer is in the form of encoding/json.
+	// Ask calls one of the functions reference, stateChanged, restartRequired, envvar, tryWhich and context, whose
+	// arguments have been checked. Resources have the names of [Names].Resource. The answer is in the form of
+	// encoding/json.
 	Ask(ctx context.Context, function string, args []any) (any, error)
 }
 
@@ -63,8 +62,8 @@ func suggestion(name string, known []string) string {
 	return ""
 }
 
-// Nearest finds the first of the known names that are the least edits away from one, at
-// most two, whatever the case; "" if there is none.
+// Nearest returns the first of the known names with the fewest edits from name, at most two, whatever the case; "" if
+// there is none.
 func Nearest(name string, known []string) string {
 	best, least := "", 3
 	if len(name) > 64 {

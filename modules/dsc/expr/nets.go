@@ -44,8 +44,8 @@ func mask(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// parseCidr tells the parts of a network. Of IPv6 all addresses count as usable, and
-// so they do of an IPv4 network with one or two.
+// parseCidr returns the parts of a network. All addresses count as usable in IPv6, and in an IPv4 network with one or
+// two.
 func parseCidr(args []any) (any, error) {
 	p, err := network(args[0].(string))
 	if err != nil {
@@ -80,8 +80,8 @@ func cidrSubnet(args []any) (any, error) {
 	return netip.PrefixFrom(a, int(bits)).String(), nil
 }
 
-// cidrHost gives an address for hosts: the first one of a network, and the last one
-// of IPv4, are none, unless it has two addresses only.
+// cidrHost returns an address for hosts: the first address of a network, and the last one in IPv4, are not for hosts,
+// unless the network has only two addresses.
 func cidrHost(args []any) (any, error) {
 	p, err := network(args[0].(string))
 	if err != nil {

@@ -70,7 +70,7 @@ func extreme(sign int) func([]any) (any, error) {
 	}
 }
 
-// toInt gives an integer; fractions are cut off.
+// toInt returns an integer; fractions are cut off.
 func toInt(args []any) (any, error) {
 	var f float64
 	switch v := args[0].(type) {

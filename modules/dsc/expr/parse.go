@@ -13,8 +13,7 @@ func Is(text string) bool {
 	return strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "[[")
 }
 
-// Plain gives what a string that is no expression stands for: itself, without the
-// first of two brackets.
+// Plain returns the text of a string that is not an expression: itself, without the first of two brackets.
 func Plain(text string) string {
 	if strings.HasPrefix(text, "[[") {
 		return text[1:]
@@ -22,8 +21,7 @@ func Plain(text string) string {
 	return text
 }
 
-// Escape is the inverse of [Plain]: it gives the string of a document that stands
-// for text.
+// Escape is the inverse of [Plain]: it returns the string for text in a document.
 func Escape(text string) string {
 	if strings.HasPrefix(text, "[") {
 		return "[" + text
@@ -31,12 +29,12 @@ func Escape(text string) string {
 	return text
 }
 
-// An Error is what is wrong with an expression, and where.
+// An Error is an error in an expression, with its position.
 type Error struct {
 	Column int // in characters, from 1; 0 if it is not known
 	Msg    string
-	Hint   string // what to write instead; may be empty
-	Err    error  // what is behind it, such as the answer of the host; may be nil
+	Hint   string // suggestion; may be empty
+	Err    error  // cause, such as the answer of the host; may be nil
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -82,7 +80,7 @@ type (
 		at           int
 		name         string // as written, with the namespace of a user function
 		args         []node
-		residualSize // of what is left for a host
+		residualSize // size of the part that remains for a host
 	}
 	member struct { // of.name
 		at   int
@@ -95,8 +93,8 @@ type (
 		of, by node
 		residualSize
 	}
-	// A residualSize is how large something is that remains for a host: in calls, accesses and
-	// literals, and in how many of them stand within each other.
+	// A residualSize is the size of a part that remains for a host: the number of calls, accesses and literals, and
+	// their nesting depth.
 	residualSize struct{ size, depth int }
 )
 
@@ -147,7 +145,7 @@ func (p *parser) whole() (node, error) {
 	return root, nil
 }
 
-// expression is a literal, or a call with what is taken from its result.
+// expression parses a literal, or a call with the accesses to its result.
 func (p *parser) expression() (node, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.errorAt(p.pos, "", "the expression is more than %d levels deep", maxDepth)
@@ -212,7 +210,7 @@ func (p *parser) arguments() ([]node, error) {
 	}
 }
 
-// accesses reads .member and [index] behind a call.
+// accesses parses .member and [index] after a call.
 func (p *parser) accesses(of node) (node, error) {
 	for count := 0; ; count++ {
 		if count > maxDepth {

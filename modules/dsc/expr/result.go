@@ -18,12 +18,12 @@ type Result struct {
 // Known makes the result that is a value.
 func Known(v any) Result { return Result{value: Normal(v)} }
 
-// Value gives the value, if it is known.
+// Value returns the value, if it is known.
 func (p Result) Value() (v any, known bool) { return p.value, p.residual == nil }
 
 var errSecureCondition = errors.New("the condition is secure, and its result would reveal it")
 
-// Bool gives a result that must be a boolean; what names it in errors.
+// Bool returns a result that must be a boolean; what names it in errors.
 func (p Result) Bool(what string) (bool, error) {
 	switch v := p.value.(type) {
 	case bool:
@@ -34,8 +34,7 @@ func (p Result) Bool(what string) (bool, error) {
 	return false, fmt.Errorf("%s: the expression gives %s, not a boolean", what, Kind(p.value))
 }
 
-// And joins the conditions of a resource and of what it stands in. Both must be
-// booleans, or left for the host.
+// And joins the conditions of a resource and of the group around it. Both must be booleans, or remain for the host.
 func And(a, b Result) Result {
 	for _, p := range []struct{ one, other Result }{{a, b}, {b, a}} {
 		if p.one.residual != nil {
@@ -72,8 +71,8 @@ func secureNode(n node) bool {
 	return false
 }
 
-// Reference reports whether what is left is reference() alone, with members of it:
-// of which resource, and the members with dots between them.
+// Reference reports whether the remaining part is only reference(), with optional members. It returns the resource, and
+// the members with dots between them.
 func (p Result) Reference() (ref, members string, ok bool) {
 	n := p.residual
 	for {
@@ -112,8 +111,7 @@ const maxResidual = 10_000
 // maxRestDepth leaves room below maxDepth for [And], one level per group around.
 const maxResidualDepth = 80
 
-// bounded gives what remains for a host as a result. The host parses it within the bounds
-// of every expression.
+// bounded returns a part that remains for a host as a result. The host parses it within the limits of every expression.
 func (e *Evaluator) bounded(n node) (Result, error) {
 	switch r := residualSizeOf(n); {
 	case r.size > maxResidual:
@@ -124,7 +122,7 @@ func (e *Evaluator) bounded(n node) (Result, error) {
 	return Result{residual: n}, nil
 }
 
-// residualSizeOf is how large a part of what remains for a host is.
+// residualSizeOf returns the size of a part that remains for a host.
 func residualSizeOf(n node) residualSize {
 	switch n := n.(type) {
 	case *call:
@@ -137,7 +135,7 @@ func residualSizeOf(n node) residualSize {
 	return residualSize{size: 1, depth: 1}
 }
 
-// sizeAround is how large something is with parts that remain for a host.
+// sizeAround returns the size of a node with parts that remain for a host.
 func sizeAround(parts ...node) residualSize {
 	sum := residualSize{size: 1}
 	for _, n := range parts {
@@ -149,7 +147,7 @@ func sizeAround(parts ...node) residualSize {
 	return sum
 }
 
-// toNodes gives results as expressions again.
+// toNodes converts results to expressions again.
 func (e *Evaluator) toNodes(ctx context.Context, parts ...Result) ([]node, error) {
 	nodes := make([]node, len(parts))
 	for i, p := range parts {

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// A Scope is what travels with properties that hold expressions: what these need of
-// the document. In properties with a scope, strings are read as in a document; in
-// those without one, every string is a value.
+// A Scope is sent with properties that contain expressions: it has the values that these need from the document. In
+// properties with a scope, strings are read as in a document; in properties without one, every string is a value.
 type Scope struct {
 	// Condition is an expression; the resource is managed when it is true. "" is true.
 	Condition string `json:"condition,omitempty"`
-	// Values are what the expressions call parameters('0'), parameters('1') and so on,
-	// in the form of encoding/json; see [Wrapped].
+	// Values are the values of parameters('0'), parameters('1') and so on in the expressions, in the form of
+	// encoding/json; see [Wrapped].
 	Values []any `json:"values,omitempty"`
 }
 
@@ -29,9 +28,8 @@ func (s *Scope) UnmarshalJSON(b []byte) error {
 	return d.Decode((*plain)(s))
 }
 
-// Evaluate gives, on the host, the properties with all expressions evaluated, in the
-// form of encoding/json, and whether the condition holds; if not, there are no
-// properties. Errors name the property.
+// Evaluate returns, on the host, the properties with all expressions evaluated, in the form of encoding/json, and
+// whether the condition holds; if not, there are no properties. Errors name the property.
 func (s *Scope) Evaluate(ctx context.Context, env Environment, properties map[string]any) (values map[string]any, holds bool, err error) {
 	e := NewEvaluator(&Names{Parameter: s.parameters()}, env)
 	if s.Condition != "" {
@@ -50,7 +48,7 @@ func (s *Scope) Evaluate(ctx context.Context, env Environment, properties map[st
 	return values, true, nil
 }
 
-// parameters gives the values, each made ready once.
+// parameters returns a function that returns the values, each converted once.
 func (s *Scope) parameters() func(name string) (Result, error) {
 	parts := make([]Result, len(s.Values))
 	for i, v := range s.Values {
@@ -73,8 +71,8 @@ func (e *Evaluator) condition(ctx context.Context, text string) (bool, error) {
 	return p.Bool("condition")
 }
 
-// Condition evaluates an expression that must give a boolean, such as that of a
-// resource's manifest, with no document around it. text is in brackets.
+// Condition evaluates an expression that must be a boolean, such as the condition in a resource's manifest, without a
+// document. text is in brackets.
 func Condition(ctx context.Context, text string, env Environment) (bool, error) {
 	return NewEvaluator(&Names{}, env).condition(ctx, text)
 }
@@ -97,11 +95,11 @@ func (s *Sealer) Condition(p Result) {
 	}
 }
 
-// Scope gives what has to travel with the properties.
+// Scope returns the scope to send with the properties.
 func (s *Sealer) Scope() (*Scope, error) { return s.scope, s.err }
 
-// Value gives a result, or a value in the form of this package, as it stands in the
-// properties: strings are as in a document.
+// Value returns a result, or a value in the form of this package, in the form of the properties: strings are as in a
+// document.
 func (s *Sealer) Value(tree any) any {
 	return Mapped(tree, func(v any) (any, bool) {
 		switch v := v.(type) {

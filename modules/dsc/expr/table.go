@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A kind is what an argument may be.
+// A kind is a set of types that an argument may have.
 type kind uint
 
 const (
@@ -54,16 +54,15 @@ func kindOf(v any) kind {
 	return 0
 }
 
-// A function of the language. One of special, names, host and do says how it is
-// evaluated.
+// A function of the language. One of special, names, host and do evaluates it.
 type function struct {
 	name     string // as it is written
 	min, max int    // arguments; max -1 is any number
-	kinds    []kind // of the arguments; the last one is that of all further ones
+	kinds    []kind // kinds of the arguments; the last one applies to all further ones
 
 	special func(context.Context, *Evaluator, *call) (Result, error) // looks at the arguments itself
-	names   func(*Evaluator, *call, []any) (Result, error)           // asks the document
-	host    bool                                                     // asks the host
+	names   func(*Evaluator, *call, []any) (Result, error)           // queries the document
+	host    bool                                                     // queries the host
 	do      func(*Evaluator, []any) (any, error)
 
 	moves bool // it moves parts of its arguments without looking at them
@@ -100,7 +99,7 @@ func (f *function) checkKind(i int, v any) error {
 	return fmt.Errorf("argument %d of %s() must be %s, not %s", i+1, f.name, strings.Join(names, " or "), Kind(v))
 }
 
-// functions are those of the language, by their names in lower case.
+// functions are the functions of the language, by their names in lower case.
 var functions map[string]*function
 
 func init() { // table refers to evaluating, which refers to functions
@@ -124,7 +123,7 @@ func pure(name string, least, most int, do func([]any) (any, error), kinds ...ki
 	return &function{name: name, min: least, max: most, kinds: kinds, do: func(_ *Evaluator, args []any) (any, error) { return do(args) }}
 }
 
-// moving is a pure function that does not look into what it moves.
+// moving marks a pure function that does not read the parts that it moves.
 func moving(f *function) *function { f.moves = true; return f }
 
 // holding is a moving function that does not look at its arguments either.

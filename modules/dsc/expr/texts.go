@@ -163,9 +163,8 @@ func substring(args []any) (any, error) {
 	return string(runes[start : start+n]), nil
 }
 
-// uniqueString is a word of 13 characters that is made of the arguments: MurmurHash64A
-// of them joined by dashes, little endian, in Base32 of lower-case letters, as dsc
-// makes it. It is no secret and no signature.
+// uniqueString returns a word of 13 characters made from the arguments: MurmurHash64A of them joined by dashes, little
+// endian, in Base32 of lower-case letters, as dsc makes it. It is neither a secret nor a signature.
 func uniqueString(args []any) (any, error) {
 	var texts []string
 	for _, arg := range args {
@@ -174,8 +173,7 @@ func uniqueString(args []any) (any, error) {
 	return lowerBase32(murmur64A([]byte(strings.Join(texts, "-")))), nil
 }
 
-// utcNow gives the time, which only defaults of parameters may ask for: otherwise
-// no two checks would want the same.
+// utcNow returns the time. Only defaults of parameters may call it: otherwise no two checks would want the same.
 func utcNow(e *Evaluator, _ *call, args []any) (Result, error) {
 	if e.names.Now == nil {
 		return Result{}, withHint("take it from a parameter with such a default", "utcNow() can be used in the default of a parameter only")

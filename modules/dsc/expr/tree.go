@@ -2,10 +2,9 @@ package expr
 
 import "fmt"
 
-// fold evaluates the strings of a tree of maps, lists and scalars that are
-// expressions, and takes the escapes out of the others. eval is called for each
-// expression. In the tree that it gives, a [Result] stands wherever something is left
-// for the host.
+// fold evaluates the strings of a tree of maps, lists and scalars that are expressions, and removes the escapes from
+// the others. eval is called for each expression. In the returned tree, a [Result] replaces each value that remains for
+// the host.
 func fold(tree any, eval func(text string) (Result, error)) (any, error) {
 	switch v := tree.(type) {
 	case string:
@@ -47,8 +46,7 @@ func FoldText(text string, eval func(text string) (Result, error)) (any, error) 
 	return p.value, nil
 }
 
-// Secured gives the secure value that an object stands for, or the object. Its
-// members have been evaluated.
+// Secured returns the secure value that an object represents, or the object. Its members have been evaluated.
 func Secured(m map[string]any) any {
 	if len(m) != 1 {
 		return m

@@ -15,7 +15,7 @@ import (
 // Values are nil, bool, int64, float64, string, []any, map[string]any, [Secure], and
 // lists and maps of them.
 
-// A Secure is a value that nothing may show. What is made of one is one, too.
+// A Secure is a value that must not be shown. Every value made from one is secure, too.
 type Secure struct{ value *any }
 
 // NewSecure makes a value secure.
@@ -26,7 +26,7 @@ func NewSecure(v any) Secure {
 	return Secure{&v}
 }
 
-// Reveal gives the value itself.
+// Reveal returns the value itself.
 func (s Secure) Reveal() any {
 	if s.value == nil {
 		return nil
@@ -44,7 +44,7 @@ const (
 	secureObject = "secureObject"
 )
 
-// MarshalJSON gives the object that resources are given: it holds the value.
+// MarshalJSON returns the object that resources receive: it contains the value.
 func (s Secure) MarshalJSON() ([]byte, error) {
 	key := secureObject
 	if _, isText := s.Reveal().(string); isText {
@@ -77,8 +77,8 @@ func Decode(b []byte) (any, error) {
 	return Normal(v), nil
 }
 
-// Normal gives a value as others make them, such as encoding/json, in the form of
-// this package, without changing it.
+// Normal converts a value from other code, such as encoding/json, to the form of this package, without changing the
+// original.
 func Normal(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, Secure:
@@ -124,7 +124,7 @@ func IsSecure(v any) bool {
 	})
 }
 
-// Revealed gives a value with all its secure parts revealed.
+// Revealed returns a value with all its secure parts revealed.
 func Revealed(v any) any {
 	return Mapped(v, func(v any) (any, bool) {
 		secret, ok := v.(Secure)
@@ -135,8 +135,8 @@ func Revealed(v any) any {
 	})
 }
 
-// Mapped is a copy of a value in which each takes the place of those values, of what is
-// in lists and objects too, that it gives something for.
+// Mapped returns a copy of a value, including the values in its lists and objects, in which each value for which each
+// reports true is replaced by its result.
 func Mapped(v any, each func(v any) (any, bool)) any {
 	if made, ok := each(v); ok {
 		return made
@@ -158,7 +158,7 @@ func Mapped(v any, each func(v any) (any, bool)) any {
 	return v
 }
 
-// Some reports whether a value, or any of those in its lists and objects, is such a one.
+// Some reports whether is reports true for a value, or for any value in its lists and objects.
 func Some(v any, is func(v any) bool) bool {
 	if is(v) {
 		return true
@@ -207,8 +207,8 @@ func Equal(a, b any) bool { return equal(a, b) }
 // IsLambda reports whether a value is one of lambda(), which no property can have.
 func IsLambda(v any) bool { _, ok := v.(*lambda); return ok }
 
-// equal compares values; an integer equals a float64 with the same value. A secure
-// value equals nothing, because the answer would tell of it.
+// equal compares values; an integer equals a float64 with the same value. A secure value equals nothing, because the
+// answer would reveal it.
 func equal(a, b any) bool {
 	switch x := a.(type) {
 	case Secure:
@@ -231,7 +231,7 @@ func equal(a, b any) bool {
 	if _, secure := b.(Secure); secure {
 		return false
 	}
-	return a == b // of scalars: no others are left of a
+	return a == b // scalars: other types of a have returned above
 }
 
 // sizeOf is about how much memory a value takes, in bytes; it stops counting above
@@ -260,7 +260,7 @@ func sizeOf(v any, most int) int {
 	return size
 }
 
-// text gives a scalar as text, as string() and join() do.
+// text returns a scalar as text, like string() and join().
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -278,8 +278,7 @@ func text(v any) (string, bool) {
 	return "", false
 }
 
-// jsonText gives a value as compact JSON, in which nothing is escaped that need not
-// be.
+// jsonText returns a value as compact JSON, with only the necessary escapes.
 func jsonText(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -291,10 +290,10 @@ func jsonText(v any) (string, error) {
 // keys are the members of an object, sorted.
 func keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// redaction is what dsc prints in the place of a secure value.
+// redaction is the text that dsc prints instead of a secure value.
 const redaction = "<secureValue>"
 
-// Redacted gives a value in the form of encoding/json in which nothing is secure.
+// Redacted returns a value in the form of encoding/json without secure values.
 func Redacted(v any) any {
 	return Mapped(Normal(v), func(v any) (any, bool) {
 		_, secure := v.(Secure)

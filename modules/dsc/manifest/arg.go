@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An ArgKind is what stands in the place of an argument.
+// An ArgKind is the kind of value that an argument is replaced by.
 type ArgKind string
 
 // The kinds of argument, by the key of their objects. The text of each is the name
@@ -16,19 +16,19 @@ const (
 	JSONInput       ArgKind = "jsonInputArg"       // the properties as JSON
 	ResourceType    ArgKind = "resourceTypeArg"    // the type
 	ResourceVersion ArgKind = "resourceVersionArg" // its version
-	ResourcePath    ArgKind = "resourcePathArg"    // the manifest, or what it says of an adapted resource
-	AdaptedContent  ArgKind = "adaptedContentArg"  // what the manifest of an adapted resource has for the adapter
-	WhatIf          ArgKind = "whatIfArg"          // only the option, and only where nothing shall be changed
+	ResourcePath    ArgKind = "resourcePathArg"    // path of the manifest, or the path that the manifest of an adapted resource names
+	AdaptedContent  ArgKind = "adaptedContentArg"  // content for the adapter in the manifest of an adapted resource
+	WhatIf          ArgKind = "whatIfArg"          // only the option, and only if nothing may be changed
 )
 
 // An Arg is one element of args.
 type Arg struct {
 	Kind      ArgKind
 	Text      string
-	Mandatory bool // of JSONInput: given also if there is no input
-	Quotes    bool // of ResourcePath: with " around it
+	Mandatory bool // JSONInput only: also passed without input
+	Quotes    bool // ResourcePath only: with " around it
 
-	unknown []string // what else stood in the object, while a manifest is read
+	unknown []string // unknown keys of the object, while a manifest is read
 }
 
 // MarshalJSON writes the argument as manifests of DSC 3 have it.
@@ -76,7 +76,7 @@ func (a *Arg) UnmarshalJSON(b []byte) error {
 	return a.options(object)
 }
 
-// options reads what else stands in the object of an argument.
+// options reads the other keys in the object of an argument.
 func (a *Arg) options(object map[string]json.RawMessage) error {
 	for _, key := range sorted(object) {
 		into := &a.Mandatory

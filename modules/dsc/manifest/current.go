@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// operations are the fields that are operations, and what each may have besides
-// what all have.
+// operations are the fields that are operations, with the additional fields that each may have.
 var operations = []struct {
 	name  string
 	field func(*Manifest) **Operation
@@ -23,7 +22,7 @@ var operations = []struct {
 	{"whatIf", func(m *Manifest) **Operation { return &m.WhatIf }, setFields},
 }
 
-// Operation gives an operation by its name; nil if the resource does not have it.
+// Operation returns an operation by its name, or nil.
 func (m *Manifest) Operation(name string) *Operation {
 	for _, o := range operations {
 		if o.name == name {
@@ -58,7 +57,7 @@ func parseCurrent(doc json.RawMessage) (*Manifest, error) {
 	return m, r.err
 }
 
-// schemaURIs are where the schemas of DSC are published.
+// schemaURIs are the places where the schemas of DSC are published.
 var schemaURIs = []string{
 	"https://aka.ms/dsc/schemas/",
 	"https://raw.githubusercontent.com/PowerShell/DSC/main/schemas/",
@@ -81,7 +80,7 @@ func (m *Manifest) warn(format string, args ...any) {
 	m.Warnings = append(m.Warnings, fmt.Sprintf(format, args...))
 }
 
-// top reads what is written the same in the first two dialects.
+// top reads the fields that are the same in the first two dialects.
 func (m *Manifest) top(r *reader) {
 	r.text("type", &m.Type)
 	r.text("version", &m.Version)
@@ -163,8 +162,8 @@ func (r *reader) schema() *Schema {
 	return s
 }
 
-// adaptedSchema reads the schema of an adapted resource, which may be written as those
-// of others or stand there by itself.
+// adaptedSchema reads the schema of an adapted resource, which may be written like other schemas or be the value
+// itself.
 func (r *reader) adaptedSchema() *Schema {
 	raw := json.RawMessage{}
 	if !r.get("schema", "an object", &raw) {
@@ -239,8 +238,8 @@ func (m *Manifest) adapted(r *reader) {
 	}
 }
 
-// ParseListed reads a line that an adapter's list prints: a resource it can run.
-// Fields that are not known are left out, since older adapters say more.
+// ParseListed reads a line that an adapter's list prints: a resource it can run. Unknown fields are ignored, since
+// older adapters print more.
 func ParseListed(line json.RawMessage) (*Manifest, error) {
 	all, err := object(line, "the line")
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package manifest reads what describes a DSC command resource: which operations
-// it has, and how its executables are called for them.
+// Package manifest reads the manifests of DSC command resources: the operations of a resource, and the commands that
+// run them.
 //
-// Three dialects have been published. That of DSC 3 carries $schema; the alpha
-// releases of 2023 wrote manifestVersion in its place; the first design kept
-// everything below dscresource. All three become one [Manifest].
+// Three dialects have been published. Manifests of DSC 3 contain $schema; the alpha releases of 2023 used
+// manifestVersion instead; the first design put everything below dscresource. All three become one [Manifest].
 //
-// Nothing of a host may come in: finding manifests and running what they describe is
-// for package dsc.
+// Code that uses a host does not belong here: package dsc finds manifests and runs their commands.
 package manifest

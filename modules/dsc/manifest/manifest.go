@@ -24,15 +24,14 @@ const (
 	KindExporter = "exporter"
 )
 
-// A Manifest describes a resource, whatever dialect it was written in. Its JSON is
-// what travels to a host.
+// A Manifest describes a resource, whatever dialect it was written in. It is sent to a host as JSON.
 type Manifest struct {
 	Dialect     Dialect `json:"dialect"`
 	Type        string  `json:"type"`
 	Version     string  `json:"version"`
 	Kind        string  `json:"kind"`
 	Condition   string  `json:"condition,omitempty"`   // an expression; the manifest counts where it is true
-	Deprecation string  `json:"deprecation,omitempty"` // what to use instead; said at each use
+	Deprecation string  `json:"deprecation,omitempty"` // replacement to use; reported at each use
 
 	Get      *Operation `json:"get,omitempty"`
 	Set      *Operation `json:"set,omitempty"`
@@ -46,16 +45,16 @@ type Manifest struct {
 	Schema    *Schema           `json:"schema,omitempty"`
 	Adapter   *Adapter          `json:"adapter,omitempty"`
 	ExitCodes map[string]string `json:"exitCodes,omitempty"` // decimal → meaning
-	Requires  []Requirement     `json:"requires,omitempty"`  // of the first design
+	Requires  []Requirement     `json:"requires,omitempty"`  // first design only
 
-	// CaseSensitive says that texts which differ only in case differ. Only the first
-	// design knows resources of which that is not so.
+	// CaseSensitive reports that texts which differ only in case differ. It is false only for some resources of the
+	// first design.
 	CaseSensitive bool `json:"caseSensitive,omitempty"`
 
-	// Of a resource that an adapter runs.
+	// Fields for a resource that an adapter runs.
 	RequireAdapter string          `json:"requireAdapter,omitempty"` // type of the adapter
 	Path           string          `json:"path,omitempty"`           // relative to the manifest, or absolute
-	Content        json.RawMessage `json:"content,omitempty"`        // what the manifest hands to the adapter
+	Content        json.RawMessage `json:"content,omitempty"`        // content that the manifest passes to the adapter
 	Capabilities   []string        `json:"capabilities,omitempty"`   // such as get and set; nil if it does not say
 
 	Warnings []string `json:"warnings,omitempty"` // about the manifest itself
@@ -82,29 +81,27 @@ func Like(typ, name string) bool {
 	return m.Is(name)
 }
 
-// The ways in which an operation takes the properties of the instance, besides
-// [JSONInput] among its arguments.
+// The ways in which an operation takes the properties of the instance, in addition to [JSONInput] among its arguments.
 const (
 	InputStdin = "stdin" // as JSON
 	InputEnv   = "env"   // one variable each
 	InputArgs  = "args"  // --name value; of the first design
 )
 
-// What an operation prints.
+// Kinds of output of an operation.
 const (
 	ReturnState        = "state"
 	ReturnStateAndDiff = "stateAndDiff" // and, on a second line, the names of the properties that differ
 )
 
-// Who may run an operation.
+// Users who may run an operation.
 const (
 	SecurityCurrent    = "current"
 	SecurityElevated   = "elevated"   // root
 	SecurityRestricted = "restricted" // not root
 )
 
-// An Operation is how an executable is called. Not every field has a meaning for
-// every operation.
+// An Operation is a command to run. Not every field has a meaning for every operation.
 type Operation struct {
 	Executable string `json:"executable,omitempty"`
 	Args       []Arg  `json:"args,omitempty"`
@@ -117,15 +114,15 @@ type Operation struct {
 	ImplementsPretest bool `json:"implementsPretest,omitempty"` // set tests by itself
 	HandlesExist      bool `json:"handlesExist,omitempty"`      // set makes absent, too
 
-	NoFiltering  bool    `json:"noFiltering,omitempty"` // export gives everything, whatever it is asked for
+	NoFiltering  bool    `json:"noFiltering,omitempty"` // export returns everything, whatever the filter
 	FilterSchema *Schema `json:"filterSchema,omitempty"`
 
-	// Verdict says that a test ends with 0 if the instance is as it shall be, and
-	// otherwise with another code and what differs: the first design.
+	// Verdict reports that a test exits with 0 if the instance is in the desired state, and otherwise with another code
+	// and prints the differences: the first design.
 	Verdict bool `json:"verdict,omitempty"`
 }
 
-// Has reports whether an argument of that kind is among those of the operation.
+// Has reports whether the operation has an argument of that kind.
 func (o *Operation) Has(kind ArgKind) bool {
 	for _, a := range o.Args {
 		if a.Kind == kind {
@@ -135,11 +132,10 @@ func (o *Operation) Has(kind ArgKind) bool {
 	return false
 }
 
-// Takes reports whether the operation is told the properties of the instance.
+// Takes reports whether the operation receives the properties of the instance.
 func (o *Operation) Takes() bool { return o.Input != "" || o.Has(JSONInput) }
 
-// A Schema describes the properties of an instance: as it stands here, or as a
-// command prints it.
+// A Schema describes the properties of an instance: embedded here, or printed by a command.
 type Schema struct {
 	Embedded json.RawMessage `json:"embedded,omitempty"`
 	Command  *Operation      `json:"command,omitempty"`

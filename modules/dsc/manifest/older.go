@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// parseAlpha reads the dialect of the alpha releases. What is not known in it is left
-// out with a warning: they had more than was ever written down.
+// parseAlpha reads the dialect of the alpha releases. Unknown fields are ignored with a warning: they had more than was
+// ever documented.
 func parseAlpha(top map[string]json.RawMessage) (*Manifest, error) {
 	m := &Manifest{Dialect: Alpha, CaseSensitive: true}
 	m.unknown(top, "", "manifestVersion", "type", "version", "kind", "condition", "description", "tags", "metadata",
@@ -26,7 +26,7 @@ func parseAlpha(top map[string]json.RawMessage) (*Manifest, error) {
 	return m, r.err
 }
 
-// unknown warns of the fields that are not known, and leaves them out.
+// unknown adds a warning for each unknown field, which is then ignored.
 func (m *Manifest) unknown(all map[string]json.RawMessage, at string, known ...string) {
 	for _, key := range sorted(all) {
 		if !slices.Contains(known, key) {
@@ -140,7 +140,7 @@ func (r *reader) kind() string {
 	return kind
 }
 
-// check looks at what has been read.
+// check checks the manifest that was read.
 func (m *Manifest) check() error {
 	switch {
 	case m.Type == "":

@@ -21,7 +21,7 @@ type Rejected struct {
 	Err  error
 }
 
-// form is what a file of that name holds.
+// form is the kind of content in a file, by its name.
 type form int
 
 const (
@@ -32,7 +32,7 @@ const (
 	firstFile
 )
 
-// suffixes tell the files, in lower case and without .json, .yaml or .yml.
+// suffixes are the file name suffixes, in lower case and without .json, .yaml or .yml.
 var suffixes = map[string]form{
 	".dsc.resource":        resourceFile,
 	".dsc.manifests":       listFile,
@@ -65,8 +65,7 @@ func IsFile(name string) (is, yaml bool) {
 	return f != none, yaml
 }
 
-// Parse reads the manifests in a file, from JSON. Those that cannot be used are told
-// of beside the others.
+// Parse reads the manifests in a file, from JSON. Unusable ones are returned separately from the others.
 func Parse(name string, doc json.RawMessage) (all []*Manifest, rejected []*Rejected) {
 	add := func(m *Manifest, err error) {
 		if err == nil {
@@ -110,14 +109,14 @@ func Parse(name string, doc json.RawMessage) (all []*Manifest, rejected []*Rejec
 	return all, rejected
 }
 
-// each gives the elements of a list; none of what is no list.
+// each returns the elements of a list; none for another value.
 func each(raw json.RawMessage) []json.RawMessage {
 	var items []json.RawMessage
 	_ = json.Unmarshal(raw, &items)
 	return items
 }
 
-// typeOf is the type that a manifest says it is of, however wrong the rest.
+// typeOf returns the type in a manifest, even if other parts are wrong.
 func typeOf(doc json.RawMessage) string {
 	var m struct {
 		Type        any `json:"type"`
@@ -157,7 +156,7 @@ func parseOne(f form, doc json.RawMessage) (*Manifest, error) {
 	return m, m.check()
 }
 
-// object takes a JSON object apart. at is where it stands; "" is the top.
+// object splits a JSON object into its members. at is its path; "" means the top.
 func object(raw json.RawMessage, at string) (map[string]json.RawMessage, error) {
 	where := cmp.Or(at, "the manifest")
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -177,7 +176,7 @@ func object(raw json.RawMessage, at string) (map[string]json.RawMessage, error) 
 	return all, nil
 }
 
-// fields takes an object apart in which nothing but the known keys may stand.
+// fields splits an object that may only have the known keys.
 func fields(raw json.RawMessage, at string, known ...string) (map[string]json.RawMessage, error) {
 	all, err := object(raw, at)
 	if err != nil {
@@ -202,14 +201,14 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 
 // A reader reads the fields of one object. The first error stays.
 type reader struct {
-	m   *Manifest // which is warned of what is not known
+	m   *Manifest // receives warnings about unknown fields
 	all map[string]json.RawMessage
 	at  string
 	err error
 }
 
-// inner reads the object in a field, of which fields that are not known are left out;
-// nil if it is not there, or no object. at is where it stands.
+// inner reads the object in a field, whose unknown fields are ignored; nil if it is missing, or not an object. at is
+// its path.
 func (r *reader) inner(key, at string, known ...string) *reader {
 	raw := json.RawMessage{}
 	if !r.get(key, "an object", &raw) {
@@ -224,8 +223,8 @@ func (r *reader) inner(key, at string, known ...string) *reader {
 	return &reader{m: r.m, all: all, at: at}
 }
 
-// get reads a field into a value of the kind that what says; one that is not there,
-// or null, leaves it.
+// get reads a field into a value of the kind described by what; if the field is missing, or null, the value is
+// unchanged.
 func (r *reader) get(key, what string, into any) bool {
 	raw, given := r.all[key]
 	if !given || r.err != nil || string(bytes.TrimSpace(raw)) == "null" {

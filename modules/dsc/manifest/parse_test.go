@@ -33,7 +33,7 @@ func TestIsFile(t *testing.T) {
 	}
 }
 
-// TestEveryField reads all that the current dialect has.
+// TestEveryField reads every field of the current dialect.
 func TestEveryField(t *testing.T) {
 	all, rejected := Parse("x.dsc.resource.json", json.RawMessage("\xef\xbb\xbf"+`{`+headA+`,
 		"kind": "resource", "condition": "[true()]", "description": "d", "tags": ["a"], "metadata": {"b": 1}, "deprecationMessage": "use Y",
@@ -214,7 +214,7 @@ func TestUnknownWithin(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAdapted: that of an adapted resource may stand there by itself.
+// TestSchemaOfAdapted checks that the schema of an adapted resource may be written without a wrapper.
 func TestSchemaOfAdapted(t *testing.T) {
 	const head = `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/adaptedresource/manifest.json", "type": "A/B", "version": "1.0.0", "requireAdapter": "C/D", "path": "x", "schema": `
 	for doc, want := range map[string]string{

@@ -56,7 +56,7 @@ type Range struct {
 
 type comparator struct {
 	constraint *semver.Constraints
-	pre        *semver.Version // what it compares with, if that is a pre-release
+	pre        *semver.Version // version to compare with, if it is a pre-release
 }
 
 // part is one comparator: an operator and a version of which the end may be missing.
@@ -66,8 +66,8 @@ var part = sync.OnceValue(func() *regexp.Regexp {
 
 var errRange = errors.New("no range of versions, such as ^1.2 or >=1.0, <2.0")
 
-// ParseRange reads a range: comparators with commas between, all of which must hold.
-// A version without an operator stands for all that are compatible with it.
+// ParseRange reads a range: comparators with commas between, all of which must hold. A version without an operator
+// matches all versions that are compatible with it.
 func ParseRange(s string) (Range, error) {
 	s = strings.TrimSpace(s)
 	switch {

@@ -14,7 +14,7 @@ import (
 // schema for one value, and takes less than a microsecond.
 const maxSteps = 5_000_000
 
-// A budget is how many of them remain.
+// A budget is the number of remaining steps.
 type budget struct{ remaining int }
 
 // spend reports whether that many remained.
@@ -45,8 +45,7 @@ const maxScopes = 10_000
 // A check holds one value against a schema.
 type check struct{ *budget }
 
-// A scope is a schema that is being applied. Those around it are what dynamic
-// references look through.
+// A scope is a schema that is being applied. Dynamic references are resolved in the surrounding scopes.
 type scope struct {
 	n      *node
 	in     *scope
@@ -61,7 +60,7 @@ type frame struct {
 	v     any
 	at    *location
 	scope *scope
-	seen  evaluated // what has been evaluated; nil if it does not matter
+	seen  evaluated // members and elements evaluated so far; nil if not needed
 	out   *faults
 	ok    bool
 }
@@ -86,7 +85,7 @@ func (c check) apply(n *node, v any, at *location, in *scope, deeper int, seen e
 	return f.ok && c.remaining >= 0
 }
 
-// done reports that nothing more can change the answer, nor what is told of it.
+// done reports that nothing more can change the result or the reported faults.
 func (f *frame) done() bool { return !f.ok && f.out.full() || f.remaining < 0 }
 
 func (f *frame) fail(format string, args ...any) {
@@ -99,8 +98,8 @@ func (f *frame) fail(format string, args ...any) {
 // refuse is [frame.fail] in the words of most keywords.
 func (f *frame) refuse(format string, args ...any) { f.fail("is not allowed: "+format, args...) }
 
-// inPlace applies another schema to the same value. What that has evaluated counts as
-// evaluated here, too, if the value fits.
+// inPlace applies another schema to the same value. Members that it has evaluated count as evaluated here, too, if the
+// value fits.
 func (f *frame) inPlace(n *node, out *faults) bool {
 	var seen evaluated
 	if f.seen != nil {
@@ -180,8 +179,8 @@ func (f *frame) inCircle() bool {
 	return false
 }
 
-// typeAndValue looks at the type and at what the whole value must be. Of one that is
-// wrong there nothing else is told.
+// typeAndValue checks the type and the conditions on the whole value. After a fault here no other fault of the value is
+// reported.
 func (f *frame) typeAndValue(kind string) bool {
 	n := f.n
 	switch {
@@ -234,7 +233,7 @@ func (f *frame) inLimits(what string, got int) {
 	}
 }
 
-// bounds are what a comparison of a number with its bound has to give.
+// bounds are the accepted results of comparing a number with its bound.
 var bounds = [...]struct {
 	name string
 	fits func(int) bool
@@ -265,7 +264,7 @@ func (f *frame) inBounds() {
 	}
 }
 
-// followDynamicRef follows a reference whose end depends on what is around.
+// followDynamicRef follows a reference whose target depends on the surrounding scopes.
 func (f *frame) followDynamicRef() {
 	r := f.n.dynamicRef
 	if r == nil {
@@ -312,8 +311,7 @@ func (f *frame) applicators() {
 	}
 }
 
-// alternatives counts those that fit, and fails if none does. Why not is told as far as
-// it is short.
+// alternatives counts the alternatives that fit, and fails if none does. The reasons are reported if they are short.
 func (f *frame) alternatives(all []*node, first bool) (fit int) {
 	const most, long = 3, 400
 	var why []string

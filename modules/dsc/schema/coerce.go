@@ -13,10 +13,9 @@ import (
 // maxDepth bounds how far references are followed, and nested values.
 const maxDepth = 64
 
-// Coerce gives the value with texts turned into what the schema declares in their
-// place: "true" and "false" into a boolean, the text of a number into that number.
-// Programs without a JSON library, such as shell scripts, print such texts. The
-// warnings tell of each. v is not changed.
+// Coerce converts texts to the type that the schema declares: "true" and "false" to a boolean, the text of a number to
+// that number. Programs without a JSON library, such as shell scripts, print such texts. There is a warning for each. v
+// is not changed.
 func (s *Schema) Coerce(v any) (coerced any, warnings []string) {
 	c := &coercion{}
 	return c.value(v, s.root, nil), c.warnings
@@ -47,7 +46,7 @@ func (c *coercion) value(v any, n *node, at *location) any {
 	return v
 }
 
-// ofMember is the schema of a member, as far as it is told apart by name; else nil.
+// ofMember returns the schema of a member, if its name determines it; else nil.
 func (n *node) ofMember(name string) *node {
 	for n := range n.chain() {
 		if one := cmp.Or(n.properties[name], n.additionalProperties); one != nil {
@@ -57,7 +56,7 @@ func (n *node) ofMember(name string) *node {
 	return nil
 }
 
-// ofElement is the schema of an element, as far as it is told apart by its place; else nil.
+// ofElement returns the schema of an element, if its index determines it; else nil.
 func (n *node) ofElement(i int) *node {
 	for n := range n.chain() {
 		switch {
@@ -108,15 +107,15 @@ func isNumber(s string) bool {
 	return err == nil && json.Valid([]byte(s))
 }
 
-// A Property is what a schema says of one property besides what it may be.
+// A Property has the annotations of one property in a schema.
 type Property struct {
 	WriteOnly bool // no state has it
-	Default   any  // as [Value] gives it; nil if there is none
+	Default   any  // in the form of [Value]; nil if there is none
 	Declared  bool
 }
 
-// Property tells of a property at the top. What stands next to a $ref counts before what
-// it leads to, in all drafts.
+// Property returns the annotations of a top-level property. A definition next to a $ref takes precedence over its
+// target, in all drafts.
 func (s *Schema) Property(name string) Property {
 	if s == nil {
 		return Property{}

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// maxNested bounds how deep schemas stand in each other.
+// maxNested limits the nesting of schemas.
 const maxNested = 500
 
-// A compiler turns a document into nodes: first all that stands where a schema stands,
-// then the references of those that are ever applied.
+// A compiler turns a document into nodes: first everything in the place of a schema, then the references of the schemas
+// that are ever applied.
 type compiler struct {
 	*Schema
 	keywords  []keyword
 	nodes     map[uintptr]*node // by the map that each was decoded into
 	resources map[string]*resource
 	patterns  map[string]pattern
-	parts     int // how many those to come may have
+	parts     int // remaining number for further patterns
 	wrong     []string
-	drafts    []string // the warnings about $schema, which may explain what is wrong
+	drafts    []string // warnings about $schema, which may explain the errors
 }
 
 func compileRoot(s *Schema, doc any) (*node, error) {
@@ -46,7 +46,7 @@ func (c *compiler) document(uri string, v any) *node {
 	return root
 }
 
-// refuse notes what is wrong with the document.
+// refuse records an error in the document.
 func (c *compiler) refuse(at *location, format string, args ...any) {
 	if len(c.wrong) >= maxFaults {
 		return
@@ -60,7 +60,7 @@ func (c *compiler) refuse(at *location, format string, args ...any) {
 	}
 }
 
-// schema reads what stands where a schema does.
+// schema reads a value in the place of a schema.
 func (c *compiler) schema(v any, at *location, in *resource) *node {
 	n := &node{at: at, raw: v, res: in}
 	switch v := v.(type) {
@@ -82,7 +82,7 @@ func (c *compiler) schema(v any, at *location, in *resource) *node {
 	return n
 }
 
-// identity tells the objects of a document apart: each is decoded into a map of its own.
+// identity identifies an object of a document: each is decoded into a map of its own.
 func identity(object map[string]any) uintptr { return reflect.ValueOf(object).Pointer() }
 
 func (c *compiler) object(n *node, object map[string]any) {
@@ -98,13 +98,13 @@ func (c *compiler) object(n *node, object map[string]any) {
 
 // reconcile does what depends on more than one keyword.
 func (c *compiler) reconcile(n *node, object map[string]any) {
-	if n.condition == nil || n.condition.is(false) { // what is never applied may lead anywhere
+	if n.condition == nil || n.condition.is(false) { // a schema that is never applied may refer to anything
 		n.then = nil
 	}
 	if n.condition == nil || n.condition.is(true) {
 		n.otherwise = nil
 	}
-	if _, ok := object["items"].([]any); ok { // without such a list it says nothing
+	if _, ok := object["items"].([]any); ok { // without such a list it has no effect
 		n.rest = n.additionalItems
 	}
 	if n.res.draft == draft7 && n.ref != nil { // its neighbours are not looked at
@@ -112,7 +112,7 @@ func (c *compiler) reconcile(n *node, object map[string]any) {
 	}
 }
 
-// link follows the references of n and of all that is applied along with it.
+// link resolves the references of n and of all schemas that are applied with it.
 func (c *compiler) link(n *node) {
 	todo := []*node{n}
 	for len(todo) > 0 {

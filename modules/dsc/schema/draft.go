@@ -13,7 +13,7 @@ const (
 	draft2020 draft = 2020 // 2020-12
 )
 
-// draftOf tells which draft a $schema is read as, with a warning if it names another.
+// draftOf returns the draft with which a $schema is read, with a warning if it names another.
 func draftOf(uri string) (d draft, warning string) {
 	_, name, _ := strings.Cut(strings.TrimSuffix(uri, "#"), "://json-schema.org/")
 	if !strings.HasPrefix(uri, "http:") && !strings.HasPrefix(uri, "https:") {

@@ -12,7 +12,7 @@ import (
 // A Fault is one thing that a schema does not allow.
 type Fault struct {
 	Path string // members with dots, elements in brackets: "users[2].name"; "" is the whole
-	Msg  string // what is wrong there, without the path
+	Msg  string // the problem, without the path
 	// Unknown is the name of a member that is there and may not be; else "".
 	Unknown string
 
@@ -26,10 +26,10 @@ func (f Fault) Error() string {
 	return f.Path + " " + f.Msg
 }
 
-// maxFaults bounds the faults that are told.
+// maxFaults limits the reported faults.
 const maxFaults = 10
 
-// Check holds a value, as [Value] gives it, against the schema.
+// Check checks a value, in the form of [Value], against the schema.
 func (s *Schema) Check(v any) []Fault {
 	c := check{&budget{maxSteps}}
 	out := &faults{most: maxFaults}
@@ -52,7 +52,7 @@ func (s *Schema) Known(f Fault) []string {
 	if f.by == nil {
 		return nil
 	}
-	if f.by.additionalProperties != nil { // which does not look beside itself
+	if f.by.additionalProperties != nil { // it only covers its own properties
 		return sorted(f.by.properties)
 	}
 	known := map[string]bool{}
@@ -65,7 +65,7 @@ func (s *Schema) Known(f Fault) []string {
 type faults struct {
 	list    []Fault
 	most    int
-	unknown int // of the list
+	unknown int // number of them in the list
 }
 
 func (fs *faults) full() bool { return fs == nil || len(fs.list)-fs.unknown >= fs.most }

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// formats are those that are looked at. "regex" is left out: Go does not know all
-// patterns of ECMA-262.
+// formats are the formats that are checked. "regex" is omitted: Go does not support all patterns of ECMA-262.
 var formats = [...]struct {
 	name string
 	is   func(string) bool
@@ -23,7 +22,7 @@ var formats = [...]struct {
 	{"uuid", like(uuid)}, {"json-pointer", isPointer}, {"relative-json-pointer", like(`(0|[1-9][0-9]*)(#|` + pointer + `)`)}, {"semver", like(semver)},
 }
 
-// What formats look like.
+// Patterns of formats.
 const (
 	clock    = `([01][0-9]|2[0-3]):([0-5][0-9])`
 	time3339 = clock + `:([0-5][0-9]|60)(\.[0-9]+)?(Z|z|([-+])` + clock + `)`
@@ -53,14 +52,13 @@ var (
 
 func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?s:` + pattern + `)$`) }
 
-// like tells whether a text is as a pattern has it, which is compiled with the first.
+// like returns a function that matches a text against a pattern, which is compiled with the first text.
 func like(pattern string) func(string) bool {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return whole(pattern) })
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 
-// ofFormat reports whether a text has a format. Those that are not known accept
-// everything.
+// ofFormat reports whether a text has a format. Unknown formats accept everything.
 func ofFormat(format, text string) bool {
 	for _, f := range formats {
 		if f.name == format {
@@ -109,7 +107,7 @@ func isDuration(s string) bool {
 	return likeDuration(s) && !strings.HasSuffix(s, "P") && !strings.HasSuffix(s, "T")
 }
 
-// isPeriod takes those of RFC 3339, appendix A: two points in time, or one and how long.
+// isPeriod accepts the periods of RFC 3339, appendix A: two points in time, or one and a duration.
 func isPeriod(s string) bool {
 	start, end, _ := strings.Cut(s, "/")
 	if strings.HasPrefix(start, "P") {

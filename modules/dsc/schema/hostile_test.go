@@ -67,7 +67,7 @@ func TestPatternsTogether(t *testing.T) {
 	require.Equal(t, strings.Count(texts(s.Check("y")), "does not match"), maxFaults)
 }
 
-// TestSpending: what is more than anyone has is not less than nothing, on any machine.
+// TestSpending checks that spending more steps than exist does not overflow, on any machine.
 func TestSpending(t *testing.T) {
 	for _, n := range []int{1, 1 << 10, 1 << 16, 1 << 20, math.MaxInt32} {
 		b := &budget{maxSteps}
@@ -76,7 +76,7 @@ func TestSpending(t *testing.T) {
 	}
 }
 
-// TestNumbers: numbers are what their texts say, whatever a float would make of them.
+// TestNumbers checks that numbers have the exact value of their text, even if a float cannot hold it.
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct {
 		a, b string

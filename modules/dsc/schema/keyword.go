@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// A keyword is what a schema may say of values.
+// A keyword is a keyword of schemas.
 type keyword struct {
 	name string
 	only draft        // which draft knows it; 0 is both
-	read func(*field) // refuses what it may not be, which the metaschemas tell (json-schema.org)
+	read func(*field) // refuses invalid values, by the metaschemas (json-schema.org)
 }
 
-// keywords are all that anything is known of.
+// keywords returns all known keywords.
 func keywords() []keyword {
 	return []keyword{
-		// What schemas are named by, and refer to each other with.
+		// Keywords that name schemas, and refer to them.
 		{name: "$ref", read: func(f *field) { f.n.ref = f.reference() }},
 		{name: "$dynamicRef", only: draft2020, read: func(f *field) { f.n.dynamicRef = f.reference() }},
 		{name: "$dynamicAnchor", only: draft2020, read: func(f *field) { f.n.dynamicAnchor = f.anchor() }},
@@ -28,7 +28,7 @@ func keywords() []keyword {
 		{name: "$defs", only: draft2020, read: func(f *field) { f.named() }},
 		{name: "definitions", read: func(f *field) { f.named() }},
 
-		// What applies schemas.
+		// Keywords that apply schemas.
 		{name: "allOf", read: func(f *field) { f.n.allOf = f.list() }},
 		{name: "anyOf", read: func(f *field) { f.n.anyOf = f.list() }},
 		{name: "oneOf", read: func(f *field) { f.n.oneOf = f.list() }},
@@ -49,7 +49,7 @@ func keywords() []keyword {
 		{name: "dependentSchemas", only: draft2020, read: func(f *field) { f.dependentSchemas(f.named()) }},
 		{name: "dependencies", read: (*field).dependencies},
 
-		// What a value is held against by itself.
+		// Keywords that check the value itself.
 		{name: "type", read: func(f *field) { f.n.types = f.types() }},
 		{name: "const", read: func(f *field) { f.n.equals = newValues([]any{f.v}) }},
 		{name: "enum", read: func(f *field) { f.n.enum = newValues(f.choices()) }},
@@ -72,7 +72,7 @@ func keywords() []keyword {
 		{name: "minProperties", read: (*field).count},
 		{name: "maxProperties", read: (*field).count},
 
-		// What is for people.
+		// Keywords for people.
 		{name: "title", read: func(f *field) { f.text() }},
 		{name: "description", read: func(f *field) { f.text() }},
 		{name: "$comment", read: func(f *field) { f.text() }},
@@ -91,7 +91,7 @@ func (k keyword) in(d draft) bool {
 	return k.only == 0 || k.only == d
 }
 
-// A field is a keyword and what is written for it.
+// A field is a keyword in a schema, with its value.
 type field struct {
 	*compiler
 	n   *node
@@ -122,7 +122,7 @@ func (f *field) items() {
 }
 
 func (f *field) format() {
-	if format, _ := f.text(); f.n.res.draft == draft7 { // the later draft only tells of it
+	if format, _ := f.text(); f.n.res.draft == draft7 { // it is only an annotation in the later draft
 		f.n.format = format
 	}
 }
@@ -149,7 +149,7 @@ func (f *field) onePattern() {
 	}
 }
 
-// is refuses what is of another type.
+// is refuses a value of another type.
 func (f *field) is(ok bool, want string) bool {
 	if !ok {
 		f.refuse(f.at, "must be %s, not %s", want, kindOf(f.v))
@@ -246,7 +246,7 @@ func (f *field) pattern(text string) pattern {
 	return p
 }
 
-// typeNames are all types, in the order in which those of a schema are told.
+// typeNames are all types, in the order in which a schema's types are reported.
 var typeNames = [...]string{"null", "boolean", "number", "integer", "string", "array", "object"}
 
 func (f *field) types() []string {

@@ -12,7 +12,7 @@ func in(d draft, keywords string) string {
 	return `{"$schema": "` + uris[d] + `", ` + keywords + `}`
 }
 
-// TestKeywords has what each keyword accepts, and what is said of what it does not.
+// TestKeywords checks for each keyword which values it accepts, and the messages for others.
 func TestKeywords(t *testing.T) {
 	for _, test := range []struct {
 		draft           draft
@@ -88,7 +88,7 @@ func texts(faults []Fault) string {
 	return all
 }
 
-// TestMalformed names where a schema is none, and why.
+// TestMalformed checks the position and the reason in the errors of invalid schemas.
 func TestMalformed(t *testing.T) {
 	for _, test := range []struct {
 		draft        draft
@@ -139,7 +139,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestUnknownKeywords: of what a draft does not know nothing is expected.
+// TestUnknownKeywords checks that keywords unknown to a draft are ignored.
 func TestUnknownKeywords(t *testing.T) {
 	for _, schema := range []string{
 		in(7, `"$defs": 1, "minContains": "x", "$anchor": 1, "id": 1, "$ref ": 1, "prefixItems": 1, "$dynamicRef": 1`), in(2020, `"additionalItems": 1, "id": 1, "$recursiveAnchor": true`),
@@ -170,8 +170,8 @@ func TestNames(t *testing.T) {
 	require.Empty(t, s.Check(value(t, `{"$ref": "https://example.com/x#/y"}`)))
 }
 
-// TestSecretsStayOut: what a text is stands in no fault. (Its number may: that, and
-// texts of properties, callers take out, which know what is a secret.)
+// TestSecretsStayOut checks that no fault contains the content of a text. (It may contain a number: callers, which know
+// the secrets, remove numbers and texts of properties.)
 func TestSecretsStayOut(t *testing.T) {
 	s := compile(t, in(7, `"allOf": [{"pattern": "^x"}, {"format": "uri"}, {"maxLength": 1}, {"enum": [1]}, {"const": 1}, {"type": "null"}, {"not": {}}, {"anyOf": [{"format": "ipv4"}, {"maxLength": 2}]}, false]`))
 	for _, f := range s.Check("hunter2") {

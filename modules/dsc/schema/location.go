@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A location is where something stands in a document, be it the schema or the value; nil
-// is the whole of it.
+// A location is a place in a document, either the schema or the value; nil means the whole document.
 type location struct {
 	in        *location
 	step      string // the name of a member, the index of an element

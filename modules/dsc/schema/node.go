@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A node is one schema of a document: an object of keywords, or true or false, which
-// accept everything and nothing. The zero of each keyword says that it is not there.
+// A node is one schema of a document: an object of keywords, or true or false, which accept everything and nothing. The
+// zero value of a keyword means that it is not set.
 type node struct {
 	at      *location
 	raw     any
@@ -18,8 +18,8 @@ type node struct {
 	ref, dynamicRef *reference
 	dynamicAnchor   string
 
-	types        []string // in the order in which they are told
-	equals, enum *values  // of const and enum
+	types        []string // in the order of reports
+	equals, enum *values  // const and enum
 	format       string
 	pattern      *pattern
 	counts       map[string]int    // minLength, maxItems and the like
@@ -34,7 +34,7 @@ type node struct {
 
 	required                                                 []string
 	properties                                               map[string]*node
-	dependentSchemas                                         []map[string]*node // of dependencies and dependentSchemas
+	dependentSchemas                                         []map[string]*node // dependencies and dependentSchemas
 	dependentRequired                                        map[string][]string
 	patternProperties                                        []patternProperty
 	additionalProperties, propertyNames, unevaluatedProperty *node
@@ -68,7 +68,7 @@ type resource struct {
 // is reports whether n is simply true, or simply false.
 func (n *node) is(b bool) bool { return n.boolean != nil && *n.boolean == b }
 
-// subschemas are those that are applied along with n, references aside.
+// subschemas returns the schemas that are applied along with n, except by references.
 func (n *node) subschemas() []*node {
 	var all []*node
 	for _, list := range [][]*node{n.prefix, n.allOf, n.anyOf, n.oneOf,
@@ -118,7 +118,7 @@ func (n *node) members(names map[string]bool, seen map[*node]bool) {
 	}
 }
 
-// chain gives n and what its $ref leads to, one after the other.
+// chain yields n and the targets of its $ref, one after the other.
 func (n *node) chain() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		for range maxDepth {

@@ -65,9 +65,9 @@ func parseNumber(text string) (n number, ok bool) {
 
 func (n number) String() string { return n.text }
 
-// exponent reads what stands after the e. Those beyond anything are as far as any.
+// exponent parses the digits after the e. Exponents beyond the limits become the limits.
 func exponent(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64) // out of range gives the farthest
+	n, _ := strconv.ParseInt(text, 10, 64) // out of range returns the extreme value
 	return min(max(n, -farthest), farthest)
 }
 

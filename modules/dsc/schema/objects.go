@@ -9,7 +9,7 @@ import (
 // evaluated are the members and elements that schemas have evaluated, by name and by index.
 type evaluated map[any]bool
 
-// add marks one, if that is asked for.
+// add marks a part, if m is not nil.
 func (m evaluated) add(part any) {
 	if m != nil {
 		m[part] = true
@@ -88,7 +88,7 @@ func (f *frame) propertyName(name string) {
 	}
 }
 
-// dependents looks at what the presence of members asks for.
+// dependents checks the conditions that the presence of members imposes.
 func (f *frame) dependents(v map[string]any) {
 	for _, group := range f.n.dependentSchemas {
 		for _, name := range sorted(group) {
@@ -142,7 +142,7 @@ func (f *frame) array(v []any) {
 	}
 }
 
-// contains counts the elements that contains asks for.
+// contains counts the elements that match contains.
 func (f *frame) contains(v []any) {
 	n := f.n
 	matched := 0
@@ -165,8 +165,8 @@ func (f *frame) contains(v []any) {
 	}
 }
 
-// unevaluated looks at the members and elements that no schema has evaluated. A value that
-// does not fit is left alone: nothing of it counts as evaluated.
+// unevaluated checks the members and elements that no schema has evaluated. A value that does not fit is skipped: none
+// of its parts counts as evaluated.
 func (f *frame) unevaluated() {
 	n := f.n
 	if !f.ok {

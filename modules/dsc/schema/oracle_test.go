@@ -48,7 +48,7 @@ func (p all) String() string        { return string(p) }
 type writer struct {
 	*rand.Rand
 	draft draft
-	wrong bool // write what no schema is, now and then
+	wrong bool // sometimes write invalid schemas
 }
 
 var uris = map[draft]string{
@@ -122,7 +122,7 @@ func (w writer) schema(depth int) any {
 	return w.alone(object)
 }
 
-// alone leaves out what should not be looked at next to $ref, and the oracle does.
+// alone removes keywords that must be ignored next to $ref, since the oracle does not ignore them.
 func (w writer) alone(object map[string]any) map[string]any {
 	if _, ok := object["$ref"]; ok && w.draft == draft7 {
 		for _, key := range []string{"const", "contains", "propertyNames", "if"} {
@@ -167,7 +167,7 @@ func (w writer) keyword(object map[string]any, depth int) {
 		set(w.pick("then", "else"), w.schema(depth-1))
 	case "$ref":
 		w.reference(set)
-	case "propertyNames": // the oracle forgets there what is around
+	case "propertyNames": // the oracle loses the surrounding scopes there
 		set(key, w.schema(0))
 	default:
 		set(key, w.schema(depth-1))
@@ -329,7 +329,7 @@ var formatTexts = []string{"", "a", "1", "-", ".", "a.b", "a b", "ä", "A-1.b2",
 var formatNames = []string{"date", "time", "date-time", "duration", "period", "email", "hostname", "ipv4", "ipv6", "uri", "iri", "uri-reference", "iri-reference", "uri-template",
 	"uuid", "json-pointer", "relative-json-pointer", "semver", "regex", "unknown"}
 
-// TestFormats has them judged by both, where both look at them.
+// TestFormats compares the verdicts of both implementations on formats that both check.
 func TestFormats(t *testing.T) {
 	for _, name := range formatNames {
 		judge, err := oracle(map[string]any{"$schema": uris[draft7], "format": name})
@@ -383,7 +383,7 @@ func FuzzAgainstAnother(f *testing.F) {
 		require.NoError(t, err)
 		theirs, err := oracle(schema)
 		if err != nil {
-			return // it refuses some that are no worse than others
+			return // it refuses some schemas that are as good as others
 		}
 		require.Equal(t, theirs.Validate(v) == nil, faults == nil, "%s\n%s\nours: %v", doc, text, faults)
 	})

@@ -13,10 +13,9 @@ type pattern struct {
 	size int
 }
 
-// maxPattern bounds how many parts a pattern may have once its repetitions are
-// written out: (x{30}){30} has nine hundred, and Go knows none of more than a thousand.
-// maxPatterns bounds those of all patterns of a schema, each of which takes some fifty
-// bytes.
+// maxPattern limits the parts of a pattern with its repetitions written out: (x{30}){30} has nine hundred, and Go
+// accepts no repetition above a thousand. maxPatterns limits the total for all patterns of a schema; each part takes
+// some fifty bytes.
 const (
 	maxPattern  = 20_000
 	maxPatterns = 10 * maxPattern

@@ -8,11 +8,10 @@ import (
 	"sync"
 )
 
-// here is what a schema without a name is called.
+// here is the URI of a schema without a name.
 const here = "dsc:///"
 
-// name gives a schema its place among the resources: it starts one if it has a name,
-// and can be found by its anchors.
+// name registers a schema: it starts a resource if it has a name, and can be found by its anchors.
 func (c *compiler) name(n *node, object map[string]any) {
 	isRoot := n.res.root == nil
 	d, warning := n.res.draft, ""
@@ -20,7 +19,7 @@ func (c *compiler) name(n *node, object map[string]any) {
 		d, warning = draftOf(uri)
 	}
 	id := idOf(object, d)
-	if id == "" && !isRoot { // then its $schema says nothing
+	if id == "" && !isRoot { // then its $schema has no effect
 		d, warning = n.res.draft, ""
 		id = idOf(object, d)
 	}
@@ -96,7 +95,7 @@ func after(s, sep string) string {
 	return rest
 }
 
-// join resolves a reference against a base, and gives the fragment apart and decoded.
+// join resolves a reference against a base, and returns the decoded fragment separately.
 func join(base, ref string) (uri, fragment string, err error) {
 	ref, fragment, _ = strings.Cut(ref, "#")
 	if fragment, err = url.PathUnescape(fragment); err != nil || ref == "" {
@@ -116,8 +115,8 @@ func join(base, ref string) (uri, fragment string, err error) {
 	return from.ResolveReference(to).String(), fragment, nil
 }
 
-// target finds what a reference leads to. Nothing is fetched: what is neither in the
-// document nor known accepts everything.
+// target returns the target of a reference. Nothing is fetched: a target that is neither in the document nor known
+// accepts everything.
 func (c *compiler) target(n *node, r *reference) *node {
 	everything := true
 	nothing := &node{at: r.at, res: n.res, boolean: &everything}
@@ -160,8 +159,8 @@ func shown(uri, fragment string) string {
 	return strings.TrimPrefix(uri, here)
 }
 
-// follow finds what is at a pointer in a resource, and reads it as a schema even if it
-// stands where none would be looked for.
+// follow finds the value at a pointer in a resource, and reads it as a schema even in a place where schemas are not
+// expected.
 func (c *compiler) follow(res *resource, pointer string, r *reference) *node {
 	v, at := res.root.raw, res.root.at
 	for step := range strings.SplitSeq(pointer[1:], "/") {
@@ -193,7 +192,7 @@ func unescape(step string) (string, bool) {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(step), isPointer("/" + step)
 }
 
-// child gives a member of an object or an element of a list.
+// child returns a member of an object or an element of a list.
 func child(v any, step string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -212,7 +211,7 @@ var property = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^https://(aka\.ms/dsc/schemas|raw\.githubusercontent\.com/PowerShell/DSC/[^/]+/schemas)/(.+/)?resource/properties/(exist|ensure|purge|inDesiredState)\.json$`)
 })
 
-// wellKnown gives the schema of a common property; nil if the URL is another.
+// wellKnown returns the schema of a common property; nil if the URL is another.
 func wellKnown(url string) any {
 	m := property().FindStringSubmatch(url)
 	if m == nil {

@@ -43,7 +43,7 @@ func Compile(doc json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// Warnings tell what in the schema had to be left out.
+// Warnings lists the parts of the schema that were ignored.
 func (s *Schema) Warnings() []string { return s.warnings }
 
 func (s *Schema) warn(format string, args ...any) {

@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestKnown names what could have been meant by what is not known, wherever it stands.
+// TestKnown checks the suggested names for unknown members, in any place.
 func TestKnown(t *testing.T) {
 	s := compile(t, `{"$id": "https://example.com/thing.json", "properties": {"size": {}, "file": {}, "deep": {"items": [{"$ref": "#/$defs/a~1b c"}]}, "open": {"allOf": [{"additionalProperties": false}]}},
 		"additionalProperties": false, "$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"a/b c": {"additionalProperties": false, "properties": {"one": {}}}}}`)
@@ -67,8 +67,7 @@ func TestKnown(t *testing.T) {
 	require.ElementsMatch(t, []string{" siz [deep file open size]", "deep[0] on [one]", "open x []"}, all)
 }
 
-// TestKnownElsewhere: what is left over in the end may be meant for any of the schemas
-// that apply.
+// TestKnownElsewhere checks that the suggestions for an unevaluated member include the names in all schemas that apply.
 func TestKnownElsewhere(t *testing.T) {
 	s := compile(t, `{"properties": {"size": {}}, "allOf": [{"$ref": "#/$defs/a"}, {"properties": {"deep": {"properties": {"hidden": {}}}}}],
 		"if": {"required": ["on"]}, "then": {"properties": {"mode": {}}}, "dependentSchemas": {"on": {"properties": {"off": {}}}}, "unevaluatedProperties": false,
@@ -78,7 +77,7 @@ func TestKnownElsewhere(t *testing.T) {
 	require.Equal(t, []string{"deep", "file", "mode", "off", "size"}, s.Known(faults[0]))
 }
 
-// TestUnknownHideNothing: however many members are unknown, the other faults are told.
+// TestUnknownHideNothing checks that the other faults are reported, however many members are unknown.
 func TestUnknownHideNothing(t *testing.T) {
 	s := compile(t, `{"properties": {"z": {"type": "string"}}, "additionalProperties": false}`)
 	many := `{"z": 1`
@@ -90,7 +89,7 @@ func TestUnknownHideNothing(t *testing.T) {
 	require.Equal(t, "z must be string, not number", faults[maxFaults].Error())
 }
 
-// TestProperty: what stands next to a reference counts, as does what it leads to.
+// TestProperty checks that definitions next to a reference count, like its target.
 func TestProperty(t *testing.T) {
 	for d, defs := range map[draft]string{draft7: "definitions", draft2020: "$defs"} {
 		s := compile(t, in(d, `"$ref": "#/`+defs+`/all", "`+defs+`": {"secret": {"type": "string", "default": "b"}, "all": {"properties": {
@@ -198,8 +197,7 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// FuzzSchema: no schema and no value breaks anything, and what is coerced once is
-// coerced for good.
+// FuzzSchema checks that no schema and no value breaks anything, and that coercing a coerced value changes nothing.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(settings), []byte(`{"scope": "user", "days": "3"}`))
 	f.Add([]byte(`{"$ref": "#"}`), []byte(`1`))

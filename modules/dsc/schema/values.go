@@ -26,11 +26,11 @@ func kindOf(v any) string {
 	return "number"
 }
 
-// values are those that const and enum allow.
+// values are the values that const and enum allow.
 type values struct {
 	list  []any
-	kinds map[string]bool // of the list: a value of another kind need not be written out
-	texts map[string]bool // of the list, as canonical writes them
+	kinds map[string]bool // kinds in the list: a value of another kind need not be written out
+	texts map[string]bool // texts of the list, in canonical form
 }
 
 func newValues(list []any) *values {
