@@ -1,10 +1,8 @@
-// Package dsc reads DSC configuration documents: what shall be true of a host, as
-// instances of DSC resources. Everything that can be known without a host is known when
-// a document has been read: parameters, variables, user functions and loops are
-// evaluated, groups and included documents are flattened, and the instances stand in an
-// order in which each follows what it depends on. What depends on the host travels as
-// expressions; see modules/dsc/expr, which evaluates at both ends.
+// Package dsc reads DSC configuration documents, which describe the desired state of a host as instances of DSC
+// resources. Everything that is independent of the host is evaluated when a document is read: parameters, variables,
+// user functions and loops. Groups and included documents are flattened, and each instance follows its dependencies.
+// Values that depend on the host are sent as expressions; modules/dsc/expr evaluates at both ends.
 //
-// Nothing of running may come in: modules/dsc keeps an instance on its host, and
-// playbooks/events tells the result as dsc does.
+// The package does not run anything: modules/dsc manages an instance on its host, and playbooks/events reports the
+// result in dsc's form.
 package dsc

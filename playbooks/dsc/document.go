@@ -10,39 +10,39 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// A Document is one that has been read.
+// A Document is a document that has been read.
 type Document struct {
 	Instances []*Instance    // in the order in which they run
 	Outputs   []string       // the names of the outputs, as written
-	Known     map[string]any // those of them whose values need no host
+	Known     map[string]any // outputs whose values do not depend on the host
 }
 
 // An Instance is one instance of a resource.
 type Instance struct {
 	Type       string        // as written
-	Entry      string        // what the host calls the type
+	Entry      string        // the host's name of the type
 	BuiltIn    bool          // the type is one of ccm-push: it takes values alone, and they are not wrapped
-	Receives   *yamlpos.Node // of a built-in one: properties with what sends them, type#name.state.member; nil if there are none
-	Name       string        // within the document: with that of its group, if another is called so
-	Node       *yamlpos.Node // where the name stands
-	Properties *yamlpos.Node // resolved, a map; what is left for the host as Scope says
-	Scope      *expr.Scope   // nil if nothing is left for the host
+	Receives   *yamlpos.Node // for a built-in type: properties with their senders, type#name.state.member; nil if there are none
+	Name       string        // name within the document, with the name of its group if another instance has the same
+	Node       *yamlpos.Node // place of the name
+	Properties *yamlpos.Node // resolved, a map; Scope describes the parts that the host evaluates
+	Scope      *expr.Scope   // nil if the host evaluates nothing
 	Excluded   bool          // its condition does not hold
 	Secure     bool          // some of the properties are secure
 	Assert     bool          // it is only tested
-	Requires   []*Instance   // what it depends on
-	Version    string        // a range; "" is any
+	Requires   []*Instance   // its dependencies
+	Version    string        // a range; empty means any
 	Adapter    string
 	Security   string         // elevated, restricted, or "" for any
-	Metadata   map[string]any // without what is meant for dsc itself
-	Output     bool           // it is no instance of the document, but gives its outputs
+	Metadata   map[string]any // without the parts for dsc itself
+	Output     bool           // it is not in the document; it computes the outputs
 }
 
-// Ref is how the host knows the instance.
+// Ref returns the host's name of the instance.
 func (i *Instance) Ref() string { return i.Entry + "#" + i.Name }
 
-// Desired gives the properties as JSON without what is secure; nil if they are not known.
-// What only the host can evaluate stays an expression.
+// Desired returns the properties as JSON without secure values; nil if they are not known. Values that only the host
+// can evaluate are expressions.
 func (i *Instance) Desired() json.RawMessage {
 	if i.Properties == nil || i.Secure && i.BuiltIn {
 		return nil
@@ -54,24 +54,24 @@ func (i *Instance) Desired() json.RawMessage {
 	return b
 }
 
-// Options are what a document is read with.
+// Options are the inputs of reading a document.
 type Options struct {
 	// Parameters are those of a parameter file; nil if there is none.
 	Parameters *yamlpos.Node
-	// Open gives the one document of a file beside the document, or beside the file that
-	// includes it, and how it is called. An error has the position of at.
+	// Open returns the only document of a file next to the document, or next to the file that includes it, and its
+	// name. An error has the position of at.
 	Open func(at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error)
-	// File is how the document itself is called.
+	// File is the name of the document itself.
 	File string
-	// Type tells what the host calls a type of the document, and whether that is built
-	// in; without ok, there is no such type, and the hint says which there are.
+	// Type returns the host's name of a type of the document, and whether it is built in. ok is false for an unknown
+	// type; then hint lists the known ones.
 	Type func(typeName string) (entry string, builtIn bool, hint string, ok bool)
-	// Tells reports whether resources of an entry's type tell their state; nil is yes.
+	// Tells reports whether resources of an entry's type report their state; nil means that all do.
 	Tells func(entry string) bool
 	Now   func() time.Time
 }
 
-// schemas are where DSC keeps its schemas.
+// schemas are the addresses of DSC's schemas.
 var schemas = []string{"https://aka.ms/dsc/schemas/", "https://raw.githubusercontent.com/PowerShell/DSC/"}
 
 // Is reports whether a document is a configuration document: by its schema, or

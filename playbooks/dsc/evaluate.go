@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// build evaluates the expressions in a node. In the tree that it gives,
-// a result stands wherever something is left for the host.
+// build evaluates the expressions in a node. The returned tree has a result in each place with a part that the host
+// evaluates.
 func (s *scope) build(ctx context.Context, n *yamlpos.Node, names *expr.Names) (any, error) {
 	p := &problems{}
 	tree := s.fold(ctx, n, names, p)
@@ -33,8 +33,8 @@ func (p *problems) add(err error) {
 	p.errs.Add(err)
 }
 
-// fold evaluates what has a place in a file, as [expr.Scope.Evaluate] does what has none:
-// in the order in which it is written, so that dependencies are found in that, and with all errors.
+// fold evaluates a node with its place in a file, like [expr.Scope.Evaluate] for values without one: in the written
+// order, so that dependencies have that order, too, and with all errors.
 func (s *scope) fold(ctx context.Context, n *yamlpos.Node, names *expr.Names, errs *problems) any {
 	switch n.Kind {
 	case yamlpos.List:
@@ -74,19 +74,18 @@ func isSecure(tree any) bool {
 	})
 }
 
-// A writer gives the nodes of a tree, in which values have taken the place of the
-// expressions that it was made from. [expr.Sealer] has the one for a host.
+// A writer returns the nodes of a tree, with values in place of the expressions. [expr.Sealer] has the one for a host.
 type writer struct {
-	value   func(any) any // what stands in the place of an expression
+	value   func(any) any // replacement of an expression
 	escapes bool          // strings keep theirs, since the host takes them out
 }
 
 var (
-	plain    = writer{value: expr.Wrapped}  // secure values stand in their objects
-	revealed = writer{value: expr.Revealed} // secure values are as they are
+	plain    = writer{value: expr.Wrapped}  // secure values stay in their objects
+	revealed = writer{value: expr.Revealed} // secure values appear as they are
 )
 
-// write gives the node of a tree that was made from n.
+// write returns the node of a tree that was made from n.
 func (w writer) write(n *yamlpos.Node, tree any) *yamlpos.Node {
 	if _, secure := tree.(expr.Secure); secure || isExpression(n) {
 		return yamlpos.From(n, w.value(tree))
@@ -109,7 +108,7 @@ func (w writer) write(n *yamlpos.Node, tree any) *yamlpos.Node {
 	return &written
 }
 
-// text gives the text of a node that must be known without a host: a name, a type.
+// text returns the text of a node that must be independent of the host: a name, a type.
 func (s *scope) text(ctx context.Context, n *yamlpos.Node, what string, names *expr.Names) (string, bool) {
 	if n.Kind != yamlpos.Scalar || n.Value == nil {
 		s.add(n.Errorf("", "%s must be a string, not %s", what, n.Describe()))

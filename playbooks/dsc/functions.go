@@ -113,14 +113,14 @@ func functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) 
 	return p, nil
 }
 
-// typeOf is what a document says of the type of a parameter or output of a function.
+// typeOf is the type of a parameter or output of a function.
 type typeOf struct {
 	node *yamlpos.Node
 	name string // as written
 	what string // in errors
 }
 
-// known reports a type that there is not; at is where it stands.
+// known returns an error for an unknown type; at is its place.
 func (t typeOf) known(at *yamlpos.Node) error {
 	switch {
 	case at == nil:
@@ -131,8 +131,8 @@ func (t typeOf) known(at *yamlpos.Node) error {
 	return nil
 }
 
-// of gives a value that must be of the type; that of a secure type is secure. What only
-// the host knows is taken as it is: a function does not exist there any more.
+// of returns a value that must have the type; the value of a secure type is secure. A value that only the host knows is
+// accepted, since the host does not know functions.
 func (t typeOf) of(p expr.Result) (expr.Result, error) {
 	v, known := p.Value()
 	if !known {

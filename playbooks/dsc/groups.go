@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// group reads what stands in a group, an assertion or an include.
+// group reads the contents of a group, an assertion or an include.
 func (s *scope) group(ctx context.Context, d *draft, kind string) {
 	properties := d.body.Get("properties")
 	if s.depth >= maxNesting {

@@ -25,7 +25,7 @@ func (d *draft) need(at *yamlpos.Node, others ...*draft) {
 	}
 }
 
-// dependencies reads dependsOn of what is either the resource or a group around it.
+// dependencies reads dependsOn of the resource or of a group around it.
 func (d *draft) dependencies(ctx context.Context, of *draft) {
 	list, s := of.body.Get("dependsOn"), of.scope
 	switch {
@@ -55,7 +55,7 @@ func (d *draft) dependencies(ctx context.Context, of *draft) {
 	}
 }
 
-// find gives the resources with an id, in the document or group itself.
+// find returns the resources with an id, in the document or group itself.
 func (s *scope) find(id string) ([]*draft, error) {
 	typeName, name, ok := strings.Cut(id, ":")
 	if !ok {
@@ -76,8 +76,7 @@ func (s *scope) find(id string) ([]*draft, error) {
 	return nil, unknown("resource", id, known, "it must be in the same document or group, or in an enclosing one")
 }
 
-// resourceRef gives the instance that an expression of d asks about, which d then
-// depends on.
+// resourceRef returns the instance that an expression of d reads, which becomes a dependency of d.
 func (d *draft) resourceRef(at *yamlpos.Node) func(id string) (string, error) {
 	return func(id string) (string, error) {
 		found, err := d.scope.find(id)
@@ -98,8 +97,8 @@ func (d *draft) resourceRef(at *yamlpos.Node) func(id string) (string, error) {
 	}
 }
 
-// sorted gives the instances in an order in which each follows what it depends on,
-// and otherwise as they are written. A circle is an error.
+// sorted returns the instances in an order in which each follows its dependencies, and otherwise in the written order.
+// A circle is an error.
 func (r *reader) sorted() []*Instance {
 	vertices := make([]graph.Vertex, len(r.instances))
 	var edges []graph.Edge

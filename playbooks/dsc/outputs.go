@@ -8,8 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// outputs evaluates the outputs. Those that only the host can tell become one
-// instance of Echo, which stands last.
+// outputs evaluates the outputs. Those that only the host can evaluate become one instance of Echo, the last one.
 func (s *scope) outputs(ctx context.Context, doc *Document) {
 	n := s.node.Get("outputs")
 	if n.IsNull() {
@@ -21,7 +20,7 @@ func (s *scope) outputs(ctx context.Context, doc *Document) {
 	}
 	d := &draft{scope: s, body: n, needs: map[*draft]*yamlpos.Node{}, number: len(s.instances)}
 	d.Type, d.Entry, d.Name, d.Node, d.Output = outputsType, outputsType, outputsName, n, true
-	ofHost, trees := *n, map[string]any{} // the outputs that only the host can tell
+	ofHost, trees := *n, map[string]any{} // outputs that only the host can evaluate
 	ofHost.Pairs = nil
 	for _, pair := range n.Pairs {
 		tree, ok := s.output(ctx, d, pair)
@@ -49,7 +48,7 @@ func (s *scope) outputs(ctx context.Context, doc *Document) {
 	s.instances = append(s.instances, d)
 }
 
-// The instance that gives the outputs that only the host can tell.
+// Type and name of the instance for outputs that only the host can evaluate.
 const (
 	outputsType = "Microsoft.DSC.Debug/Echo"
 	outputsName = "outputs"

@@ -136,7 +136,7 @@ func (s *scope) readParameter(ctx context.Context, name string, i *item) (expr.R
 	return expr.Known(v), nil
 }
 
-// parameterSource gives the value of a parameter and where it stands.
+// parameterSource returns the value of a parameter and its place.
 func (s *scope) parameterSource(ctx context.Context, name string, i *item) (any, *yamlpos.Node, error) {
 	if given := s.givenValue(name); given != nil {
 		return expr.Normal(given.Any()), given, nil // a value: nothing in it is an expression
@@ -179,8 +179,7 @@ func checkBounds(n *yamlpos.Node, kind string, keys *parameterKeys) error {
 	return nil
 }
 
-// checkParameter holds a value against what the document says of it. Secure values
-// are not quoted.
+// checkParameter compares a value with its declaration in the document. Errors do not quote secure values.
 func (s *scope) checkParameter(name, kind string, v any, at *yamlpos.Node, keys *parameterKeys, secure bool) error {
 	shown := "the value of parameter " + fmt.Sprintf("%q", name)
 	if !parameterTypes[kind](v) {

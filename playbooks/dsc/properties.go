@@ -21,7 +21,7 @@ func (r *reader) fold(ctx context.Context) {
 		d.dependencies(ctx, d)
 		for _, group := range d.around {
 			d.dependencies(ctx, group)
-			for _, other := range group.order { // what its condition asks about
+			for _, other := range group.order { // resources that its condition reads
 				d.need(group.needs[other], other)
 			}
 		}

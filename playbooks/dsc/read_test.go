@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// files are what documents may include.
+// files are documents to include.
 var files = map[string]string{
 	"inner.yaml":  "parameters: {word: {type: string, defaultValue: w}}\nresources:\n- {name: in, type: A/B, properties: {p: \"[parameters('word')]\"}}\n",
 	"given.yaml":  "parameters: {word: {value: given}}\n",
@@ -65,7 +65,7 @@ func read(t testing.TB, text, parameters string) (*Document, error) {
 	return Read(t.Context(), n, opts)
 }
 
-// shown writes what instances come to, one per line.
+// shown returns the instances, one per line.
 func shown(d *Document) string {
 	var b strings.Builder
 	for _, i := range d.Instances {
@@ -254,8 +254,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// TestOrder: whatever depends on what, each stands behind what it depends on, all
-// stand once, and what depends on nothing keeps its place.
+// TestOrder has random dependencies: each resource follows its dependencies, all occur once, and a resource without
+// dependencies keeps its place.
 func TestOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -296,8 +296,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever the file, there is a document or an error; what travels to a
-// host is what it can read.
+// FuzzRead: any file results in a document or an error; a host can read the parts that are sent to it.
 func FuzzRead(f *testing.F) {
 	for _, c := range good {
 		f.Add(c.text)

@@ -17,9 +17,9 @@ type draft struct {
 	body      *yamlpos.Node
 	loop      *loop       // nil outside copy
 	condition expr.Result // see holds
-	within    []*draft    // of a group: what stands in it; the group itself is no instance
+	within    []*draft    // contents of a group; the group itself is not an instance
 	isGroup   bool
-	around    []*draft // the groups that it stands in
+	around    []*draft // groups that contain it
 	needs     map[*draft]*yamlpos.Node
 	order     []*draft // of needs
 	number    int
@@ -34,7 +34,7 @@ type loop struct {
 	around *loop
 }
 
-// index gives copyIndex() of a loop; nil outside of one.
+// index returns copyIndex() of a loop; nil outside of one.
 func (l *loop) index() func(string) (int64, error) {
 	if l == nil {
 		return nil
@@ -51,14 +51,14 @@ func (l *loop) index() func(string) (int64, error) {
 	}
 }
 
-// The resources that the reader answers by what stands in them.
+// Resources that the reader replaces by their contents.
 const (
 	groupType     = "microsoft.dsc/group"
 	assertionType = "microsoft.dsc/assertion"
 	includeType   = "microsoft.dsc/include"
 )
 
-// Bounds of a document with all that it includes.
+// Limits of a document with all included ones.
 const (
 	maxCopies    = 10_000
 	maxInstances = 100_000
@@ -186,8 +186,8 @@ func (s *scope) named(ctx context.Context, n *yamlpos.Node, names *expr.Names) (
 	return name, typeName
 }
 
-// holds is the condition of a resource, joined with those of what it stands in. It
-// is evaluated when all resources are known.
+// holds returns the condition of a resource, joined with those of its groups. It is evaluated when all resources are
+// known.
 func (d *draft) holds(ctx context.Context) expr.Result {
 	if d.hasCondition {
 		return d.condition
@@ -204,7 +204,7 @@ func (d *draft) holds(ctx context.Context) expr.Result {
 	return d.condition
 }
 
-// ownCondition evaluates a condition. One that is wrong is reported, and holds.
+// ownCondition evaluates a condition. An invalid one is reported, and counts as true.
 func (d *draft) ownCondition(ctx context.Context, at *yamlpos.Node) expr.Result {
 	s := d.scope
 	if !isExpression(at) {
@@ -254,7 +254,7 @@ func (s *scope) single(ctx context.Context, d *draft) {
 	s.details(ctx, d)
 }
 
-// details reads what a resource says besides its properties.
+// details reads the other keys of a resource than its properties.
 func (s *scope) details(ctx context.Context, d *draft) {
 	names := s.exprNames(ctx, d.loop, nil)
 	for _, key := range []string{"requireVersion", "apiVersion"} {

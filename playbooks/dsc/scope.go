@@ -11,13 +11,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// A reader reads a document and what it includes.
+// A reader reads a document and its includes.
 type reader struct {
 	opts      Options
 	instances []*draft // in the order written
 	byRef     map[string]*Instance
 	errs      yamlpos.Errors
-	depth     int      // of groups and included documents
+	depth     int      // nesting of groups and included documents
 	files     []string // the chain of included documents
 }
 
@@ -28,34 +28,34 @@ func (r *reader) add(err error) {
 	}
 }
 
-// distinct gives the errors sorted, each once.
+// distinct returns the errors sorted, each once.
 func (r *reader) distinct() error {
 	sorted, _ := r.errs.Err().(yamlpos.Errors)
 	return slices.CompactFunc(sorted, func(a, b *yamlpos.Error) bool { return *a == *b }).Err()
 }
 
-// A scope is a document, or that of a group: what its expressions can name.
+// A scope is a document or a group: it has the names that its expressions can use.
 type scope struct {
 	*reader
 	node   *yamlpos.Node
 	file   string
 	given  *yamlpos.Node // values of parameters; nil if there are none
-	parent *scope        // of a group; nil if there is none
+	parent *scope        // scope around a group; nil if there is none
 
 	parameters lazy
 	variables  lazy
 	functions  map[string]*expr.Function // by name in lower case
-	names      []string                  // of the functions
+	names      []string                  // names of the functions
 
 	byID     map[string][]*draft // resources by id, the type in lower case; of groups: all within
 	security string
-	groups   []*draft // that are part of every dependsOn within: see draft.after
+	groups   []*draft // groups that every dependsOn within includes: see draft.after
 	assert   bool
 	prefix   string // names of the groups around, for names that are taken
 	loop     *loop  // around a group that is copied
 }
 
-// maxNesting is how deep groups and included documents may stand in each other.
+// maxNesting bounds the nesting of groups and included documents.
 const maxNesting = 16
 
 func (r *reader) scope(n, given *yamlpos.Node, parent *scope, file string) *scope {
@@ -75,7 +75,7 @@ func (s *scope) read(ctx context.Context) {
 	s.variables = s.variableTable()
 	s.readFunctions()
 	for _, name := range s.parameters.names() {
-		s.parameterValue(ctx, name) // so that a mistake is told of even if it is not used
+		s.parameterValue(ctx, name) // so that a mistake is reported even if the parameter is not used
 	}
 	for _, name := range s.variables.names() {
 		s.variableValue(ctx, name)
@@ -93,7 +93,7 @@ func (s *scope) read(ctx context.Context) {
 	}
 }
 
-// directives reads what the document says of how it is run.
+// directives reads the document's directives.
 func (s *scope) directives() {
 	at := member(s.node, "directives", "securityContext")
 	if at == nil || at.Text == "" { // as documents before 3.2 write it
@@ -105,8 +105,8 @@ func (s *scope) directives() {
 	}
 }
 
-// securityOf gives which user the host program must be, as it is written at a node; "" is
-// any. Nothing written is what the document around says.
+// securityOf returns the user that a node requires for the host program; "" means any. An unset one is that of the
+// document around.
 func (s *scope) securityOf(at *yamlpos.Node, around string) string {
 	if at == nil {
 		return around
@@ -153,7 +153,7 @@ func (l lazy) names() []string {
 	return names
 }
 
-// errReported says that an error has been reported where it stands.
+// errReported marks an error that has been reported with its place.
 var errReported = errors.New("reported")
 
 // get evaluates an item once. chain are the items of its kind that are being
@@ -198,7 +198,7 @@ func (s *scope) expression(ctx context.Context, n *yamlpos.Node, names *expr.Nam
 	return p, nil
 }
 
-// placed gives an error its place in the file.
+// placed adds the place in the file to an error.
 func placed(n *yamlpos.Node, err error) error {
 	if own, ok := errors.AsType[*expr.Placed](err); ok {
 		return own.Err
@@ -229,7 +229,7 @@ func isExpression(n *yamlpos.Node) bool {
 	return isText && expr.Is(n.Text)
 }
 
-// names is what the expressions of resources can name.
+// exprNames returns the names for expressions of resources.
 func (s *scope) exprNames(ctx context.Context, l *loop, resource func(id string) (string, error)) *expr.Names {
 	return &expr.Names{
 		Parameter: s.parameter(ctx), Variable: s.variable(ctx), Function: s.function, CopyIndex: l.index(),

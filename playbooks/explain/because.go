@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// because says why resource i is in the run, or is not.
+// because returns the reasons why resource i is in the run, or is not.
 func (x *explainer) because(ctx context.Context, i int) []Reason {
 	one := &x.rendered.Resources[i]
 	reasons := append(x.ofResource(ctx, one, ""), ofPlay(x.play)...)
@@ -33,7 +33,7 @@ func (x *explainer) because(ctx context.Context, i int) []Reason {
 	return reasons
 }
 
-// ofPlay says where the play is from, and which hosts it selects.
+// ofPlay returns the origin of the play, and the hosts that it selects.
 func ofPlay(p *manifest.Play) []Reason {
 	var reasons []Reason
 	for _, n := range p.Included {
@@ -52,8 +52,8 @@ func ofPlay(p *manifest.Play) []Reason {
 	return reasons
 }
 
-// ofResource says where a resource is written and what decides whether it is in the run.
-// before stands before each key: what the resource is to the one that is explained.
+// ofResource returns the place of a resource, and the conditions for it. before precedes each key: the relation of the
+// resource to the explained one.
 func (x *explainer) ofResource(ctx context.Context, one *catalog.RenderedResource, before string) []Reason {
 	r := one.Resource
 	key := func(word string) string { return strings.TrimSpace(before + " " + word) }
@@ -74,7 +74,7 @@ func (x *explainer) ofResource(ctx context.Context, one *catalog.RenderedResourc
 	return reasons
 }
 
-// conditions says what control of a resource comes to.
+// conditions returns the results of a resource's control.
 func conditions(ctx context.Context, r *manifest.Resource, env *templates.Env, key func(string) string) []Reason {
 	var reasons []Reason
 	add := func(word string, all []*templates.Expr) {
@@ -126,7 +126,7 @@ func Missing(ctx context.Context, play *manifest.Play, host, ref string, rendere
 	return e
 }
 
-// excluded says why a manifest that a resource applies is not applied.
+// excluded returns why a manifest that a resource applies is not applied.
 func excluded(ctx context.Context, rendered *catalog.Rendered, by *manifest.Resource) []Reason {
 	i := slices.IndexFunc(rendered.Resources, func(r catalog.RenderedResource) bool { return r.Resource == by && r.Entry.Excluded })
 	if i < 0 {
@@ -137,8 +137,8 @@ func excluded(ctx context.Context, rendered *catalog.Rendered, by *manifest.Reso
 		x.ofResource(ctx, &rendered.Resources[i], "within")...)
 }
 
-// find gives the resource that is called so, last, and those that apply the manifests in
-// which it stands, outermost first.
+// find returns the resource with a reference, last, after the resources that apply the manifests around it, outermost
+// first.
 func find(resources []*manifest.Resource, ref string) []*manifest.Resource {
 	for _, r := range resources {
 		if r.Ref() == ref || r.Alias != nil && r.Type.Name+"#"+r.Alias.Node.Text == ref {

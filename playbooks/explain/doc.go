@@ -1,11 +1,11 @@
-// Package explain tells of one resource on one host: why it is in the run, where each of its
-// properties is from, what it waits for and what waits for it.
+// Package explain explains one resource on one host: why it is in the run, the origin of each of its properties, and
+// the resources before and after it.
 //
 //	rendered, err := compiler.Render(ctx, host)
 //	for _, i := range explain.Find(rendered, "file#/etc/motd") {
-//		one, err := explain.Of(ctx, play, host.Name, rendered, i)
-//		fmt.Print(one.Text())
+//	one, err := explain.Of(ctx, play, host.Name, rendered, i)
+//	fmt.Print(one.Text())
 //	}
 //
-// What a sensitive resource was given, and what that was made of, is withheld.
+// The values of a sensitive resource, and their origins, are withheld.
 package explain

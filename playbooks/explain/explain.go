@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// An Explanation is what there is to say of a resource on a host.
+// An Explanation explains a resource on a host.
 type Explanation struct {
 	Host       string     `json:"host"`
 	Play       string     `json:"play"`
@@ -24,12 +24,12 @@ type Explanation struct {
 	Properties []Property `json:"properties"`
 	WaitsFor   []Relation `json:"waits_for"`
 	Triggers   []Relation `json:"triggers"`
-	Others     []string   `json:"other_hosts,omitempty"` // what it receives from resources of other hosts, and gives them
-	LastRun    *Past      `json:"last_run"`              // the last recorded run that worked on it; nil if there is none
+	Others     []string   `json:"other_hosts,omitempty"` // values from and for resources of other hosts
+	LastRun    *Past      `json:"last_run"`              // last recorded run with the resource; nil if there is none
 	LastChange *Past      `json:"last_change"`           // the last that changed it
 }
 
-// A Reason is one of those for which a resource is in the run, or is not.
+// A Reason is a reason why a resource is in the run, or is not.
 type Reason struct {
 	Key  string `json:"key"` // written, include, within, hosts, tags, each, if, unless, noop, not run
 	Text string `json:"text,omitempty"`
@@ -44,7 +44,7 @@ type Property struct {
 	From       string  `json:"from"` // written, defaults, type, received
 	At         string  `json:"at,omitempty"`
 	Expression string  `json:"expression,omitempty"`
-	Inputs     []Input `json:"inputs,omitempty"` // what the expression can read
+	Inputs     []Input `json:"inputs,omitempty"` // values that the expression can read
 }
 
 // An Input is a value that an expression, or a template that it renders, can read.
@@ -56,17 +56,17 @@ type Input struct {
 	Whole    bool     `json:"whole,omitempty"`   // any of it may be read
 	Withheld bool     `json:"withheld,omitempty"`
 	From     []Origin `json:"from,omitempty"`   // lowest first; of several the last counts, or they are merged
-	Inputs   []Input  `json:"inputs,omitempty"` // what the expressions that gave it can read, but for what is told of already
+	Inputs   []Input  `json:"inputs,omitempty"` // values that its expressions can read, without those that were listed before
 }
 
 // An Origin is a place that sets a value.
 type Origin struct {
 	Layer      string `json:"layer"`
 	At         string `json:"at,omitempty"`
-	Expression string `json:"expression,omitempty"` // that gave the value, if it is short
+	Expression string `json:"expression,omitempty"` // expression of the value, if it is short
 }
 
-// A Relation is what another resource has to do with this one.
+// A Relation is the relation of another resource to this one.
 type Relation struct {
 	Resource string `json:"resource"`
 	How      string `json:"how"`
@@ -75,7 +75,7 @@ type Relation struct {
 	Through  string `json:"through,omitempty"` // the resource that applies the manifest of this one, if the relation is that one's
 }
 
-// A Past is what a recorded run has done with the resource.
+// A Past is the outcome of the resource in a recorded run.
 type Past struct {
 	Run     string          `json:"run"`
 	Started time.Time       `json:"started"`
@@ -86,7 +86,7 @@ type Past struct {
 	Changes []events.Change `json:"changes,omitempty"`
 }
 
-// Find gives the numbers of the resources that are called so: by type#name or type#alias.
+// Find returns the numbers of the resources with a reference: type#name or type#alias.
 func Find(r *catalog.Rendered, ref string) []int {
 	rank := ranks(r)
 	var all []int
@@ -107,7 +107,7 @@ func Refs(r *catalog.Rendered) []string {
 	return all
 }
 
-// ranks gives, by vertex of the graph, the number of the resource.
+// ranks returns, by vertex of the graph, the number of the resource.
 func ranks(r *catalog.Rendered) []int {
 	rank := make([]int, len(r.Graph.Order))
 	for place, vertex := range r.Graph.Order {
@@ -116,8 +116,7 @@ func ranks(r *catalog.Rendered) []int {
 	return rank
 }
 
-// Of explains resource i of a play that is rendered for a host. The files of the play must
-// still be open.
+// Of explains resource i of a play that is rendered for a host. The files of the play must still be open.
 func Of(ctx context.Context, play *manifest.Play, host string, r *catalog.Rendered, i int) (*Explanation, error) {
 	one := &r.Resources[i]
 	x := &explainer{play: play, host: host, rendered: r, rank: ranks(r)}
@@ -145,8 +144,7 @@ type explainer struct {
 	rank     []int // by vertex of the graph
 }
 
-// within gives the resource that applies the manifest of resource i; -1 if it is of the
-// play itself.
+// within returns the resource that applies the manifest of resource i; -1 if it belongs to the play itself.
 func (x *explainer) within(i int) int {
 	g := x.rendered.Graph
 	if w := g.Vertices[g.Order[i]].Within; w >= 0 {

@@ -9,16 +9,16 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A tracer follows an expression of a resource to what it can read, and from data that
-// expressions gave to what those can read. It tells of each value once.
+// A tracer follows an expression of a resource to the values that it can read, and from data made by expressions to the
+// values that those can read. It lists each value once.
 type tracer struct {
 	*explainer
 	one  *catalog.RenderedResource
-	told map[string]bool // by the names of inputs
+	told map[string]bool // by name of the input
 }
 
-// inputs says what an expression can read, and where that is from. withheld says that what
-// the expression gives is, and so must be what it was made of.
+// inputs returns the values that an expression can read, with their origins. withheld reports that the result is
+// withheld, so its inputs must be, too.
 func (t *tracer) inputs(in templates.Inputs, withheld bool) []Input {
 	var all []Input
 	add := func(i Input) {
@@ -47,7 +47,7 @@ func (t *tracer) inputs(in templates.Inputs, withheld bool) []Input {
 	for _, path := range paths {
 		add(t.fact(path, withheld))
 	}
-	// What the expression itself can read is told of first.
+	// The expression's own inputs come first.
 	for i := range all {
 		one := &all[i]
 		if path, isData := strings.CutPrefix(one.Name, "Data."); isData && one.Kind == "data" {
@@ -78,7 +78,7 @@ func (t *tracer) data(path string, withheld bool) Input {
 		if o.Node != nil {
 			origin.At = o.Node.Pos()
 		}
-		if !input.Withheld { // what is written in it may be a part of the secret
+		if !input.Withheld { // a literal in it may be a part of the secret
 			origin.Expression = o.Shown(longestExpression)
 		}
 		input.From = append(input.From, origin)
@@ -111,7 +111,7 @@ func maySecret(name string, v any) bool {
 	return err != nil || printable.MaySecret(name) || printable.MaySecret(string(text))
 }
 
-// value gives what lies at keys below a map; keys of lists are indexes.
+// value returns the value at keys below a map; keys of lists are indexes.
 func value(in map[string]any, keys []string) (v any, found bool) {
 	v = in
 	for _, key := range keys {

@@ -5,10 +5,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// longestExpression is how long an expression may be that is shown, in bytes.
+// longestExpression bounds a shown expression, in bytes.
 const longestExpression = 200
 
-// properties says where what a resource was given is from.
+// properties returns the origins of a resource's properties.
 func (x *explainer) properties(one *catalog.RenderedResource) ([]Property, error) {
 	given, err := one.Given()
 	if err != nil {
@@ -40,7 +40,7 @@ func (x *explainer) properties(one *catalog.RenderedResource) ([]Property, error
 	return all, nil
 }
 
-// isDefault reports whether a property stands in the defaults of its list.
+// isDefault reports whether a property comes from the defaults of its list.
 func isDefault(one *catalog.RenderedResource, written *yamlpos.Node) bool {
 	if one.Resource.Defaults == nil {
 		return false

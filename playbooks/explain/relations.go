@@ -6,8 +6,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 )
 
-// relations gives what resource i waits for, and what waits for it. What is said of the
-// resource that applies its manifest is said of it too.
+// relations returns the resources before and after resource i. Relations of the resource that applies its manifest
+// count, too.
 func (x *explainer) relations(i int) (before, after []Relation) {
 	g := x.rendered.Graph
 	before, after = []Relation{}, []Relation{}
@@ -37,8 +37,7 @@ func (x *explainer) relations(i int) (before, after []Relation) {
 	return before, after
 }
 
-// last gives the resource right before resource i in a play whose resources run in the order
-// written; -1 if there is none.
+// last returns the resource right before resource i in a play in the written order; -1 if there is none.
 func (x *explainer) last(i int) int {
 	if x.play.Graph() {
 		return -1
@@ -56,8 +55,8 @@ func (x *explainer) relation(e *graph.Edge, other int, how, through string) Rela
 	return r
 }
 
-// related adds a relation, in the place of the same one without a position: it was handed
-// down by the resource that says so.
+// related adds a relation. It replaces the same one without a position, which was inherited from the resource that
+// declares it.
 func related(all []Relation, one Relation) []Relation {
 	i := slices.IndexFunc(all, func(r Relation) bool {
 		return r.Resource == one.Resource && r.How == one.How && r.At == "" && r.Why == one.Why

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// Bounds of what is shown of a value, in runes, and of a list, in lines.
+// Limits of a shown value, in runes, and of a list, in lines.
 const (
 	maxValue = 60
 	maxLines = 12
@@ -120,7 +120,7 @@ type step struct {
 	depth int
 }
 
-// steps lists inputs, each with what it was made of behind it.
+// steps lists inputs, each followed by its own inputs.
 func steps(inputs []Input, depth int) (all []step) {
 	for i := range inputs {
 		all = append(all, step{&inputs[i], depth})
@@ -177,7 +177,7 @@ func (t *table) relations(heading string, all []Relation) {
 	}
 }
 
-// past says what recorded runs have done with the resource.
+// past adds the outcomes of the resource in recorded runs.
 func (t *table) past(e *Explanation) {
 	t.heading("recorded runs")
 	if e.LastRun == nil {
@@ -196,7 +196,7 @@ func (t *table) past(e *Explanation) {
 
 func (p *Past) when() string { return p.Started.Local().Format("2006-01-02 15:04:05") + "  " + p.Run }
 
-// what is how the resource ended, and for a change which properties differed.
+// what returns the outcome of the resource, and for a change the properties that differed.
 func (p *Past) what() string {
 	text := string(p.Status)
 	if p.Cause != "" {

@@ -7,11 +7,11 @@ import (
 
 // A Queue is hosts that begin as places are free.
 type Queue interface {
-	// Run begins with so many hosts at most on their way in and worked on, and waits for all.
+	// Run begins with at most so many hosts logging in and in progress, and waits for all.
 	Run(logins, hosts int)
 	// Resize has so many at most from now on.
 	Resize(logins, hosts int)
-	// Load is what has become of its hosts since it was last asked.
+	// Load returns the counts of its hosts since the last call.
 	Load() Load
 }
 
@@ -28,7 +28,7 @@ func NewControl(b Bounds) *Control { return &Control{NewWindow(b), NewMeter()} }
 // such as open files.
 func (c *Control) Exhausted() { c.meter.exhausted.Store(true) }
 
-// Run has all hosts of a queue worked on.
+// Run processes all hosts of a queue.
 func (c *Control) Run(q Queue) {
 	logins, hosts := c.window.Logins(), c.window.Hosts() // before it is steered
 	done := make(chan struct{})

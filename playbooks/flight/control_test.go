@@ -77,7 +77,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// A resized queue is at work until it has been resized.
+// A resized queue runs until it has been resized.
 type resized struct{ signal chan struct{} }
 
 func (r resized) Run(int, int) { <-r.signal }

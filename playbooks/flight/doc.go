@@ -1,11 +1,10 @@
-// Package flight decides how many hosts a run works on at once: as many as this machine can
-// do something for without delay, by what it measures meanwhile, so that nobody has to say it.
+// Package flight decides how many hosts a run processes at once: as many as this machine can serve without delay, by
+// its measurements during the run, so that the user need not set a number.
 //
 //	window.go   the rule: from one sample to the next
-//	meter.go    what is measured
-//	memory.go   how much memory there is for it
+//	meter.go    the measurements
+//	memory.go   the available memory
 //	control.go  a queue of hosts under the rule
 //
-// How a host is reached, and how many logins its sshd takes at once, does not belong here
-// (package dial), nor in which order hosts begin (package share).
+// Package dial connects to hosts and limits the logins at one sshd. Package share orders the hosts.
 package flight

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Memory is how much this process may use for hosts, in bytes: what GOMEMLIMIT says, or half of
-// what is there for it, by the system or by its control group. 0 is that nobody says.
+// Memory returns the memory that this process may use for hosts, in bytes: GOMEMLIMIT, or half of the memory of the
+// system or its control group. 0 means unknown.
 func Memory() int64 { return memory(os.ReadFile, debug.SetMemoryLimit(-1)) }
 
 func memory(read func(string) ([]byte, error), goLimit int64) int64 {
@@ -41,9 +41,9 @@ func memory(read func(string) ([]byte, error), goLimit int64) int64 {
 	return least / 2
 }
 
-// Percentages of [debug.SetGCPercent]. The first one is until something has been collected: of the 4 MiB that a heap
-// is taken to have live at least, it makes 52, more than a run on a few hosts ever uses. Then the heap may grow to four
-// times what is live in it. Collections took a tenth of the processor time.
+// Percentages of [debug.SetGCPercent]. The first one applies until the first collection: with the 4 MiB that a heap
+// counts as live at least, the heap grows to 52, more than a run on a few hosts uses. Then the heap may grow to four
+// times its live size. Before that, collections took a tenth of the processor time.
 const (
 	firstPercent = 1200
 	laterPercent = 300
@@ -55,18 +55,18 @@ func CollectLate() {
 	runtime.AddCleanup(new([4]int), func(percent int) { debug.SetGCPercent(percent) }, laterPercent)
 }
 
-// muchLive is what is live when the heap has become so large that this would be a lot of memory, in bytes.
+// muchLive is the live size at which growth by laterPercent would use much memory, in bytes.
 const muchLive = 48 << 20
 
-// spare has the heap grow to twice what is live in it at most, once that is much. A program that
-// has another percentage than that of [CollectLate] keeps it.
+// spare lets the heap grow to at most twice its live size, once that is large. A program with another percentage than
+// that of [CollectLate] keeps it.
 func spare(live int64, percent uint64) {
 	if live > muchLive && percent == laterPercent {
 		debug.SetGCPercent(100)
 	}
 }
 
-// meminfo gives a line of /proc/meminfo, which are in KiB.
+// meminfo returns the value of a line of /proc/meminfo, in KiB.
 func meminfo(text []byte, name string) int64 {
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		words := strings.Fields(lines.Text())

@@ -30,8 +30,8 @@ func NewMeter() *Meter {
 	return m
 }
 
-// Sample gives what is known of this process since the sample before. late is how much later
-// it is taken than was meant: the whole process may have waited.
+// Sample returns the measurements of this process since the last sample. late is its delay: the whole process may have
+// waited.
 func (m *Meter) Sample(late time.Duration) Sample {
 	lag := m.read()
 	return Sample{
@@ -40,13 +40,13 @@ func (m *Meter) Sample(late time.Duration) Sample {
 	}
 }
 
-// live gives what was live on the heap when that was last collected, in bytes, and by how many percent
-// it may grow until that is done again.
+// live returns the live size of the heap at its last collection, in bytes, and by how many percent it may grow until
+// the next one.
 func (m *Meter) live() (bytes int64, percent uint64) {
 	return int64(m.samples[3].Value.Uint64()), m.samples[4].Value.Uint64()
 }
 
-// read reads the metrics, and gives the lag: nine of ten goroutines have waited less.
+// read reads the metrics, and returns the lag: nine of ten goroutines have waited less.
 func (m *Meter) read() time.Duration {
 	metrics.Read(m.samples)
 	h := m.samples[0].Value.Float64Histogram()

@@ -2,15 +2,14 @@ package flight
 
 import "time"
 
-// A Window is how many hosts may be on their way in at once, and how many may be worked on. A host
-// is on its way in from its first packet until it has its catalog: that takes processor time, here
-// a millisecond or two, and round trips. Afterwards it is the host that works, and this
-// machine waits for it, which costs memory and an open file.
+// A Window limits the hosts that log in at once, and the hosts in progress. A host is logging in from its first packet
+// until it has its catalog: that takes processor time, here a millisecond or two, and round trips. Afterwards the host
+// works, and this machine waits for it, which costs memory and an open file.
 //
-// So those on their way in are as many as keep the processors busy. Each host that is in lets two
-// more come, as long as nothing here has to wait for a processor, and the way in takes others no longer
-// for it. Once there were too many, a quarter fewer come, and eight have to be in before one more
-// does. Those that are worked on are as many as memory and open files allow.
+// So the number of logins is the number that keeps the processors busy. Each completed login allows two more, as long
+// as no goroutine has to wait for a processor, and logins do not take longer for it. After an overload, a quarter fewer
+// are allowed, and eight must complete before one more is. The number of hosts in progress is limited by memory and
+// open files.
 type Window struct {
 	bounds Bounds
 	logins int
@@ -23,14 +22,14 @@ type Window struct {
 	calm   int           // samples until logins may shrink again: what that has done shows late
 }
 
-// Bounds are what a window never exceeds. 0 is no bound.
+// Bounds are the limits of a window. 0 means no limit.
 type Bounds struct {
-	Hosts  int   // worked on at once, as somebody said
-	Files  int   // that may be open for hosts
-	Memory int64 // of this process, in bytes
+	Hosts  int   // hosts in progress at once, set by the user
+	Files  int   // open files for hosts
+	Memory int64 // memory of this process, in bytes
 }
 
-// A Sample is what was measured since the one before.
+// A Sample has the measurements since the last one.
 type Sample struct {
 	Lag       time.Duration // how long what could run has waited for a processor
 	Exhausted bool          // a host was not dialled for want of open files, ports or buffers

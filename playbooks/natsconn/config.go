@@ -13,25 +13,24 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A Config says where servers of NATS are, and as whom to log in. What it does not say is what its
-// context says.
+// A Config has the addresses of NATS servers, and the login. Unset fields are those of its context.
 type Config struct {
-	Servers   string // URLs separated by commas, nats:// or tls://; "" are those of the context
-	Context   string // name of a context of the nats command line; "" is none
+	Servers   string // URLs separated by commas, nats:// or tls://; empty means those of the context
+	Context   string // name of a context of the nats command line; empty means none
 	Creds     string // file with the credentials of a user: a JWT and its seed
 	NKey      string // file with the seed of a user
 	CA        string // PEM file of the authorities to trust in place of the system's
 	Cert, Key string // PEM files of the client's certificate and its key
 
-	Name     string       // what the server lists the connection as
+	Name     string       // name of the connection in the server's list
 	Contexts string       // the folder that contexts are files of
-	Warn     func(string) // takes what is no error; nil drops it
-	// Outage takes, each time, that the connection was lost and that it is there again; nil gives that to Warn.
+	Warn     func(string) // receives warnings; nil drops them
+	// Outage receives a text each time that the connection is lost or back; with nil, Warn receives it.
 	Outage func(string)
 }
 
-// options are those that nats.go connects with. All that can be wrong with files is found here, so
-// that it is not told as a refusal by the server.
+// options returns the options for nats.go. It finds all faults of files, so that they are not reported as a refusal by
+// the server.
 func (c Config) options(ctx *savedContext) (servers []string, opts []nats.Option, err error) {
 	servers, err = parseServers(cmp.Or(c.Servers, ctx.URL))
 	if err != nil {
@@ -53,13 +52,13 @@ func (c Config) options(ctx *savedContext) (servers []string, opts []nats.Option
 	opts = append(append(opts, login...), tls...)
 	secret = secret || slices.ContainsFunc(servers, hasPassword)
 	if secret && slices.ContainsFunc(servers, func(s string) bool { return !isLoopback(hostOf(s)) }) {
-		// Without TLS it would go unencrypted to whoever says that he needs none.
+		// Without TLS the login would be sent unencrypted to any server that requests no encryption.
 		opts = append(opts, nats.Secure())
 	}
 	return servers, opts, nil
 }
 
-// login is how the server is told who this is; secret means that what is sent for it is.
+// login returns the options of the login; secret reports that it sends a secret.
 func (c Config) login(ctx *savedContext) (opts []nats.Option, secret bool, err error) {
 	if c.Creds != "" && c.NKey != "" {
 		return nil, false, errors.New("--nats-creds and --nats-nkey are two ways to log in: give one")
@@ -98,7 +97,7 @@ func (c Config) login(ctx *savedContext) (opts []nats.Option, secret bool, err e
 	return nil, false, nil
 }
 
-// Inbox is where a user with an nkey is answered, so that a server can keep others from listening.
+// Inbox returns the subject of answers for a user with an nkey, so that a server can keep others from reading them.
 func Inbox(key string) string { return "_INBOX." + key }
 
 // ownInbox has a user be answered there, once it is known who that is.
@@ -162,7 +161,7 @@ func parseServers(list string) ([]string, error) {
 	return servers, nil
 }
 
-// display is how servers are told of.
+// display returns the servers' addresses for messages.
 func display(servers []string) string {
 	var shown []string
 	for _, s := range servers {

@@ -1,9 +1,8 @@
-// Package natsconn has the connection to NATS that a run shares: whatever asks for it first has it
-// dialled, and a run that asks for nothing dials nothing.
+// Package natsconn has the connection to NATS that a run shares: it is dialled at its first use, and a run that does
+// not need it does not dial.
 //
-// A [Config] says where the servers are and as whom to log in, by itself or by a context of the nats
-// command line, as CCM has it. A [Link] dials when it is asked, once. No error, and nothing that is
-// warned of, shows a password, a token or a seed.
+// A [Config] has the addresses of the servers and the login, or names a context of the nats command line, as in CCM. A
+// [Link] dials at its first use, once. No error and no warning shows a password, a token or a seed.
 //
-// What is said over the connection does not belong here.
+// Other packages use the connection.
 package natsconn

@@ -18,14 +18,13 @@ import (
 // dialTimeout bounds a connection to one server, and logging in to it.
 const dialTimeout = 10 * time.Second
 
-// A Link is the connection of a run, dialled when it is first asked for. Its methods may be called
-// from many goroutines.
+// A Link is the connection of a run, dialled at its first use. Many goroutines may call its methods.
 type Link struct {
 	config Config
 
 	mu     sync.Mutex
 	made   *dialled
-	err    error // of dialling, which is tried once
+	err    error // error of dialling, which is tried once
 	closed bool
 }
 
@@ -34,7 +33,7 @@ type dialled struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 	end  context.CancelFunc
-	warn func(string) // says where it leads to
+	warn func(string) // adds the server's address to warnings
 
 	unacknowledged atomic.Bool // something was published by [Link.Publish]
 }
@@ -51,7 +50,7 @@ func (l *Link) Conn(ctx context.Context) (*nats.Conn, error) {
 	return made.conn, nil
 }
 
-// JetStream is what NATS stores: streams, and buckets of keys and of objects.
+// JetStream returns the storage of NATS: streams, and buckets of keys and of objects.
 func (l *Link) JetStream(ctx context.Context) (jetstream.JetStream, error) {
 	made, err := l.dialled(ctx)
 	if err != nil {
@@ -60,7 +59,7 @@ func (l *Link) JetStream(ctx context.Context) (jetstream.JetStream, error) {
 	return made.js, nil
 }
 
-// Protected reports whether nobody on the way can read or change what goes over the connection.
+// Protected reports whether the connection protects the data against reading and changes.
 func (l *Link) Protected(ctx context.Context) (bool, error) {
 	made, err := l.dialled(ctx)
 	return err == nil && protected(made.conn), err
@@ -71,7 +70,7 @@ func protected(conn *nats.Conn) bool {
 	return err == nil || isLoopback(hostOf(conn.ConnectedUrl()))
 }
 
-// Publish publishes a message that nobody acknowledges. While the connection is lost it waits for the next one.
+// Publish publishes a message without an acknowledgement. While the connection is lost it waits for the next one.
 func (l *Link) Publish(ctx context.Context, msg *nats.Msg) error {
 	made, err := l.dialled(ctx)
 	if err != nil {
@@ -84,7 +83,7 @@ func (l *Link) Publish(ctx context.Context, msg *nats.Msg) error {
 	return nil
 }
 
-// Close ends the connection, if there is one. What was published is sent first; there is a warning if that cannot be done.
+// Close ends the connection, if there is one. It first sends all published messages, and warns if that is impossible.
 func (l *Link) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +95,7 @@ func (l *Link) Close() {
 	l.closed = true
 }
 
-// flush returns when the server has got what was published.
+// flush returns when the server has received the published messages.
 func (d *dialled) flush() {
 	needed := d.unacknowledged.Load() // all else that must arrive has been acknowledged before
 	if !needed && !d.conn.IsConnected() {
@@ -120,7 +119,7 @@ func (l *Link) dialled(ctx context.Context) (*dialled, error) {
 	if l.made == nil && l.err == nil {
 		made, err := dial(ctx, l.config)
 		if err != nil && ctx.Err() != nil {
-			return nil, context.Cause(ctx) // who asks next may have more time
+			return nil, context.Cause(ctx) // the next caller may have more time
 		}
 		l.made, l.err = made, err
 	}
@@ -148,7 +147,7 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 	if c.Outage == nil {
 		outage = warn
 	}
-	// Connections that replace a lost one are dialled after the end of what the first was made for.
+	// A connection that replaces a lost one may be dialled after the end of the first one's context.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	connected := context.AfterFunc(ctx, end)
 	d := dialer(func(network, address string) (net.Conn, error) {
@@ -199,7 +198,7 @@ func (s *savedContext) jetStream(conn *nats.Conn) (jetstream.JetStream, error) {
 	return jetstream.New(conn)
 }
 
-// explained says what to do about a server that cannot be reached, or lets nobody in.
+// explained adds a hint about a server that cannot be reached, or refuses the login.
 func explained(where string, err error) error {
 	var hint string
 	var unknown x509.UnknownAuthorityError

@@ -76,7 +76,7 @@ func TestNoServerListens(t *testing.T) {
 	require.Same(t, err, again, "a run asks once")
 }
 
-// TestPublish publishes what nobody acknowledges: of what has not arrived there is a warning when the link is closed.
+// TestPublish publishes without acknowledgements: closing the link warns about messages that have not arrived.
 func TestPublish(t *testing.T) {
 	send := func(t *testing.T, url string, before func(*nats.Conn)) []string {
 		var mu sync.Mutex
@@ -131,7 +131,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// TestConnectedAgain has a server be away for a while: it is told when it has gone, and when it is back.
+// TestConnectedAgain stops a server for a while: a warning reports that it is gone, and another one that it is back.
 func TestConnectedAgain(t *testing.T) {
 	warned := make(chan string, 10)
 	begin := func(port int) *server.Server {
@@ -160,8 +160,7 @@ func TestConnectedAgain(t *testing.T) {
 	end(srv)
 }
 
-// TestContextEndsDialling has a server that says nothing: who no longer waits is not waited with, and
-// who asks next dials anew.
+// TestContextEndsDialling has a silent server: a caller whose context ends returns, and the next caller dials again.
 func TestContextEndsDialling(t *testing.T) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -186,7 +185,7 @@ func TestContextEndsDialling(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLinkOutlivesItsFirstContext has the connection that one host has caused go on for others.
+// TestLinkOutlivesItsFirstContext: the connection that one host has opened stays open for others.
 func TestLinkOutlivesItsFirstContext(t *testing.T) {
 	l := New(Config{Servers: natstest.Start(t)})
 	defer l.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// Announcements tell whoever listens of services, and are kept nowhere: what CCM calls the destination nats. A subject and
-// a text are those of a [Registry]; the headers are left out, which are for streams.
+// Announcements publish services to current subscribers, without storing them: CCM's destination nats. Subject and text
+// are those of a [Registry]; the headers, which are for streams, are left out.
 type Announcements struct{ Link *natsconn.Link }
 
 // Ready reports why nothing can be announced, or nil.
@@ -21,7 +21,7 @@ func (a Announcements) Ready(ctx context.Context) error {
 	return err
 }
 
-// Register announces services. Nobody says whether somebody has heard it.
+// Register announces services. There is no acknowledgement.
 func (a Announcements) Register(ctx context.Context, list []registry.Registration) error {
 	for _, one := range list {
 		text, err := json.Marshal(one)

@@ -1,8 +1,8 @@
-// Package natsdata has what CCM keeps in NATS: values under keys, manifests as objects, and services
-// that are registered.
+// Package natsdata reads and writes CCM's data in NATS: values under keys, manifests as objects, and registered
+// services.
 //
-// A [Store] asks for each of them once, however many hosts want it, so that all hosts of a run are
-// told the same. What it gives is data: a value is no template, and not looked into.
+// A [Store] requests each of them once for all hosts, so that all hosts of a run get the same data. A value is only
+// data: it is not a template, and not parsed.
 //
-// How NATS is reached does not belong here: see package natsconn.
+// Package natsconn makes the connection to NATS.
 package natsdata

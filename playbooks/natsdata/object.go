@@ -47,5 +47,5 @@ func (s *Store) object(ctx context.Context, bucket, name string, most int64, w i
 	return nil
 }
 
-// Protected reports whether nobody on the way could change what is read.
+// Protected reports whether the connection protects the data against changes.
 func (s *Store) Protected(ctx context.Context) (bool, error) { return s.Link.Protected(ctx) }

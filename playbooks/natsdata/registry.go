@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// Headers that the server acts on, and the one of messages by which it says that something is gone.
+// Headers that affect the server, and the header of its messages about ended registrations.
 const (
 	ttlHeader    = "Nats-TTL"
 	rollupHeader = "Nats-Rollup"
@@ -49,8 +49,7 @@ func (r Registry) Ready(ctx context.Context) error {
 	})
 }
 
-// Prepare makes the stream, or changes it: what is registered is kept for maxAge at most, by so many
-// servers of a cluster.
+// Prepare creates or changes the stream: it keeps registrations for at most maxAge, on so many servers of a cluster.
 func (r Registry) Prepare(ctx context.Context, replicas int, maxAge time.Duration) error {
 	switch {
 	case replicas < 1 || replicas > 5:
@@ -66,7 +65,7 @@ func (r Registry) Prepare(ctx context.Context, replicas int, maxAge time.Duratio
 		_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 			Name: r.Stream, Description: "where services are found (CCM)", Subjects: []string{registry.Subjects},
 			MaxMsgsPerSubject: 1, AllowRollup: true, AllowMsgTTL: true, DenyDelete: true,
-			AllowDirect: true, // CCM looks up what is registered by that alone
+			AllowDirect: true, // CCM uses only this for its lookups
 			Replicas:    replicas, MaxAge: maxAge, SubjectDeleteMarkerTTL: maxAge,
 		})
 		if err != nil {
@@ -76,7 +75,7 @@ func (r Registry) Prepare(ctx context.Context, replicas int, maxAge time.Duratio
 	})
 }
 
-// Remove has a service registered no more. It is an error if it is not.
+// Remove removes a registered service. It is an error if there is none.
 func (r Registry) Remove(ctx context.Context, one registry.Registration) error {
 	if _, err := registry.Filter(one.Cluster, one.Protocol, one.Service, one.Address); err != nil {
 		return err
@@ -129,8 +128,7 @@ func (r Registry) stream(ctx context.Context) (jetstream.Stream, error) {
 	return s, nil
 }
 
-// Register registers services, each in the place of what was registered of it before. It returns
-// once the server has all of them.
+// Register registers services; each replaces its earlier registration. It returns once the server has all of them.
 func (r Registry) Register(ctx context.Context, list []registry.Registration) error {
 	return r.within(ctx, func(ctx context.Context) error {
 		js, err := r.Store.Link.JetStream(ctx)
@@ -221,7 +219,7 @@ func lastOf(ctx context.Context, s jetstream.Stream, filter string) (list []regi
 				return nil, err
 			}
 			left = info.NumPending
-			if msg.Headers().Get(markerHeader) != "" { // one that has ended
+			if msg.Headers().Get(markerHeader) != "" { // a registration that has ended
 				continue
 			}
 			one, err := decoded(msg)

@@ -35,7 +35,7 @@ func TestPrepare(t *testing.T) {
 	require.NoError(t, r.Prepare(t.Context(), 1, time.Minute))
 	require.NoError(t, r.Ready(t.Context()))
 
-	// CCM asks the server for the last messages of many subjects at once (jetstreamext.GetLastMsgsFor).
+	// CCM requests the last messages of many subjects at once (jetstreamext.GetLastMsgsFor).
 	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)}))
 	answer, err := js.Conn().RequestWithContext(t.Context(), "$JS.API.DIRECT.GET."+registry.Stream, []byte(`{"multi_last": ["`+registry.Subjects+`"]}`))
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestPrepare(t *testing.T) {
 
 	require.NoError(t, r.Prepare(t.Context(), 1, time.Second))
 
-	// What has ended is not found, though the server keeps a mark of it.
+	// An ended registration is not found, although the server keeps a marker.
 	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)}))
 	require.Eventually(t, func() bool {
 		list, err := r.Registered(t.Context(), "*", "*", "*", "*")
@@ -204,7 +204,8 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// TestAnnouncements has services told as CCM tells them by its destination nats: a message for each, without what a stream acts on.
+// TestAnnouncements checks for CCM's form of the destination nats: a message for each service, without the headers for
+// streams.
 func TestAnnouncements(t *testing.T) {
 	s, _ := store(t)
 	conn, err := s.Link.Conn(t.Context())

@@ -8,14 +8,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Reach reports why NATS cannot be asked, or nil.
+// Reach returns why NATS cannot be reached, or nil.
 func (r Registry) Reach(ctx context.Context) error {
 	_, err := r.Store.Link.JetStream(ctx)
 	return err
 }
 
-// Snapshot gives what is asked for as it is when it is first asked for. A play has one, so that all of
-// its hosts are told the same, and the next play sees what this one has registered.
+// Snapshot returns data as of their first request. A play has one, so that all of its hosts get the same data, and the
+// next play sees the registrations of this one.
 func (r Registry) Snapshot() templates.NATS { return &snapshot{registry: r} }
 
 type snapshot struct {
@@ -25,7 +25,7 @@ type snapshot struct {
 	asked map[[4]string]*answer[[]any]
 }
 
-// Value is what a bucket has under a key, the same for the whole run.
+// Value returns the value under a key of a bucket, the same for the whole run.
 func (s *snapshot) Value(ctx context.Context, bucket, key string) ([]byte, error) {
 	return s.registry.Store.Value(ctx, bucket, key)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// TestSnapshot has the hosts of a play be told what was registered when the first one asked.
+// TestSnapshot: the hosts of a play get the registrations as of the first request.
 func TestSnapshot(t *testing.T) {
 	s, _ := store(t)
 	r := Registry{s, registry.Stream}

@@ -19,7 +19,7 @@ const (
 	objectTime = time.Minute
 )
 
-// A Store is what CCM keeps in NATS, as a run sees it. Its methods may be called from many goroutines.
+// A Store is CCM's data in NATS, as one run sees them. Many goroutines may call its methods.
 type Store struct {
 	Link *natsconn.Link
 
@@ -27,10 +27,10 @@ type Store struct {
 	values map[kvKey]*answer[[]byte]
 }
 
-// kvKey is where a value is kept.
+// kvKey is the place of a value.
 type kvKey struct{ bucket, key string }
 
-// answer is one that was asked for once. Whoever asks first holds it until it is there.
+// An answer is requested once. The first caller holds the lock until it has come.
 type answer[T any] struct {
 	mu    sync.Mutex
 	known bool
@@ -38,8 +38,7 @@ type answer[T any] struct {
 	err   error
 }
 
-// get asks, unless somebody has been answered before. An answer that the end of ctx kept from coming
-// is asked for again.
+// get requests the answer once. If only the end of ctx prevented it, the next call requests it again.
 func (a *answer[T]) get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +58,7 @@ func (a *answer[T]) get(ctx context.Context, ask func(context.Context) (T, error
 	return value, err
 }
 
-// Value is what a bucket has under a key. It must not be changed.
+// Value returns the value under a key of a bucket. The caller must not change it.
 func (s *Store) Value(ctx context.Context, bucket, key string) ([]byte, error) {
 	s.mu.Lock()
 	if s.values == nil {

@@ -53,7 +53,7 @@ func TestValue(t *testing.T) {
 		})
 	}
 
-	// All hosts of a run are told the same.
+	// All hosts of a run get the same value.
 	_, err = kv.PutString(t.Context(), "web/port", "81")
 	require.NoError(t, err)
 	_, err = kv.PutString(t.Context(), "none", "x")
@@ -73,7 +73,7 @@ func TestValue(t *testing.T) {
 	hosts.Wait()
 }
 
-// TestValueOfOneWhoDoesNotWait asks again for what only the end of a context kept away.
+// TestValueOfOneWhoDoesNotWait repeats a request that only the end of a context prevented.
 func TestValueOfOneWhoDoesNotWait(t *testing.T) {
 	s, js := store(t)
 	kv, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "CFG"})

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// A Change is what becomes of a registration.
+// A Change is a change of a registration.
 type Change struct {
 	Change string `json:"change"` // registered, removed or expired
 	registry.Registration
@@ -21,17 +21,17 @@ type Change struct {
 
 // The changes there are.
 const (
-	Registered = "registered" // also of what has changed since
+	Registered = "registered" // also for later changes of it
 	Removed    = "removed"
 	Expired    = "expired"
 )
 
-// lookTime is how often it is looked for what was removed: the server says nothing of that.
+// lookTime is the interval between searches for removed registrations: the server does not report them.
 const lookTime = 2 * time.Second
 
-// Watch gives emit what is registered, and then each change, until ctx ends or emit fails; "*" and "" are any. One
-// that is registered again as it was is no change. A connection that is lost is dialled again, and nothing
-// is left out that holds then.
+// Watch passes the registrations to emit, and then each change, until ctx ends or emit fails; "*" and "" match any. A
+// repeated registration without a difference is not a change. After a lost connection it connects again, and misses
+// nothing that is still valid.
 func (r Registry) Watch(ctx context.Context, cluster, protocol, service, address string, emit func(Change) error) error {
 	subject, err := registry.Filter(cluster, protocol, service, address)
 	if err != nil {
@@ -69,13 +69,13 @@ func (r Registry) Watch(ctx context.Context, cluster, protocol, service, address
 	return context.Cause(ctx)
 }
 
-// A watcher is what a watch knows.
+// A watcher is the state of a watch.
 type watcher struct {
 	registry Registry
 	stream   jetstream.Stream
 	subject  string
 	known    map[string]kept   // by subject
-	missing  map[string]uint64 // of those, which were not there a look ago, by the number of their message
+	missing  map[string]uint64 // registrations that were missing in the last search, with the number of their message
 	emit     func(Change) error
 }
 
@@ -106,10 +106,10 @@ func (w *watcher) takeAll(ctx context.Context, messages jetstream.MessagesContex
 	return nil
 }
 
-// take tells what a message changes about what is known.
+// take reports the change of a message.
 func (w *watcher) take(msg jetstream.Msg) error {
 	before, was := w.known[msg.Subject()]
-	if msg.Headers().Get(markerHeader) != "" { // its time has ended, or that of the stream
+	if msg.Headers().Get(markerHeader) != "" { // it has expired, by its own time or the stream's
 		delete(w.known, msg.Subject())
 		if was {
 			return w.emit(Change{Expired, before.Registration})
@@ -131,12 +131,13 @@ func (w *watcher) take(msg jetstream.Msg) error {
 	return w.emit(Change{Registered, now})
 }
 
-// findRemoved tells what is known and not there any more, once its mark would have come if its time had ended. While NATS does not answer, nothing is known of that.
+// findRemoved reports registrations that are gone, after the time in which the marker of an expired one would have
+// come. While NATS does not answer, it reports nothing.
 func (w *watcher) findRemoved(ctx context.Context) error {
 	if len(w.known) == 0 {
 		return nil
 	}
-	var last uint64 // what came later may be missing in the list
+	var last uint64 // later messages may be missing in the list
 	there := map[string]bool{}
 	if w.registry.within(ctx, func(ctx context.Context) error {
 		info, err := w.stream.Info(ctx)

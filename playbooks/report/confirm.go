@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// reverted is what a host has taken back: a failure, if this run had changed it.
+// reverted returns the outcome of a host's revert: a failure, if this run had made the change.
 func reverted(e events.Reverted) outcome {
 	results := untold(events.Untold{Results: e.Results, More: e.More})
 	if !e.OfThisRun() {

@@ -56,7 +56,7 @@ func (f File) check() error {
 	return errors.Join(fresh.Close(), os.Remove(fresh.Name()))
 }
 
-// cause is an error without the name of the file that is written in place of the one asked for.
+// cause returns an error without the name of the temporary file.
 func cause(err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		return of.Err
@@ -64,7 +64,7 @@ func cause(err error) error {
 	return err
 }
 
-// target is where a link leads, so that the link stays.
+// target returns the target of a link, so that the link stays.
 func target(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -122,7 +122,7 @@ func (f File) write(r *Run) error {
 	return err
 }
 
-// writeThrough writes to what is no regular file, such as /dev/stderr.
+// writeThrough writes to a file that is not regular, such as /dev/stderr.
 func (f File) writeThrough(r *Run, path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -134,7 +134,7 @@ func (f File) writeThrough(r *Run, path string) error {
 func (f File) buffered(r *Run, w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if err := f.Format(r, b); err != nil {
-		return err // Flush would give it once more
+		return err // Flush would return it again
 	}
 	return b.Flush()
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// A group is hosts of which the same is told.
+// A group has hosts with the same report.
 type group struct {
-	outcome // of the first; with marks for names if there are several hosts
+	outcome // outcome of the first host; with marks for names if there are several
 	hosts   []string
 }
 
-// groups puts hosts together whose outcomes have the same key, the most hosts first. Outcomes with
-// no key are left out.
+// groups groups hosts whose outcomes have the same key, the largest group first. It omits outcomes without a key.
 func (r *Run) groups(key func(o *outcome) string) []*group {
 	var all []*group
 	known := map[string]*group{}
@@ -69,7 +68,7 @@ func (r *Run) failures() []*group {
 	})
 }
 
-// changes are what was changed, or would be.
+// changes returns the changes, real or predicted.
 func (r *Run) changes() []*group {
 	return r.groups(func(o *outcome) string {
 		if o.kind != changed && o.kind != wouldChange {
@@ -89,7 +88,7 @@ func (r *Run) diffs() []*group {
 	})
 }
 
-// shown is the diff, and what a command has written; of a failure that stands beside its error.
+// shown returns the diff and the output of a command; a failure shows these next to its error.
 func (o *outcome) shown() string {
 	if o.kind == failed || o.kind == rescued {
 		return o.diff
@@ -97,7 +96,7 @@ func (o *outcome) shown() string {
 	return o.diff + o.output
 }
 
-// cause says of a failure what failed, in a few words.
+// cause names the cause of a failure, in a few words.
 func (g *group) cause() string {
 	what := g.what
 	if g.written != nil {
@@ -127,7 +126,7 @@ func set(hosts []string, columns int) (pattern, note string) {
 	return printable.Line(asRecorded(pattern)), note
 }
 
-// stateOf is how a host ended.
+// stateOf returns the outcome of a host.
 func (h *host) stateOf() string {
 	switch {
 	case h.finished:
@@ -144,19 +143,19 @@ type number struct {
 	What string
 }
 
-// numbers are those that are not 0.
+// numbers returns the numbers that are not 0.
 func numbers(all ...number) []number {
 	return slices.DeleteFunc(all, func(n number) bool { return n.N == 0 })
 }
 
-// hostNumbers are how many hosts ended in each way.
+// hostNumbers counts the hosts by outcome.
 func (r *Run) hostNumbers() []number {
 	h := r.summary().Totals.Hosts
 	return numbers(number{h.OK, "ok"}, number{h.Failed, "failed"}, number{h.Unreachable, "unreachable"},
 		number{h.Interrupted, "interrupted"}, number{h.Incomplete, "incomplete"}, number{h.NotStarted, "not started"})
 }
 
-// resourceNumbers are how many resources ended in each way.
+// resourceNumbers counts the resources by outcome.
 func (r *Run) resourceNumbers() []number {
 	c := r.summary().Totals.Resources
 	word := "changed"
@@ -178,7 +177,7 @@ func numbersText(all []number) string {
 	return strings.Join(parts, ", ")
 }
 
-// outcomeText is how the run ended, in a word.
+// outcomeText returns the outcome of the run, as a word.
 func (r *Run) outcomeText() string {
 	s := r.summary()
 	h := s.Totals.Hosts
@@ -197,7 +196,7 @@ func (r *Run) outcomeText() string {
 	return "ok"
 }
 
-// foot says which run it was.
+// foot identifies the run.
 func (r *Run) foot() string {
 	return fmt.Sprintf("run %s of %s, %s, ccm-push %s", r.start.Run, r.began.UTC().Format("2006-01-02 15:04:05 UTC"), short(r.last.Sub(r.began)), r.start.Version)
 }

@@ -33,17 +33,17 @@ func scriptHash() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// What bounds the page: bytes of one diff, error or output, and of all of them and the sets of
-// hosts as HTML; entries of a section.
+// Limits of the page: bytes of one diff, error or output, and of all of them and the sets of hosts as HTML; entries of
+// a section.
 const (
 	maxBlock  = 64 << 10
 	maxBlocks = 1 << 20
 	maxGroups = 500
-	maxDetail = 320 // of what stands in a line
+	maxDetail = 320 // length of a text within a line
 	maxStop   = 1000
 )
 
-// A pageView is what the template shows. Its texts do what they say on a terminal too.
+// A pageView has the data for the template. Its texts have the same words as on a terminal.
 type pageView struct {
 	Title, Outcome, Foot string
 	Style                template.CSS // our own
@@ -54,7 +54,7 @@ type pageView struct {
 	Fleet                []hostView
 	PlaysNotRun, Stops   []string
 	Marks                bool
-	Width                int // of the waterfall, in units of SVG
+	Width                int // size of the waterfall, in units of SVG
 	Total                string
 
 	left int // bytes that texts may have
@@ -65,7 +65,7 @@ type sectionView struct {
 	Title  string
 	Table  bool
 	Groups []groupView
-	More   int // that are not shown
+	More   int // number of groups that are not shown
 }
 
 // A groupView is a group.
@@ -79,7 +79,7 @@ type groupView struct {
 	Open          bool
 }
 
-// Parts are those of the pattern between which a line may end.
+// Parts returns the parts of the pattern between which a line may end.
 func (g groupView) Parts() []string { return strings.SplitAfter(g.Pattern, ",") }
 
 // Body reports whether there is more to show than the first line.
@@ -87,7 +87,7 @@ func (g groupView) Body() bool {
 	return g.Short != "" || g.Text != "" || g.Hint != "" || g.Output != "" || len(g.Lines) > 0
 }
 
-// shortPattern is the beginning of a pattern that is too long for a line; "" of one that is not.
+// shortPattern returns the begin of a pattern that is too long for a line; "" if it is not.
 func shortPattern(pattern string) string {
 	const longest, shown = 120, 60
 	if len(pattern) <= longest {
@@ -132,7 +132,7 @@ func (r *Run) HTML(w io.Writer) error {
 	v.section("Failures", r.failures(), func(one *groupView, g *group) {
 		one.Title, one.Text, one.Hint, one.Output = printable.Line(g.cause()), v.block(g.text), v.block(g.hint), v.block(g.output)
 		if one.Detail = printable.Line(firstLine(g.text)); one.Detail == one.Text && len(one.Text) <= maxDetail {
-			one.Text = "" // the line above it says it
+			one.Text = "" // the line above has it
 		}
 	})
 	v.Failures, v.Sections = v.Sections, nil
@@ -143,7 +143,7 @@ func (r *Run) HTML(w io.Writer) error {
 	return page().Execute(w, v)
 }
 
-// section adds a section of groups, if there are any; more says of each what stands below it.
+// section adds a section of groups, if there are any; more adds the details of each.
 func (v *pageView) section(title string, all []*group, more func(*groupView, *group)) {
 	if len(all) == 0 {
 		return
@@ -199,7 +199,7 @@ func diffLines(text string) []lineView {
 	return all
 }
 
-// waterfallWidth is that of the whole run.
+// waterfallWidth is the width of the whole run.
 const waterfallWidth = 1000
 
 // fleet is each host with its phases.
@@ -253,8 +253,8 @@ func (r *Run) countsText(h *host) string {
 		number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"}, number{c.NotReached, "not reached"}, number{c.Unknown, unknownOutcomes}))
 }
 
-// bars are the phases of a host, one after the other from when it began; what is left of its time
-// it has waited for others.
+// bars returns the phases of a host, one after the other from its begin; the remaining time is the time that it waited
+// for others.
 func (h *host) bars(began time.Time, total time.Duration) []barView {
 	at := max(0, h.done.Time.Sub(began)-h.done.Duration)
 	left := h.done.Duration

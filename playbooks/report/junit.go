@@ -91,7 +91,7 @@ type testCase struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
 	Time    string   `xml:"time,attr"`
-	File    string   `xml:"file,attr,omitempty"` // of the manifest, if the resource failed
+	File    string   `xml:"file,attr,omitempty"` // file of the manifest, if the resource failed
 	Line    int      `xml:"line,attr,omitempty"`
 	Skipped *problem `xml:"skipped"`
 	Error   *problem `xml:"error"`
@@ -110,7 +110,7 @@ func (r *Run) countsOf(h *host) suiteCounts {
 	var c suiteCounts
 	for _, one := range h.happened {
 		if r.outcomes[one.outcome].kind == told {
-			continue // that is no test
+			continue // it is not a test
 		}
 		c.Tests++
 		switch r.outcomes[one.outcome].kind {
@@ -208,7 +208,7 @@ func notReached(next string) string {
 	return "not reached: " + next
 }
 
-// caseOutput is what is told beside an outcome.
+// caseOutput returns the further texts of an outcome.
 func caseOutput(o outcome) string {
 	var parts []string
 	if o.kind == changed || o.kind == wouldChange {

@@ -20,7 +20,7 @@ func TestJUnit(t *testing.T) {
 	golden(t, "mixed.xml", []byte(written(t, collect(mixed()...), (*report.Run).JUnit)))
 }
 
-// TestHostileJUnit is XML whatever a host says, and its texts are nothing but texts.
+// TestHostileJUnit: the report is valid XML whatever a host sends, and its texts are only texts.
 func TestHostileJUnit(t *testing.T) {
 	text := written(t, collect(hostile()...), (*report.Run).JUnit)
 	d := xml.NewDecoder(strings.NewReader(text))
@@ -71,7 +71,7 @@ func TestFiles(t *testing.T) {
 	require.Len(t, entries, 2, "nothing is left beside it")
 }
 
-// TestUnwritable has files that cannot be written: what is known before the run is told then.
+// TestUnwritable has files that cannot be written: faults that can be found before the run are reported then.
 func TestUnwritable(t *testing.T) {
 	folder := t.TempDir()
 	for _, path := range []string{filepath.Join(folder, "missing", "run.xml"), folder} {
@@ -86,7 +86,7 @@ func TestUnwritable(t *testing.T) {
 	require.ErrorContains(t, files.Err(), "run.xml: the disk is full")
 	require.NotContains(t, (&report.Files{Files: []report.File{{Path: filepath.Join(folder, "missing", "run.xml")}}}).Check().Error(), ".new")
 
-	// Why is told once, however much there was to write.
+	// The reason is reported once, for any amount of data.
 	if _, err := os.Stat("/dev/full"); err == nil {
 		long := func(_ *report.Run, w io.Writer) error {
 			_, err := w.Write(make([]byte, 1<<20))

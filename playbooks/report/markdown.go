@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// What bounds the Markdown, which is a comment that somebody reads: entries of a list, lines of
-// diffs with all that stands around them, characters of a text.
+// Limits of the Markdown, which is a comment for people: entries of a list, lines of diffs with their surroundings,
+// characters of a text.
 const (
 	maxEntries   = 8
 	maxDiffLines = 26
@@ -87,7 +87,7 @@ func (r *Run) markdownDiffs(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n", count(len(all), "distinct "+r.shownWord()))
 	left := maxDiffLines
-	const around = 4 // lines that a diff has beside its own
+	const around = 4 // lines of a diff besides its own
 	for i, g := range all {
 		lines := strings.Split(strings.TrimSuffix(printable.Block(g.shown()), "\n"), "\n")
 		if left < around+min(len(lines), 5)+1 {
@@ -115,7 +115,7 @@ func (r *Run) markdownDiffs(b *strings.Builder) {
 	b.WriteString("</details>\n")
 }
 
-// shownWord is what [outcome.shown] is in this run.
+// shownWord returns the word for [outcome.shown] in this run.
 func (r *Run) shownWord() string {
 	if r.adHoc() {
 		return "output"
@@ -131,12 +131,12 @@ func code(text string) string {
 	}
 	fence := strings.Repeat("`", longestRun(text)+1)
 	if len(fence) > 1 || strings.HasPrefix(text, " ") {
-		text = " " + text + " " // one space on either side is none of the text
+		text = " " + text + " " // one space on either side does not belong to the text
 	}
 	return fence + text + fence
 }
 
-// longestRun is how many backquotes stand together.
+// longestRun returns the length of the longest sequence of backquotes.
 func longestRun(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {

@@ -15,9 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Metrics is the format of Prometheus' text files, as node_exporter's textfile collector reads
-// them. earlier is the file that it replaces, whose times of success are kept where there is none
-// this time; it may be missing.
+// Metrics returns the format of Prometheus' text files, for node_exporter's textfile collector. earlier is the file to
+// replace; its times of success are kept where this run has none. The file may be missing.
 func Metrics(earlier string) Format {
 	return func(r *Run, w io.Writer) error {
 		m := metrics{w: w, succeeded: timesIn(earlier)}
@@ -30,11 +29,11 @@ func Metrics(earlier string) Format {
 // metrics writes families of samples.
 type metrics struct {
 	w         io.Writer
-	succeeded map[string]float64 // by the series
+	succeeded map[string]float64 // by series
 	err       error
 }
 
-// Names of what outlives the run that it was true of.
+// Names of series that keep their values over runs.
 const (
 	lastRunSuccess  = "ccm_push_run_last_success_timestamp_seconds"
 	lastHostSuccess = "ccm_push_host_last_success_timestamp_seconds"
@@ -57,7 +56,7 @@ func (s sample) series(name string) string {
 // labelText escapes the value of a label.
 var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// family writes a gauge: of what is over there are no counters.
+// family writes a gauge: a run that has ended has no counters.
 func (m *metrics) family(name, help string, samples ...sample) {
 	m.typed("gauge", name, help, samples...)
 }
@@ -120,7 +119,7 @@ func (m *metrics) hosts(r *Run) {
 	m.success(lastHostSuccess, "End of the last run, not a check run, that was successful on the host.", r, success)
 }
 
-// success writes when each of the samples was last true: now, if it is, else what the earlier file says.
+// success writes the time at which each sample was last true: now, or else the time of the earlier file.
 func (m *metrics) success(name, help string, r *Run, samples []sample) {
 	var times []sample
 	for _, s := range samples {

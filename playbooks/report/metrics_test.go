@@ -122,8 +122,8 @@ var (
 	promSample = regexp.MustCompile(`^([a-z][a-z0-9_]*)(\{[a-z_]+="(?:[^"\\\n]|\\["\\n])*"\})? ([0-9.]+)$`)
 )
 
-// parsePrometheus reads the text format more strictly than Prometheus does: each family is HELP,
-// TYPE and then its samples, each series stands there once. It gives them by their series.
+// parsePrometheus reads the text format more strictly than Prometheus does: each family is HELP, TYPE and then its
+// samples, and each series occurs once. It returns the values by series.
 func parsePrometheus(t *testing.T, text string) map[string]float64 {
 	t.Helper()
 	require.True(t, strings.HasSuffix(text, "\n"))

@@ -26,7 +26,7 @@ func TestHTML(t *testing.T) {
 	golden(t, "mixed.html", []byte(body))
 }
 
-// TestSelfContained has a page whose policy lets in its own script and nothing else.
+// TestSelfContained checks that the page's policy allows only its own script.
 func TestSelfContained(t *testing.T) {
 	text := written(t, collect(mixed()...), (*report.Run).HTML)
 	script := regexp.MustCompile(`(?s)<script>(.*)</script>`).FindStringSubmatch(text)
@@ -37,7 +37,7 @@ func TestSelfContained(t *testing.T) {
 	require.NotRegexp(t, `href="[^#]`, text)
 }
 
-// TestHostileHTML has the tags of the page and no others, whatever a host says.
+// TestHostileHTML: the page has its own tags only, whatever a host sends.
 func TestHostileHTML(t *testing.T) {
 	tags := func(text string) map[string]int {
 		found := map[string]int{}
@@ -107,7 +107,7 @@ func withoutCode(t *testing.T, text string) string {
 	return plain.String()
 }
 
-// TestKilledRun is one without an end: the report says so.
+// TestKilledRun has a run without an end: the report contains that.
 func TestKilledRun(t *testing.T) {
 	run := collect(mixed()[:6]...)
 	require.Contains(t, written(t, run, (*report.Run).Markdown), "`site.yaml`: not ended")

@@ -110,7 +110,7 @@ func mixed() []events.Event {
 	}
 }
 
-// attack has what a terminal could obey, and what is markup or ends some.
+// attack has control sequences of terminals, and markup in several formats.
 const attack = "` @you \x1b]0;x\a\x00\xff\ufffe\u202e]]> --> <script>alert(1)</script> </details> ``` `` | [a](javascript:b) ![i](http://x/y.png) @everyone #1 'q\" &amp; {{.}} </style>"
 
 // hostile is a run in which every text is an attack.

@@ -6,10 +6,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// maxStops is how many stops of rollouts are shown: those that came last.
+// maxStops bounds the shown stops of rollouts: the last ones.
 const maxStops = 5
 
-// stopped notes why a rollout did not go on by itself.
+// stopped adds the reason why a rollout stopped.
 func (r *Run) stopped(e events.RolloutStop) {
 	where := ""
 	if e.Batch > 0 {

@@ -10,31 +10,31 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// A Run is what reports are made of. It is a reporter; the zero Run is ready for use.
+// A Run collects the data for reports. It is a reporter; the zero Run is ready for use.
 type Run struct {
-	// Stable keeps also what was stable on each host. JUnit XML needs it.
+	// Stable also keeps the stable resources of each host. JUnit XML needs them.
 	Stable bool
 
 	start       events.RunStart
 	began, last time.Time
 	plays       []string // in the order in which they began
-	stops       []string // of rollouts, the last ones
+	stops       []string // last stops of rollouts
 	hosts       []*host  // in the order of the inventory
 	byName      map[string]*host
 	outcomes    []*outcome // distinct, in the order in which they came
 	known       map[string]int
-	size        int // of the texts of outcomes, in bytes
+	size        int // size of the kept texts, in bytes
 	tally       events.Tally
 	end         *events.Summary // nil if the run has not ended, or was killed
 }
 
-// A host is what happened to one.
+// A host has the outcomes of one host.
 type host struct {
 	name, address string
 	seen          bool // something happened to it
 	happened      []happening
 	done          events.HostDone
-	finished      bool // it is done
+	finished      bool // the host is done
 }
 
 // A happening is an outcome on a host.
@@ -56,20 +56,20 @@ const (
 	unreachable kind = "unreachable"
 	hostFailed  kind = "host failed"
 	interrupted kind = "interrupted"
-	told        kind = "told" // of a connection, or an earlier run
+	told        kind = "told" // about a connection, or an earlier run
 )
 
-// An outcome is what happened to one host or several. Its texts are those of the first one.
+// An outcome is the outcome of a resource on one host or several. Its texts are those of the first host.
 type outcome struct {
 	kind
 	play   string
 	what   string // the resource as TYPE#NAME, or the phase in which a host failed
-	detail string // what was done, in a few words
+	detail string // action, in a few words
 	text   string // the error
-	hint   string // what to do next
+	hint   string // next step for the user
 	notes  string // warnings
 	diff   string
-	output string // of a command
+	output string // output of a command
 
 	written *events.Place // the resource in its manifest, if it failed
 
@@ -77,7 +77,7 @@ type outcome struct {
 	named bool  // the texts name the host, or its address
 }
 
-// maxKept bounds the texts that are kept, in bytes: of what is more there are no diffs and outputs.
+// maxKept bounds the kept texts, in bytes: above it, diffs and outputs are dropped.
 const maxKept = 64 << 20
 
 // Report collects e.
@@ -99,7 +99,7 @@ func (r *Run) Report(e events.Event) {
 		}
 	case events.Result:
 		r.last = e.Time
-		if !e.Repair { // what comes behind the plays is no part of their report
+		if !e.Repair { // events after the plays are not part of their report
 			r.result(e)
 		}
 	case events.Unreachable:
@@ -145,8 +145,7 @@ func (r *Run) Report(e events.Event) {
 	}
 }
 
-// recorded is a duration as precise as a record has it: what is made of a run is the same as
-// what is made of its record.
+// recorded returns a duration with the precision of a record, so that the reports of a run and of its record are equal.
 func recorded(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 
 func (r *Run) begin(e events.RunStart) {
@@ -204,7 +203,7 @@ func (r *Run) result(e events.Result) {
 // adHoc reports whether the run is one resource of the command line.
 func (r *Run) adHoc() bool { return len(r.start.Manifests) == 0 && r.start.Undoes == "" }
 
-// untold is what an earlier run did and could not tell.
+// untold describes results of an earlier run that were not reported.
 func untold(e events.Untold) string {
 	var b strings.Builder
 	for _, one := range e.Results {
@@ -220,7 +219,7 @@ func untold(e events.Untold) string {
 	return b.String()
 }
 
-// output is what a command has written.
+// output returns the output of a command.
 func output(c *events.Command) string {
 	var b strings.Builder
 	for _, text := range []string{c.Stdout, c.Stderr} {
@@ -232,7 +231,7 @@ func output(c *events.Command) string {
 	return b.String()
 }
 
-// add adds an outcome to those of a host. id holds what else tells it from others.
+// add adds an outcome to those of a host. id has the other parts that distinguish it.
 func (r *Run) add(name string, o outcome, id string, took time.Duration) {
 	h := r.host(name)
 	h.seen = true
@@ -263,7 +262,7 @@ func (r *Run) add(name string, o outcome, id string, took time.Duration) {
 	h.happened = append(h.happened, happening{i, recorded(took)})
 }
 
-// texts are those that may name a host.
+// texts returns the texts that may contain the name of a host.
 func (o *outcome) texts() []*string {
 	return []*string{&o.what, &o.detail, &o.text, &o.hint, &o.notes, &o.diff, &o.output}
 }
@@ -287,7 +286,7 @@ func (o *outcome) on(h *host) outcome {
 	return own
 }
 
-// summary is how the run ended, or how far it has got.
+// summary returns the final counts of the run, or the current ones.
 func (r *Run) summary() events.Summary {
 	if r.end != nil {
 		return *r.end

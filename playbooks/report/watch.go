@@ -11,16 +11,16 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Watch is a reporter that knows what watched hosts have come to so far. Others may ask it at any time.
+// Watch is a reporter that knows the current state of watched hosts. It may be queried at any time.
 type Watch struct {
 	version string
 	now     func() time.Time
 
 	mu        sync.Mutex
 	began     time.Time // zero before hosts are watched
-	toBe      int       // hosts that are to be watched
+	toBe      int       // number of hosts to watch
 	hosts     map[string]*watchedHost
-	drifts    int // that were told
+	drifts    int // number of reported drifts
 	mended    int // repairs
 	unmended  int
 	fights    int
@@ -28,16 +28,16 @@ type Watch struct {
 	losses    int
 }
 
-// A watchedHost is what is known of one of the hosts.
+// A watchedHost is the state of one host.
 type watchedHost struct {
 	watched   bool
 	lost      time.Time // since when it is not; zero if it never was
 	resources int
 	polled    int
-	astray    map[string]bool // resources that are not as they shall be; true: somebody else wants them otherwise
+	astray    map[string]bool // drifted resources; true if another program fights over it
 }
 
-// NewWatch gives the reporter for a run of this version of the program.
+// NewWatch returns the reporter for a run of this version of the program.
 func NewWatch(version string, now func() time.Time) *Watch {
 	return &Watch{version: version, now: now, hosts: map[string]*watchedHost{}}
 }
@@ -48,7 +48,7 @@ func (w *Watch) Report(e events.Event) {
 	defer w.mu.Unlock()
 	switch e := e.(type) {
 	case events.WatchStart:
-		w.began, w.toBe, w.hosts = e.Time, e.Hosts, map[string]*watchedHost{} // of those of a run before some may be gone
+		w.began, w.toBe, w.hosts = e.Time, e.Hosts, map[string]*watchedHost{} // a host of an earlier run may be gone
 	case events.Watched:
 		h := w.host(e.Host)
 		h.watched, h.resources, h.polled = true, e.Resources, e.Polled
@@ -65,7 +65,7 @@ func (w *Watch) Report(e events.Event) {
 			return
 		}
 		w.drifts++
-		if !h.astray[ref] { // else it fights, which goes on
+		if !h.astray[ref] { // otherwise the fight continues
 			h.astray[ref] = false
 		}
 	case events.Repaired:
@@ -115,7 +115,7 @@ func (h *watchedHost) fighting() (n int) {
 	return n
 }
 
-// Status says in a line what the hosts have come to; "" before they are watched.
+// Status returns a line about the state of the hosts; "" before they are watched.
 func (w *Watch) Status() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

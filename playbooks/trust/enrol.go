@@ -12,10 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// Options say what becomes of the keys of unknown hosts. In the zero value a person who
-// reads Err is asked on In.
+// Options decide about the keys of unknown hosts. By default, a person who reads Err answers a prompt on In.
 type Options struct {
-	Unasked      bool          // keys are added without asking anybody
+	Unasked      bool          // keys are added without a prompt
 	Check        bool          // nothing is added
 	Fingerprints *Fingerprints // collected beforehand: other keys are refused; nil compares nothing
 	JSON         bool          // Out gets one line of JSON for each host
@@ -25,14 +24,14 @@ type Options struct {
 	Warn     func(string)
 }
 
-// An Outcome is what has become of all hosts together.
+// An Outcome is the outcome for all hosts together.
 type Outcome struct {
-	Failed bool // a host was not reached, or is not what it should be, or was declined
+	Failed bool // a host was not reached, has a wrong key, or was declined
 	New    bool // a host has become known, or would with Check unset
 }
 
-// Enrol asks hosts for their keys, and the unknown jump hosts on the route to them, and
-// makes the unknown ones known. The error wraps that of ctx when ctx has ended.
+// Enrol requests the keys of hosts, and of the unknown jump hosts on the route to them, and adds the unknown ones. The
+// error wraps that of ctx when ctx has ended.
 func Enrol(ctx context.Context, f Fleet, hosts []*inventory.Host, o Options) (Outcome, error) {
 	e := &enrolment{fleet: f, options: o, warned: map[string]bool{}}
 	rounds, err := f.rounds(hosts)
@@ -58,12 +57,12 @@ func Enrol(ctx context.Context, f Fleet, hosts []*inventory.Host, o Options) (Ou
 type enrolment struct {
 	fleet   Fleet
 	options Options
-	asked   []*verdict      // of all rounds so far
-	warned  map[string]bool // sets of hosts, folded, of which was told that they show the same key
+	asked   []*verdict      // verdicts of all rounds so far
+	warned  map[string]bool // sets of hosts, folded, that were reported as having the same key
 	outcome Outcome
 }
 
-// judge decides what becomes of the hosts of a round.
+// judge decides about the hosts of a round.
 func (e *enrolment) judge(round []candidate) []*verdict {
 	var all []*verdict
 	for _, c := range round {
@@ -83,7 +82,7 @@ func (e *enrolment) judge(round []candidate) []*verdict {
 	return all
 }
 
-// settle shows the verdicts of a round, asks, and adds what may be added.
+// settle shows the verdicts of a round, prompts, and adds the accepted keys.
 func (e *enrolment) settle(ctx context.Context, verdicts []*verdict) error {
 	fresh := slices.DeleteFunc(slices.Clone(verdicts), func(v *verdict) bool { return v.state != stateNew })
 	e.outcome.New = e.outcome.New || len(fresh) > 0
@@ -149,7 +148,7 @@ func (e *enrolment) files(verdicts []*verdict) []string {
 	return files
 }
 
-// ask has a person decide about all new hosts of a round at once.
+// ask prompts a person about all new hosts of a round at once.
 func (e *enrolment) ask(ctx context.Context, fresh []*verdict) (sure bool, err error) {
 	keys := 0
 	for _, v := range fresh {

@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// Fingerprints are those of host keys, collected beforehand on the hosts themselves.
+// Fingerprints are fingerprints of host keys, collected on the hosts themselves.
 type Fingerprints struct {
 	file  string
 	hosts fingerprints
@@ -40,12 +40,12 @@ func ReadFingerprints(ctx context.Context, path string) (*Fingerprints, error) {
 
 // parseFingerprints reads lines of these forms, and reports all others:
 //
-//	web1 SHA256:…                            a name and what it has
-//	web1 256 SHA256:… root@web1 (ED25519)    the same, as consoles and ssh-keygen -lf show it
+//	web1 SHA256:…                            a name and its fingerprint
+//	web1 256 SHA256:… root@web1 (ED25519)    the same, as consoles and ssh-keygen -lf print it
 //	256 SHA256:… web1,192.0.2.1 (ED25519)    ssh-keygen -lf known_hosts
 //	web1,192.0.2.1 ssh-ed25519 AAAA…         known_hosts, ssh-keyscan
 //
-// Empty lines and such as begin with # are left out.
+// It skips empty lines and lines that begin with #.
 func parseFingerprints(path, text string) (fingerprints, error) {
 	known := fingerprints{}
 	var errs yamlpos.Errors
@@ -76,7 +76,7 @@ func parseFingerprints(path, text string) (fingerprints, error) {
 	return known, nil
 }
 
-// A lineError is what is wrong with one line, and what to write instead.
+// A lineError describes the fault of one line, and the text to write instead.
 type lineError struct{ msg, hint string }
 
 func (e *lineError) Error() string { return e.msg }
@@ -152,11 +152,10 @@ func knownLine(words []string) ([]string, string, error) {
 	return names, ssh.FingerprintSHA256(key), err
 }
 
-// hostName is what the names of hosts are made of, as in an inventory.
+// hostName matches names of hosts, as in an inventory.
 var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.%-]+$`) })
 
-// hostNames takes names apart that have commas between them, and makes them those of
-// known_hosts.
+// hostNames splits names at commas, and converts them to those of known_hosts.
 func hostNames(text string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -187,8 +186,8 @@ func isMD5(word string) bool {
 	return len(word) == 47 && strings.Count(word, ":") == 15
 }
 
-// of gives the fingerprints of a host by its name in the inventory and by that of
-// known_hosts, which is its address unless it has an alias.
+// of returns the fingerprints of a host by its name in the inventory and by its name in known_hosts, which is its
+// address unless it has an alias.
 func (f fingerprints) of(t transport.Target) []string {
 	var all []string
 	for _, name := range []string{t.Host, t.KnownName()} {

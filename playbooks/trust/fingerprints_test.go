@@ -80,7 +80,7 @@ func TestVouched(t *testing.T) {
 	}
 }
 
-// FuzzFingerprints writes what was read in the plainest form, and reads it again.
+// FuzzFingerprints writes the fingerprints that were read in the plainest form, and reads them again.
 func FuzzFingerprints(f *testing.F) {
 	key := testKey(f)
 	text, fp := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))), ssh.FingerprintSHA256(key)

@@ -14,7 +14,7 @@ type hostJSON struct {
 	Name     string    `json:"known_as"` // in known_hosts
 	Status   state     `json:"status"`
 	JumpFor  string    `json:"jump_host_for,omitempty"`
-	File     string    `json:"file,omitempty"` // that its keys are or would be in
+	File     string    `json:"file,omitempty"` // known_hosts file of its keys
 	Keys     []keyJSON `json:"keys"`
 	SameKeys []string  `json:"same_keys_as,omitempty"` // other hosts that show one of them
 	Error    string    `json:"error"`
@@ -52,7 +52,7 @@ func (e *enrolment) showJSON(verdicts []*verdict) error {
 	return nil
 }
 
-// jsonKeys are all that the host has shown.
+// jsonKeys returns all keys that the host has shown.
 func (e *enrolment) jsonKeys(v *verdict) []keyJSON {
 	keys := []keyJSON{}
 	for _, k := range v.scan.Keys {

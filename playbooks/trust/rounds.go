@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// defaultForks is how many hosts show their keys at once. They are asked once in their life.
+// defaultForks is the number of hosts that show their keys at once. A host does so once in its life.
 const defaultForks = 64
 
 // A Fleet is the hosts of an inventory, and how they are reached.
@@ -21,16 +21,16 @@ type Fleet struct {
 	Inventory *inventory.Inventory
 	Connect   reach.Options
 	Dialer    *dial.Dialer
-	Forks     int // hosts that are asked at once; 0 is 64
+	Forks     int // number of hosts at once; 0 means 64
 }
 
-// target says how a host of the inventory is reached.
+// target returns the target of a host of the inventory.
 func (f *Fleet) target(h *inventory.Host) (transport.Target, error) {
 	return f.Connect.Target(f.Inventory, h, h.Connection())
 }
 
-// Selectable is a host of the inventory that leads [Enrol] to a target: the target itself,
-// or for a jump host that the inventory lacks a host behind it.
+// Selectable returns a host of the inventory that leads [Enrol] to a target: the target itself, or for a jump host that
+// the inventory lacks a host behind it.
 func (f *Fleet) Selectable(t transport.Target) string {
 	if f.Inventory.Host(t.Host) != nil {
 		return t.Host
@@ -51,21 +51,20 @@ func (f *Fleet) passes(h *inventory.Host, hop transport.Target) bool {
 	})
 }
 
-// A candidate is a host that is asked for its keys.
+// A candidate is a host whose keys are requested.
 type candidate struct {
 	target transport.Target
-	// jumpFor is a host behind this one, if this one was not selected itself but is an
-	// unknown jump host; "" otherwise.
+	// jumpFor is a host behind this one, if this one is an unknown jump host that was not selected itself; ""
+	// otherwise.
 	jumpFor string
 
 	scan dial.Scan
 	err  error // why there is no scan; a [transport.HostError]
 }
 
-// rounds are the hosts whose keys may have to be trusted, in the order in which they can
-// be asked: those that are reached directly, those behind one jump host, and so on. A jump
-// host is logged in to, so its key must be trusted before those behind it are asked. An
-// unknown host counts in the first round that it belongs to.
+// rounds returns the hosts whose keys may have to be trusted, in the order in which they can be scanned: those that are
+// reached directly, those behind one jump host, and so on. ccm-push logs in to a jump host, so its key must be trusted
+// before the hosts behind it are scanned. An unknown host counts in its first round.
 func (f *Fleet) rounds(hosts []*inventory.Host) ([][]candidate, error) {
 	r := rounds{dialer: f.Dialer, met: map[string]bool{}}
 	targets := make([]transport.Target, len(hosts))
@@ -117,7 +116,7 @@ func (r *rounds) add(round int, one candidate) {
 	r.list[round] = append(r.list[round], one)
 }
 
-// scan asks the hosts of a round for their keys, and notes the answers.
+// scan requests the keys of the hosts of a round, and records the answers.
 func (f *Fleet) scan(ctx context.Context, round []candidate) {
 	var g errgroup.Group
 	g.SetLimit(cmp.Or(f.Forks, defaultForks))

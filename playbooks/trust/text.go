@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// showText prints a table with one line for each key, and hosts together that have
-// the same to say. With JSON it is what a person needs to answer.
+// showText prints a table with one line for each key; hosts with the same text share a line. With JSON it goes to the
+// person who answers the prompt.
 func (e *enrolment) showText(verdicts []*verdict) error {
 	var b strings.Builder
 	for _, g := range groupVerdicts(verdicts) {
@@ -121,7 +121,7 @@ func (e *enrolment) clones() string {
 	return b.String()
 }
 
-// showAdded says what has become of new hosts.
+// showAdded reports the outcomes of new hosts.
 func (e *enrolment) showAdded(fresh []*verdict) error {
 	var b strings.Builder
 	n := 0
@@ -155,8 +155,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// CommandLine is how a user has hosts trusted. It has the flags that say where the hosts
-// are and what is known of them.
+// CommandLine returns the command line with which a user trusts hosts. It has the flags for inventories and known_hosts
+// files.
 func CommandLine(inventories, knownHosts, hosts []string) string {
 	words := []string{"ccm-push"}
 	for _, path := range inventories {

@@ -8,12 +8,12 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A verdict is what becomes of one host.
+// A verdict is the decision about one host.
 type verdict struct {
 	candidate
 	state  state
 	keys   []ssh.PublicKey // to be added
-	others []ssh.PublicKey // that the fingerprints do not have
+	others []ssh.PublicKey // keys without a fingerprint
 	why    string
 	hint   string
 }
@@ -28,7 +28,7 @@ const (
 	stateChanged     state = "changed"
 	stateRevoked     state = "revoked"
 	stateRefused     state = "refused"  // because of the fingerprints
-	stateDeclined    state = "declined" // by the person who was asked
+	stateDeclined    state = "declined" // by the person at the prompt
 	stateFailed      state = "failed"   // the file could not be written
 	stateUnreachable state = "unreachable"
 )

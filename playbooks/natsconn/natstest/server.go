@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Start runs a server with JetStream on a port of the loopback address until the test ends, and gives
-// its URL. Each change may change how it runs; what it stores is in a folder of the test.
+// Start runs a server with JetStream on a port of the loopback address until the test ends, and returns its URL. Each
+// function in changes may change its options; its data are in a folder of the test.
 func Start(t testing.TB, changes ...func(*server.Options)) string {
 	t.Helper()
 	opts := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}
