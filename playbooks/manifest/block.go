@@ -8,9 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Block says how the resources of a block are parted. All of them are those of
-// [Resource].Child: first what is done, then what is done if that fails, then what is done in
-// any case.
+// A Block divides the resources of a block, which are all in [Resource].Child: first the resources that may fail, then
+// the rescue resources, then the resources that always run.
 type Block struct {
 	Rescue, Always int // how many of the resources, the last ones
 }
@@ -22,7 +21,7 @@ func (b *Block) Parts(all []*Resource) (main, rescue, always []*Resource) {
 	return all[:first], all[first:last], all[last:]
 }
 
-// Part is the key below which a resource stands in a block, if that is rescue or always; else "".
+// Part returns the key of the block that contains the resource, if it is rescue or always; else "".
 func (r *Resource) Part() string {
 	if r.In == nil {
 		return ""
@@ -47,7 +46,7 @@ func BlockType() modules.Type {
 	}
 }
 
-// WithBlock adds the type of blocks to a registry, for those who look for what references name.
+// WithBlock returns the registry with the type of blocks added, for lookups of reference targets.
 func WithBlock(r modules.Registry) modules.Registry { return append(slices.Clip(r), BlockType()) }
 
 // A block has no properties: its resources have.

@@ -13,28 +13,26 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A Confirm is how a play makes sure that it does not lock anyone out of a host: what changes the way
-// in is taken back by the host itself, unless it is confirmed over a new login. The zero value is what
-// a play has that says nothing of it.
+// A Confirm configures how a play avoids lockouts: the host itself reverts a change of its login path unless the change
+// is confirmed over a new login. The zero value is the default of plays without this setting.
 type Confirm struct {
 	Mode   wire.ConfirmMode // "" is auto
 	Within time.Duration    // without progress and without a confirmation; 0 means [DefaultConfirmWithin]
-	Via    *Value           // a list of addresses, see [Via]; nil is that of the inventory
-	Boot   bool             // what is not confirmed is taken back at the next boot, too
+	Via    *Value           // list of addresses, see [Via]; nil means the address in the inventory
+	Boot   bool             // revert unconfirmed changes at the next boot, too
 }
 
-// DefaultConfirmWithin is that of plays which do not say it.
+// DefaultConfirmWithin is the time limit in plays that set none.
 const DefaultConfirmWithin = 60 * time.Second
 
-// A Via is where a changed host is to be reached, if that is not where the inventory says. What is
-// zero is as there.
+// A Via is the address of a changed host if it differs from the inventory. Zero fields mean the inventory's values.
 type Via struct {
 	User string
 	Host string
 	Port int
 }
 
-// String is how a Via is written.
+// String returns the text form of a Via.
 func (v Via) String() string {
 	text := v.Host
 	if v.Port != 0 {
@@ -76,14 +74,14 @@ func ParseVia(n *yamlpos.Node) (Via, error) {
 	return v, nil
 }
 
-// isAccount reports whether a text can be the name of somebody who logs in.
+// isAccount reports whether text can be a login name.
 func isAccount(text string) bool {
 	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._@+-", r)
 	})
 }
 
-// ConfirmVia gives the addresses for one host; none is that of the inventory.
+// ConfirmVia returns the addresses for one host; none means the address in the inventory.
 func (p *Play) ConfirmVia(ctx context.Context, env *templates.Env) ([]Via, error) {
 	if p.Confirm.Via == nil {
 		return nil, nil

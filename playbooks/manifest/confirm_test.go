@@ -12,7 +12,7 @@ func literalText(text string) *yamlpos.Node {
 	return &yamlpos.Node{Kind: yamlpos.Scalar, Text: text, Value: text}
 }
 
-// FuzzVia holds that what is read as an address is written as it was read.
+// FuzzVia checks that a parsed address is written as it was read.
 func FuzzVia(f *testing.F) {
 	for _, text := range []string{"h", "h:22", ":22", "ssh://u@h:22", "ssh://[::1]", "::1", "[::1]:22", "ssh://u@@h", "a b", ""} {
 		f.Add(text)

@@ -1,21 +1,18 @@
-// Package manifest is plays: CCM manifests whose values may be expressions, and where they
-// run. A [Play] has resources, a [Resource] has values, a [Value] has expressions; what is
-// still open in them is resolved per host by package catalog.
+// Package manifest defines plays: CCM manifests whose values may be expressions, and where they run. A [Play] has
+// resources, a [Resource] has values, and a [Value] has expressions. Package catalog resolves the expressions per host.
 //
-// Here is what can be asked of plays before any host is known: which resources a run is
-// about, which files and facts they read, what a host could choose that it may not. Plays
-// are read by package load, and within it
+// This package answers questions about plays before any host is known: which resources a run selects, which files and
+// facts they read, and what a host could choose although it must not. Package load reads plays, with the help of
 //
 //	source     finds and reads files, archives and pages
 //	resource   reads a list of resources, and checks what can be known without a host
 //
-// Both have what they need from packages that know no plays: keys (what may be written),
-// reference (type#name) and ansible (what to write in place of Ansible's words). Package
-// schema describes manifests as a JSON Schema. Nothing in here reads a file of YAML.
+// Both use packages that know no plays: keys (the keys that a manifest may have), reference (type#name) and ansible
+// (replacements of Ansible's words). Package schema describes manifests as a JSON Schema. Nothing in this package reads
+// a YAML file.
 //
-// A way through: play.go, resource.go and value.go are what there is; propertyset.go and
-// partialset.go the properties of one resource, and what is certainly wrong with them;
-// select.go the resources that a run is about; nested.go the manifests in each other;
-// reference.go and resolved.go what compiling asks; inputs.go, files.go and tree.go what is
-// read; taint.go what of that a host could choose.
+// Start with play.go, resource.go and value.go, which define the main types. propertyset.go and partialset.go hold the
+// properties of one resource and find their certain errors. select.go selects the resources of a run. nested.go is
+// about manifests within manifests. reference.go and resolved.go serve the compilation per host. inputs.go, files.go
+// and tree.go find what is read, and taint.go finds what of that a host could choose.
 package manifest

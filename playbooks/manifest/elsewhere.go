@@ -7,12 +7,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Controller is what `on` calls the machine where ccm-push runs, unless the inventory has a host of
-// that name.
+// Controller is the name in `on` for the machine where ccm-push runs, unless the inventory has a host of that name.
 const Controller = "controller"
 
-// checkElsewhere refuses, of a resource that runs on another host than the one that it is for, all
-// that this one has a say in: it could act there by that. The content of a file is allowed.
+// checkElsewhere refuses everything that the host can influence in a resource that runs on another host: by that it
+// could act there. The content of a file is allowed.
 func (t Taint) checkElsewhere() error {
 	r := t.resource
 	if r.On == nil {
@@ -43,8 +42,8 @@ func (t Taint) checkElsewhere() error {
 	return errs.Err()
 }
 
-// Delegates calls visit with each place of the play that says literally where a resource runs, or
-// where a gate is asked. What is no single value, such as a list, is an error already.
+// Delegates calls visit with each place in the play that says literally where a resource or a gate runs. Values that
+// are not scalars, such as lists, are errors already.
 func (p *Play) Delegates(visit func(on *yamlpos.Node)) {
 	Walk(p.Resources, func(r *Resource, _ int) {
 		if r.On != nil && !r.Unselected && r.On.Node.Kind == yamlpos.Scalar && !r.On.Open(r.On.Node) {

@@ -15,8 +15,7 @@ type PlayFile struct {
 	Name     *yamlpos.Node
 }
 
-// PlayFiles gives the names of files of the play that stand in a resource as
-// they are.
+// PlayFiles returns the literal names of files of the play in a resource.
 func (r *Resource) PlayFiles() []PlayFile {
 	var names []PlayFile
 	for _, f := range modules.Fields(r.Type.New()) {
@@ -28,8 +27,8 @@ func (r *Resource) PlayFiles() []PlayFile {
 	return names
 }
 
-// CheckTemplates reports what is wrong with the templates that the resource
-// names. Those of a resource that not every host needs may be missing.
+// CheckTemplates reports errors in the templates that the resource names. Templates of a resource that not every host
+// needs may be missing.
 func (r *Resource) CheckTemplates(files *templates.Files) error {
 	check := &templateCheck{files: files, mayMiss: !r.Unconditional()}
 	for _, e := range r.conditions() {
@@ -42,8 +41,7 @@ func (r *Resource) CheckTemplates(files *templates.Files) error {
 	return check.errs.Err()
 }
 
-// CheckTemplates is that of [Resource.CheckTemplates], for the messages of the
-// play.
+// CheckTemplates does the same as [Resource.CheckTemplates], for the messages of the play.
 func (p *Play) CheckTemplates(files *templates.Files) error {
 	check := &templateCheck{files: files}
 	check.value(p.Pre)

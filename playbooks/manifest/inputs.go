@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Inputs gives what the expressions in the value can read, through the templates
-// that they name.
+// Inputs returns what the expressions in the value can read, also through the templates that they name.
 func (v *Value) Inputs(files *templates.Files) templates.Inputs {
 	var all templates.Inputs
 	for _, text := range v.texts {
@@ -34,8 +33,8 @@ func (v *Value) InputsOf(n *yamlpos.Node, files *templates.Files) (in templates.
 	return in
 }
 
-// InputsAt is what the expression at a place can read, or the one that renders the template
-// that the place is in: then inTemplate is set. known is false if there is none.
+// InputsAt returns what the expression at a position can read. If the position is in a template, inTemplate is set and
+// the result is for the expression that renders the template. known is false if neither is there.
 func (r *Resource) InputsAt(file string, line, column int, files *templates.Files) (in templates.Inputs, inTemplate, known bool) {
 	nearest := 0 // column of the text
 	for _, v := range r.values() {
@@ -63,14 +62,13 @@ func (r *Resource) InputsAt(file string, line, column int, files *templates.File
 	return in, inTemplate, known
 }
 
-// Facts gives the paths of the facts among the [Play.Inputs]. all is set when they cannot
-// be known.
+// Facts returns the paths of the facts among the [Play.Inputs]. all is set when they cannot be known.
 func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
 	return p.Inputs(files).Facts()
 }
 
-// Inputs gives what the play's expressions can read, and the templates of its folder
-// that they name. What the data reads, and nested manifests, is not among them.
+// Inputs returns what the play's expressions can read, and the templates of its folder that they name. It does not
+// include what the data and nested manifests read.
 func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 	if p.JetFile != nil {
 		all.Add(p.generatorInputs(files))
@@ -80,7 +78,7 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 		if r.LeftOut() {
 			continue
 		}
-		if r.Applies() && r.Child == nil { // what that reads is not known yet
+		if r.Applies() && r.Child == nil { // the manifest's own inputs are not known yet
 			all.Anything()
 		}
 		all.Add(r.Inputs(files))
@@ -93,8 +91,7 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 	return all
 }
 
-// Inputs gives what the expressions of the resource can read, through the templates that they
-// name.
+// Inputs returns what the expressions of the resource can read, also through the templates that they name.
 func (r *Resource) Inputs(files *templates.Files) (all templates.Inputs) {
 	for _, v := range r.values() {
 		if v != nil {
@@ -106,7 +103,7 @@ func (r *Resource) Inputs(files *templates.Files) (all templates.Inputs) {
 	return all
 }
 
-// ControlInputs gives what control can read.
+// ControlInputs returns what the expressions of control can read.
 func (r *Resource) ControlInputs(files *templates.Files) (all templates.Inputs) {
 	for _, e := range r.conditions() {
 		all.Add(e.Inputs(files))
@@ -114,8 +111,8 @@ func (r *Resource) ControlInputs(files *templates.Files) (all templates.Inputs) 
 	return all
 }
 
-// EachInputs visits the parts of the resource that can hold expressions, with what they read. at
-// is where the part stands.
+// EachInputs visits the parts of the resource that can hold expressions, with what they read. at is the position of the
+// part.
 func (r *Resource) EachInputs(files *templates.Files, visit func(at *yamlpos.Node, reads templates.Inputs)) {
 	for _, v := range r.values() {
 		if v == nil {
@@ -132,8 +129,7 @@ func (r *Resource) EachInputs(files *templates.Files, visit func(at *yamlpos.Nod
 	visit(r.Name.Node, r.treeInputs(files))
 }
 
-// generatorInputs gives what the play's JetFile can read, and the expressions in the
-// resources that it writes.
+// generatorInputs returns what the play's JetFile can read, and the expressions in the resources that it writes.
 func (p *Play) generatorInputs(files *templates.Files) (in templates.Inputs) {
 	source, err := files.Read(p.JetFile.Text)
 	if err != nil {
@@ -144,8 +140,7 @@ func (p *Play) generatorInputs(files *templates.Files) (in templates.Inputs) {
 		return in
 	}
 	in = template.Reads().Inputs(files)
-	// The expressions in what it writes stand in its own text, unless that is of
-	// other templates too.
+	// Expressions in the output come from the template's own text, unless it includes other templates.
 	written, err := templates.Parse(string(source), templates.Position{})
 	if err != nil || othersText().Match(source) {
 		in.Anything()

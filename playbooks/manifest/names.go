@@ -16,7 +16,7 @@ type FileName struct {
 	File     string // template or manifest that the name is in
 }
 
-// A NameKind says how a play uses the name of a file.
+// A NameKind classifies how a play uses the name of a file.
 type NameKind int
 
 // The kinds of names.
@@ -76,7 +76,7 @@ func (r *Resource) fileNames() (names []FileName) {
 	return names
 }
 
-// UsesResources reports whether a resource of the play may read the folder resources/ beside the manifest.
+// UsesResources reports whether a resource of the play may read the folder resources/ next to the manifest.
 func (p *Play) UsesResources() bool {
 	if p.JetFile != nil {
 		return true

@@ -22,8 +22,7 @@ func Applies(t modules.Type) bool {
 // known only per host.
 func (r *Resource) Unknown() bool { return r.Applies() && (r.Child == nil || r.Child.JetFile != nil) }
 
-// Nest decodes what a resource says of its nested manifest, as far as that is
-// known. That the values fit has been checked.
+// Nest decodes a resource's settings for its nested manifest, as far as they are known. The values have been checked.
 func (r *Resource) Nest() modules.Nest {
 	res := r.Type.New()
 	_ = yamlpos.Decode(r.Properties.Node, res, yamlpos.Open(r.Properties.Open))
@@ -31,8 +30,8 @@ func (r *Resource) Nest() modules.Nest {
 	return res.(modules.Nester).Nest()
 }
 
-// Walk visits resources in the order in which they run: those of a nested manifest
-// before the one that applies it. depth is 0 for those of the list.
+// Walk visits resources in the order in which they run: resources of a nested manifest before the resource that applies
+// it. depth is 0 for resources of the list itself.
 func Walk(resources []*Resource, visit func(r *Resource, depth int)) { walk(resources, 0, visit) }
 
 func walk(resources []*Resource, depth int, visit func(*Resource, int)) {
@@ -44,8 +43,8 @@ func walk(resources []*Resource, depth int, visit func(*Resource, int)) {
 	}
 }
 
-// WalkFile visits the resources of a file as [Walk] does: those in its blocks, and not those
-// of other manifests that it applies.
+// WalkFile visits the resources of a file in the order of [Walk]: also those in its blocks, but not those of other
+// manifests that it applies.
 func WalkFile(resources []*Resource, visit func(r *Resource)) {
 	for _, r := range resources {
 		if r.Block != nil {
@@ -55,8 +54,8 @@ func WalkFile(resources []*Resource, visit func(r *Resource)) {
 	}
 }
 
-// flatten lists resources as [Walk] visits them. within says of each how many of those
-// right before it belong to the manifest that it applies.
+// flatten lists resources in the order of [Walk]. within has, for each resource, how many of the resources right before
+// it belong to the manifest that it applies.
 func flatten(list []*Resource) (all []*Resource, within []int) {
 	for _, r := range list {
 		begin := len(all)
@@ -70,9 +69,8 @@ func flatten(list []*Resource) (all []*Resource, within []int) {
 	return all, within
 }
 
-// Nested gives the manifest that a resource of the play applies when that could
-// not be known before: nest is what the resource comes to for a host. It is the
-// same for every host that asks with the same. The errors carry positions.
+// Nested returns the manifest that a resource of the play applies, if it could not be known before. nest has the
+// resource's resolved settings for a host; hosts with equal settings share one result. Errors carry positions.
 func (p *Play) Nested(ctx context.Context, r *Resource, at *yamlpos.Node, nest modules.Nest) (*Play, error) {
 	switch {
 	case r.Child != nil:
@@ -83,8 +81,7 @@ func (p *Play) Nested(ctx context.Context, r *Resource, at *yamlpos.Node, nest m
 	return p.PerHost.Nested(ctx, p, r, at, nest)
 }
 
-// AppliedBy gives a nested manifest the tags and the selection of the play that applies
-// it by a resource.
+// AppliedBy copies the tags and the selection of the play that applies p through a resource to p.
 func (p *Play) AppliedBy(parent *Play, by *Resource) {
 	p.Tags = append(slices.Clone(parent.Tags), by.Tags...)
 	p.selection = parent.selection
@@ -98,8 +95,7 @@ func Denied(r, by *Resource) error {
 	return r.Name.Node.Errorf(by.Name.Node.Pos()+" applies this manifest with allow_apply: false", "apply resources are denied")
 }
 
-// DataGiven is the data that the resource gives to its nested manifest; nil if it
-// gives none of its own.
+// DataGiven returns the data that the resource passes to its nested manifest; nil means none of its own.
 func (r *Resource) DataGiven() *yamlpos.Node {
 	return keys.Given(r.PropertySet().Get("data"))
 }

@@ -14,18 +14,17 @@ import (
 // maxVariants bounds how often one resource is validated while it is loaded.
 const maxVariants = 256
 
-// A Partial set is one of which not everything is known yet. An error is certain if it
-// is the same for every variant of what is open: each value of an enum, true and
-// false, or there and not there. So a type's verdict about one property may depend on
-// another's presence, enum or boolean; if it depends on more, it must say so about
-// both properties.
+// A PartialSet is a property set in which some values are not known yet. An error is certain if it is the same for
+// every variant of the open values: each value of an enum, true and false, or present and absent. So a type's error
+// about one property may depend on another's presence, enum or boolean. If it depends on more, the type must report it
+// for both properties.
 type PartialSet struct {
 	PropertySet
 	NameOpen bool                     // the name is not known
 	Open     func(*yamlpos.Node) bool // reports whether something in the map is not known
 }
 
-// Certain gives the errors that no variant is without.
+// Certain returns the errors that every variant has.
 func (p PartialSet) Certain() []*modules.PropertyError {
 	axes := p.axes()
 	count := 1
@@ -73,10 +72,10 @@ func (p PartialSet) openBelow(n *yamlpos.Node) bool {
 		slices.ContainsFunc(n.Pairs, func(pair yamlpos.Pair) bool { return p.Open(pair.Key) || p.openBelow(pair.Value) })
 }
 
-// A variant is what the open properties could be; nil is not given.
+// A variant has one possible value for each open property; nil means not set.
 type variant map[string]any
 
-// An axis is an open property, and what it could be.
+// An axis is an open property with its possible values.
 type axis struct {
 	property string
 	samples  []any
@@ -93,7 +92,7 @@ func (p PartialSet) axes() []axis {
 	return axes
 }
 
-// pick gives the i-th of all combinations.
+// pick returns combination number i of all combinations.
 func pick(axes []axis, i int) variant {
 	of := make(variant, len(axes))
 	for _, a := range axes {
@@ -103,7 +102,7 @@ func pick(axes []axis, i int) variant {
 	return of
 }
 
-// samples are values that stand for all that a property can be.
+// samples returns values that represent everything that a property can be.
 func samples(f modules.Field) []any {
 	list := []any{nil}
 	switch kind := f.Type.Kind(); {
@@ -116,7 +115,7 @@ func samples(f modules.Field) []any {
 	case kind == reflect.Int, kind == reflect.Int64:
 		list = append(list, 1)
 	case kind == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
-		list = append(list, []any{"x"}) // what is said of the element itself does not count
+		list = append(list, []any{"x"}) // errors about the element itself do not count
 	case kind == reflect.Slice, kind == reflect.Map:
 	default:
 		list = append(list, "x")
@@ -124,7 +123,7 @@ func samples(f modules.Field) []any {
 	return list
 }
 
-// validate gives what is wrong with one variant.
+// validate returns the errors of one variant.
 func (p PartialSet) validate(of variant) []*modules.PropertyError {
 	props := *p.Node
 	props.Pairs = nil
@@ -139,7 +138,7 @@ func (p PartialSet) validate(of variant) []*modules.PropertyError {
 		}
 	}
 	res := p.Type.New()
-	// What does not fit has been reported, and counts as open.
+	// Decoding errors have been reported; such values count as open.
 	_ = yamlpos.Decode(&props, res, yamlpos.Open(p.Open))
 	modules.SetName(res, p.Name.Text)
 	if name, isOpen := of["name"]; isOpen {
@@ -178,8 +177,8 @@ func (p PartialSet) CheckTexts() error {
 	return errs.Err()
 }
 
-// WithUnknown gives properties with more of them, whose values are not known yet: unknown
-// has these values.
+// WithUnknown returns the properties with these names added as values that are not known yet. unknown holds the added
+// values.
 func WithUnknown(n *yamlpos.Node, names []string) (with *yamlpos.Node, unknown map[*yamlpos.Node]bool) {
 	copied := *n
 	copied.Pairs = slices.Clone(n.Pairs)

@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// An AskedFact is one that a play asks its hosts for. At has its name.
+// An AskedFact is a fact that a play requests from its hosts. At has its name.
 type AskedFact struct {
 	At    *yamlpos.Node
 	Query facts.Query
@@ -24,46 +24,44 @@ type AskedFact struct {
 // A Play is a CCM manifest and where it runs.
 type Play struct {
 	Name         string          // as written, or the file's name
-	File         string          // that the resources stand in
+	File         string          // file that has the resources
 	Nth          int             // number among the plays of the file with the same name, from 0
 	Included     []*yamlpos.Node // where the file is included, outermost first; none if it was given
 	Folder       string          // the only one its files are read from
 	Programs     string          // a folder that takes the place of resources/ in Folder; "" is that
 	Hosts        *yamlpos.Node
-	Become       *bool // nil: as the inventory or the command line says
+	Become       *bool // nil means the setting of the inventory or the command line
 	BecomeUser   string
 	BecomeMethod string
 	Serial       []BatchSize     // empty: all hosts in one batch
 	MaxFail      *float64        // percent of a batch's hosts; nil: no limit
 	AnyFatal     bool            // the first failure of a host ends the run
-	Rollout      *Rollout        // nil: Serial, MaxFail and AnyFatal say how it goes
-	Watch        []*Value        // what is said of watching, later ones over earlier ones; see [ReadWatch]
-	HostFacts    []*yamlpos.Node // patterns of other hosts that are asked for their facts first
-	AskedFacts   []AskedFact     // what its hosts are asked when they are first reached
+	Rollout      *Rollout        // nil means that Serial, MaxFail and AnyFatal control the order
+	Watch        []*Value        // watch settings, later ones override earlier ones; see [ReadWatch]
+	HostFacts    []*yamlpos.Node // patterns of other hosts whose facts are gathered first
+	AskedFacts   []AskedFact     // facts that are requested from its hosts when they are first reached
 	Strategy     string          // see [Play.Graph]
 	Parallel     int             // resources of a host at once, in a graph: 1-64
 	Tags         []string
-	// RememberedAs is the name of the play for its hosts, by which they know in later
-	// runs what it had them do; nil if they remember nothing.
+	// RememberedAs is the play's name on its hosts. By that name they know in later runs which resources they had; nil
+	// if they remember nothing.
 	RememberedAs *yamlpos.Node
 	Data         templates.Source
 	Over         []templates.Source // data of the plays that include this one, the nearest first
-	Defaults     *yamlpos.Node      // of resources, by type and of all; nil if there are none
+	Defaults     *yamlpos.Node      // defaults of resources, by type and for all; nil means none
 	Strict       bool               // see [modules.Strict]
 	FailOnError  bool
-	NoHistory    bool // nothing is kept of what was there before
+	NoHistory    bool // previous states are not kept
 	Confirm      Confirm
-	Pre, Post    *Value // messages; nil if there is none
+	Pre, Post    *Value // messages; nil means none
 	Resources    []*Resource
-	// Configuration is the DSC configuration document that the play is made of; nil if
-	// it is none.
+	// Configuration is the DSC configuration document from which the play is made; nil means none.
 	Configuration *dsc.Document
-	// JetFile names a template of the folder that gives the resources of each
-	// host, in place of Resources; nil if there is none. See [Play.Generate].
+	// JetFile names a template of the folder that writes the resources of each host, instead of Resources; nil means
+	// none. See [Play.Generate].
 	JetFile *yamlpos.Node
 
-	// Undo is what the play takes back of an earlier run, in place of Resources; nil of all
-	// other plays.
+	// Undo describes what the play reverts of an earlier run, instead of Resources; nil for all other plays.
 	Undo *Undo
 
 	// Earlier holds, by host, the effects of earlier calls on an ad-hoc call of the same session; nil if it refers to none.
@@ -71,10 +69,10 @@ type Play struct {
 
 	Registry modules.Registry // the types that there are
 	PerHost  PerHost          // nil if nothing of the play depends on the host
-	Warnings []string         // of the file; on its first play
+	Warnings []string         // warnings of the file; set on its first play
 
-	selection *Selection // of the resources that JetFile gives; nil: all
-	// beforeStart says that all its resources are before the resource that --start-at names.
+	selection *Selection // selection among the resources that JetFile writes; nil means all
+	// beforeStart is set if all its resources are before the resource that --start-at names.
 	beforeStart bool
 }
 
@@ -84,7 +82,7 @@ type Earlier struct {
 	Changed []string `json:"changed,omitempty"` // resources it subscribes to that changed there
 }
 
-// InSession gives the resource of an ad-hoc call an alias, if it is not empty, and the effects of earlier calls.
+// InSession sets the alias of the resource of an ad-hoc call, unless it is empty, and the effects of earlier calls.
 func (p *Play) InSession(alias string, earlier map[string]Earlier) {
 	p.Earlier = earlier
 	if r := p.Resources[0]; alias != "" {
@@ -93,20 +91,19 @@ func (p *Play) InSession(alias string, earlier map[string]Earlier) {
 	}
 }
 
-// An Undo is what a play takes back of an earlier run.
+// An Undo describes what a play reverts of an earlier run.
 type Undo struct {
 	Run  string
 	Only []string // resources, as type#name; none are all
-	// Hosts are those of the play, and Changed those of which it is known that the run has
-	// changed them: on the others there may be nothing to take back.
+	// Hosts has the hosts of the play, and Changed the hosts that the run is known to have changed: on the others there
+	// may be nothing to revert.
 	Hosts   []string
 	Changed map[string]bool
 	// Resources holds the changed resources that each host has reported, as type#name.
 	Resources map[string][]string
 }
 
-// A PerHost reads what of a play is known only for one host. Several hosts may ask at
-// once.
+// A PerHost reads the parts of a play that are known only for one host. It is safe for concurrent use.
 type PerHost interface {
 	// Generate reads the resources that the play's JetFile writes.
 	Generate(ctx context.Context, p *Play, env *templates.Env) ([]*Resource, error)
@@ -114,9 +111,8 @@ type PerHost interface {
 	Nested(ctx context.Context, p *Play, r *Resource, at *yamlpos.Node, nest modules.Nest) (*Play, error)
 }
 
-// Generate gives the resources that the play's JetFile writes for one host. What
-// the template prints are values: no part of them is read as YAML or as an
-// expression. Positions are those in the text that it has written.
+// Generate returns the resources that the play's JetFile writes for one host. Values that the template prints stay
+// values: no part of them is read as YAML or as an expression. Positions are positions in the template's output.
 func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, error) {
 	resources, err := p.PerHost.Generate(ctx, p, env)
 	if err != nil {
@@ -126,8 +122,7 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 	return resources, nil
 }
 
-// Warnings are what looks like a mistake in the files of the plays and need not
-// be one.
+// Warnings returns the possible mistakes in the files of the plays.
 func Warnings(plays []*Play) []string {
 	var all []string
 	for _, p := range plays {
@@ -140,8 +135,8 @@ func Warnings(plays []*Play) []string {
 	return all
 }
 
-// Graph reports whether the resources of the play run in the order of what they
-// depend on, several at once, and not in the order in which they are written.
+// Graph reports whether the resources of the play run several at once, in the order of their dependencies, instead of
+// in the written order.
 func (p *Play) Graph() bool { return p.Strategy == Graph }
 
 // Strategies of a play.
@@ -194,14 +189,13 @@ func (p *Play) LiteralRefs() []string {
 	return refs
 }
 
-// A BatchSize is how many hosts a batch has: a number, or a share of the play's
-// hosts.
+// A BatchSize is the number of hosts of a batch: a count, or a share of the play's hosts.
 type BatchSize struct {
 	Count   int
 	Percent float64 // used when Count is 0
 }
 
-// Of gives the size in hosts of n: at least 1.
+// Of returns the batch size for n hosts: at least 1.
 func (b BatchSize) Of(n int) int {
 	if b.Count > 0 {
 		return b.Count

@@ -7,8 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// pathParts gives the property of a path such as "environment[2]" and the index
-// below it; -1 if it has none.
+// pathParts returns the property of a path such as "environment[2]" and the index below it; -1 means no index.
 func pathParts(path string) (property string, index int) {
 	path, _, _ = strings.Cut(path, ".")
 	property, rest, ok := strings.Cut(path, "[")
@@ -20,8 +19,7 @@ func pathParts(path string) (property string, index int) {
 	return property, i
 }
 
-// deeper follows the rest of a property path, behind the property itself, as far as
-// there is something: ".user.name[2]".
+// deeper follows the rest of a property path after the property itself, such as ".user.name[2]", as far as nodes exist.
 func deeper(n *yamlpos.Node, rest string) *yamlpos.Node {
 	for rest != "" {
 		next, after := step(n, rest)

@@ -11,12 +11,12 @@ import (
 // A Set is the properties of one resource.
 type PropertySet struct {
 	Type   modules.Type
-	Name   *yamlpos.Node // what the resource is called
+	Name   *yamlpos.Node // name of the resource
 	Node   *yamlpos.Node // a map of its properties, without the name
-	Strict bool          // of a resource of a strict play
+	Strict bool          // set for a resource of a strict play
 }
 
-// GetProperty gives the value of a property in either spelling; nil if it is not there.
+// Get returns the value of a property in either spelling; nil if it is not there.
 func (s PropertySet) Get(property string) *yamlpos.Node { return GetProperty(s.Type, s.Node, property) }
 
 // GetProperty is [PropertySet.Get] where there need not be a name: of defaults.
@@ -29,7 +29,7 @@ func GetProperty(t modules.Type, props *yamlpos.Node, property string) *yamlpos.
 	return nil
 }
 
-// Has reports whether something stands at a path such as properties.size.
+// Has reports whether there is a value at a path such as properties.size.
 func (s PropertySet) Has(path string) bool {
 	top, _, _ := strings.Cut(path, ".")
 	node := s.Get(top)
@@ -39,8 +39,7 @@ func (s PropertySet) Has(path string) bool {
 	return node != nil
 }
 
-// At gives the node of a property path, or the nearest one above it: in the end the
-// name of the resource.
+// At returns the node of a property path, or the nearest node above it; the last resort is the name of the resource.
 func (s PropertySet) At(path string) *yamlpos.Node {
 	property, index := pathParts(path)
 	node := s.Get(property)
@@ -55,8 +54,8 @@ func (s PropertySet) At(path string) *yamlpos.Node {
 	return node
 }
 
-// Place turns the property errors in err into errors with the positions of the
-// properties. Others get that of the name.
+// Place converts the property errors in err into errors with the positions of the properties. Other errors get the
+// position of the name.
 func (s PropertySet) Place(err error) error {
 	var errs yamlpos.Errors
 	for _, pe := range modules.PropertyErrors(err) {
@@ -72,7 +71,7 @@ func (s PropertySet) Place(err error) error {
 	return errs.Err()
 }
 
-// keyOf gives the key of a member of a map; nil if it has none of that name.
+// keyOf returns the key of a member of a map; nil if the map has no member of that name.
 func keyOf(n *yamlpos.Node, name string) *yamlpos.Node {
 	for _, pair := range n.Pairs {
 		if pair.Key.Text == name {
@@ -82,7 +81,7 @@ func keyOf(n *yamlpos.Node, name string) *yamlpos.Node {
 	return nil
 }
 
-// PropertyMessage is what an error says, with the property in front unless it names it.
+// PropertyMessage returns the message of an error, prefixed with the property unless the message names it.
 func PropertyMessage(pe *modules.PropertyError) string {
 	property, _ := pathParts(pe.Path)
 	if strings.Contains(pe.Msg, property) { // also without a property
@@ -91,7 +90,7 @@ func PropertyMessage(pe *modules.PropertyError) string {
 	return pe.Path + ": " + pe.Msg
 }
 
-// CanonicalProperty gives the first spelling of a property.
+// CanonicalProperty returns the first spelling of a property.
 func CanonicalProperty(t modules.Type, key string) string {
 	if t.Below != "" && key != t.Below {
 		return t.Below + "." + key
@@ -104,7 +103,7 @@ func CanonicalProperty(t modules.Type, key string) string {
 	return key
 }
 
-// PropertyNames gives the names of the properties of a type, in all spellings.
+// PropertyNames returns the names of the properties of a type, in all spellings.
 func PropertyNames(t modules.Type) []string {
 	var names []string
 	for _, f := range modules.Fields(t.New()) {

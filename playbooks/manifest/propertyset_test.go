@@ -75,8 +75,8 @@ func TestCheckTexts(t *testing.T) {
 	require.NoError(t, p.CheckTexts())
 }
 
-// TestWhatIsCertainIsSo has random properties, some of them open: what is certain then
-// is wrong with each of the values that they could have.
+// TestWhatIsCertainIsSo uses random properties, some of them open: each certain error also occurs with each of the
+// values that they could have.
 func TestWhatIsCertainIsSo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	pools := map[string]map[string][]string{
@@ -97,7 +97,7 @@ func TestWhatIsCertainIsSo(t *testing.T) {
 			}
 			values := pools[typeName][name]
 			text += name + ": " + values[rng.IntN(len(values))] + ", "
-			opened[name] = rng.IntN(3) == 0 && len(values) != 2 // whose values are not those that are tried
+			opened[name] = rng.IntN(3) == 0 && len(values) != 2 // excludes properties whose values are not among the samples
 		}
 		s := propertySet(t, typeName, text+"}")
 		certain := PartialSet{PropertySet: s, Open: func(n *yamlpos.Node) bool {
@@ -112,7 +112,7 @@ func TestWhatIsCertainIsSo(t *testing.T) {
 	require.Greater(t, found, 500)
 }
 
-// FuzzPlace has any path: the error stands somewhere in the properties, or at the name.
+// FuzzPlace uses any path: the error is placed in the properties, or at the name.
 func FuzzPlace(f *testing.F) {
 	for _, path := range []string{"", "name", "properties", "properties.user.a.b[0]", "properties[", "properties.[0]", "properties.user.a.b[99999999999999999999]", "[0]", "..", "properties ."} {
 		f.Add(path)

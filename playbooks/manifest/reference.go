@@ -17,8 +17,8 @@ func NewIndex(list []*Resource, registry modules.Registry, inGraph bool) *refere
 	return reference.NewIndex(all, WithBlock(registry), inGraph)
 }
 
-// referred gives what references need to know of the resource. within is how many
-// resources before it are what it applies.
+// referred returns the view of the resource that references need. within is how many resources before it belong to what
+// it applies.
 func (r *Resource) referred(within int) reference.Resource {
 	one := reference.Resource{
 		Type: r.Type, Name: r.Name.Node, Names: r.LiteralNames(), Within: within,
@@ -57,7 +57,7 @@ func literals(v *Value) []*yamlpos.Node {
 	return refs
 }
 
-// An OrderList is a list of references that says in which order resources run.
+// An OrderList is a list of references that sets the order in which resources run.
 type OrderList struct {
 	reference.Order
 	Value *Value // nil if it is not given

@@ -6,7 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Registering are the first places, one of each file, where something is to be registered.
+// Registering returns the first place of each file that registers something.
 func Registering(plays []*Play) (places []*yamlpos.Node) {
 	for _, p := range plays {
 		Walk(p.Resources, func(r *Resource, _ int) {

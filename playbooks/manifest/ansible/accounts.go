@@ -1,6 +1,6 @@
 package ansible
 
-// accountModules are those of users, groups and what they log in with.
+// accountModules returns the modules for users, groups and login keys.
 func accountModules() map[string]Module {
 	return map[string]Module{
 		"user": {

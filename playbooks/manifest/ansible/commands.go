@@ -1,6 +1,6 @@
 package ansible
 
-// commandModules are those of commands, and what is done by one.
+// commandModules returns the modules that run commands.
 func commandModules() map[string]Module {
 	return map[string]Module{
 		"command": {

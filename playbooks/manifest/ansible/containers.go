@@ -2,8 +2,8 @@ package ansible
 
 import "maps"
 
-// containerModules are those of docker and podman. Options that their command lines call alike stand in the property
-// options.
+// containerModules returns the modules of docker and podman. Options that have the same name on their command lines go
+// into the property options.
 func containerModules() map[string]Module {
 	docker := Arguments{
 		"ports": same("ports"), "published_ports": same("ports"), "networks": same("network"), "network_mode": same("network"), "pull": same("pull"),

@@ -1,6 +1,6 @@
 package ansible
 
-// controlModules are those of what plays do themselves.
+// controlModules returns the modules that plays replace by themselves.
 func controlModules() map[string]Module {
 	return map[string]Module{
 		"include_tasks": {

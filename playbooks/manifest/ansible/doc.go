@@ -1,4 +1,4 @@
-// Package ansible is what to write here in place of Ansible's modules and keys: the hints of errors, and the table by
-// which playbooks/fromansible carries tasks over. modules.go says what a module of the table is; they are in the files
-// of their subjects. Nothing of Ansible is carried out.
+// Package ansible maps Ansible's modules and keys to their replacements in manifests. Error hints use the table, and
+// playbooks/fromansible converts tasks with it. modules.go defines a module of the table; the modules are in one file
+// per subject. This package runs nothing of Ansible.
 package ansible

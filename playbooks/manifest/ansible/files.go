@@ -1,6 +1,6 @@
 package ansible
 
-// fileModules are those of files, and parts of them.
+// fileModules returns the modules for files and parts of files.
 func fileModules() map[string]Module {
 	return map[string]Module{
 		"file": {

@@ -1,7 +1,6 @@
 package ansible
 
-// PlaybookKeys are keys that only a playbook of Ansible has, with what has the place of
-// each here.
+// PlaybookKeys maps keys that only an Ansible playbook has to their replacements.
 var PlaybookKeys = map[string]string{
 	"tasks": resourcesHere, "roles": resourcesHere, "pre_tasks": resourcesHere, "post_tasks": resourcesHere, "handlers": resourcesHere,
 	"import_playbook": "include: FILE", "ansible.builtin.import_playbook": "include: FILE",
@@ -9,7 +8,7 @@ var PlaybookKeys = map[string]string{
 
 const resourcesHere = "ccm: {resources: [...]}"
 
-// PlayKeys are keys of Ansible's plays, with what to write here.
+// PlayKeys maps keys of Ansible's plays to the hint about their replacement.
 var PlayKeys = map[string]string{
 	"become_exe":         "remove it: use become, become_user and become_method",
 	"become_flags":       "remove it: use become, become_user and become_method",
@@ -43,14 +42,13 @@ var PlayKeys = map[string]string{
 	"when":               "write control: {if: EXPRESSION} at the resources",
 }
 
-// A Key is what to write in place of a key that resources do not have.
+// A Key describes the replacement of a key that resources do not have.
 type Key struct {
-	Here string // the property that takes its place; "" if every type has what the hint says
+	Here string // replacing property; empty if the hint applies to every type
 	Hint string
 }
 
-// TaskKeys are keys of Ansible's tasks and of other tools, with what
-// to write here.
+// TaskKeys maps keys of Ansible's tasks and of other tools to their replacements.
 var TaskKeys = map[string]Key{
 	"when":          {"", "write control: {if: EXPRESSION}"},
 	"loop":          {"", "write each"},

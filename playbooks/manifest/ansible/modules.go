@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// A Module is what has the place of a module of Ansible.
+// A Module describes the replacement of an Ansible module.
 type Module struct {
-	Type  string // the resource type; "" if there is none
-	Write string // what to write into the resources of a manifest: "- package: [nginx: {…}]"; without a type a sentence
+	Type  string // resource type; empty means none
+	Write string // entry for the resources of a manifest: "- package: [nginx: {…}]"; without a type a sentence
 	AdHoc string // the words after a pattern: "package nginx ensure=present"; without a type a sentence; "" if it is for manifests only
 
-	Args Arguments // that from-ansible carries over; nil if it does not carry over the module
-	Gap  string    // why it does not; else what it does not carry over, or what is different
+	Args Arguments // arguments that from-ansible converts; nil if it does not convert the module
+	Gap  string    // reason why the module is not converted; else the parts that are not converted, or the differences
 }
 
-// Arguments are those of a module, by their names.
+// Arguments maps the names of a module's arguments to their replacements.
 type Arguments map[string]Argument
 
-// An Argument is what has the place of one argument; one of its fields is set.
+// An Argument describes the replacement of one argument. Exactly one field is set.
 type Argument struct {
 	To   string // the property
 	Drop string // why it needs none
@@ -31,7 +31,7 @@ func same(name string) Argument { return Argument{To: name} }
 func none(why string) Argument  { return Argument{Drop: why} }
 func no(why string) Argument    { return Argument{Gap: why} }
 
-// Hint says what to write in a manifest in place of the module.
+// Hint returns the hint about what to write in a manifest instead of the module.
 func (m Module) Hint() string {
 	if m.Type == "" {
 		return m.Write
@@ -39,7 +39,7 @@ func (m Module) Hint() string {
 	return "use the type " + m.Type + ": write " + m.Write
 }
 
-// AdHocHint says what to call in place of the module.
+// AdHocHint returns the hint about what to run ad hoc instead of the module.
 func (m Module) AdHocHint() string {
 	switch {
 	case m.AdHoc == "":
@@ -55,8 +55,8 @@ var aliases = map[string]string{
 	"dnf5": "dnf", "yum": "dnf", "systemd_service": "systemd", "aptitude": "apt", "openssl_certificate": "x509_certificate",
 }
 
-// Name is what a module is called in the table, if it is there: without its collection, which stands before it in
-// ansible.builtin.copy.
+// Name returns the module's name in the table, without the collection prefix (ansible.builtin. in
+// ansible.builtin.copy), if the table has it.
 func Name(module string) string {
 	if parts := strings.Split(module, "."); len(parts) == 3 { // namespace.collection.module
 		module = parts[2]
@@ -67,13 +67,13 @@ func Name(module string) string {
 	return module
 }
 
-// Find gives what has the place of a module.
+// Find returns the replacement of a module.
 func Find(name string) (Module, bool) {
 	m, ok := modules()[Name(name)]
 	return m, ok
 }
 
-// Names are those of all modules in the table, in order.
+// Names returns the names of all modules in the table, in order.
 func Names() []string { return slices.Sorted(maps.Keys(modules())) }
 
 // Texts that several modules share.
@@ -95,8 +95,8 @@ const (
 	factsGap   = "only if no earlier task of the play can change the values"
 )
 
-// modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
-// from-ansible carries over, and for docs/guide/from-ansible.md.
+// modules returns the Ansible modules that are common in playbooks and on command lines. Error hints, from-ansible and
+// docs/guide/from-ansible.md share this one table.
 var modules = sync.OnceValue(func() map[string]Module {
 	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules(), tlsModules(), containerModules())
 })

@@ -27,8 +27,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestCommonModules has those that playbooks have most: each names a type, or what is
-// written without one.
+// TestCommonModules checks the modules that playbooks use most: each names a type, or the text to write without one.
 func TestCommonModules(t *testing.T) {
 	for name, typeName := range map[string]string{
 		"file": "file", "command": "exec", "template": "file", "set_fact": "", "service": "service", "copy": "file", "shell": "exec",
@@ -53,7 +52,7 @@ func TestHintsCanBeFollowed(t *testing.T) {
 			}
 			kind, ok := builtin.Types().Lookup(m.Type)
 			require.True(t, ok)
-			written, _, _ := strings.Cut(m.Write, "}], ") // with a sentence behind it
+			written, _, _ := strings.Cut(m.Write, "}], ") // a sentence may follow
 			written = strings.TrimSuffix(written, "}]") + "}]"
 			whole := m.Type != "apply" && !strings.Contains(written, "…") // neither a file nor a key has to be put in its place
 			if whole {

@@ -1,6 +1,6 @@
 package ansible
 
-// networkModules are those about what other machines answer, get or may send.
+// networkModules returns the modules for requests to other machines and for network access rules.
 func networkModules() map[string]Module {
 	return map[string]Module{
 		"uri": {

@@ -1,6 +1,6 @@
 package ansible
 
-// packageModules are those of packages, and where they are from.
+// packageModules returns the modules for packages and their repositories.
 func packageModules() map[string]Module {
 	pkg := Module{
 		Type:  "package",

@@ -1,6 +1,6 @@
 package ansible
 
-// systemModules are those of services, and what the system itself is.
+// systemModules returns the modules for services and for settings of the system.
 func systemModules() map[string]Module {
 	unit := Module{
 		Type:  "service",

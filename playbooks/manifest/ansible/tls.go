@@ -1,6 +1,6 @@
 package ansible
 
-// tlsModules are those of community.crypto about private keys and certificates.
+// tlsModules returns the modules of community.crypto for private keys and certificates.
 func tlsModules() map[string]Module {
 	const (
 		secret  = "the private key must be a file on the host"

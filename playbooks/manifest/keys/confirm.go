@@ -6,7 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// CheckConfirm checks a value of confirm. That it is no single value is found by decoding.
+// CheckConfirm checks a value of confirm. Decoding reports values that are not scalars.
 func CheckConfirm(n *yamlpos.Node) error {
 	if n = Scalar(n); n == nil || slices.Contains([]string{"auto", "always", "never"}, n.Text) {
 		return nil

@@ -18,12 +18,11 @@ const (
 	MaxSemaphores = 16
 	LeastLimit    = 1.0 / (24 * 60 * 60) // tries per second: one a day
 	MostLimit     = 1e6
-	// SemaphoreForm is how a semaphore is written.
+	// SemaphoreForm matches the text form of a semaphore.
 	SemaphoreForm = `^[A-Za-z_][A-Za-z0-9_./-]{0,63}(:[1-9][0-9]{0,5})?$`
 )
 
-// Meta is the keys that say how the engine treats a resource, whatever its type. They
-// are a part of [Resource].
+// Meta has the keys that control how the engine treats a resource, whatever its type. They are a part of [Resource].
 type Meta struct {
 	Retry     int      `json:"retry" doc:"how often it is tried again after a failure, 0-1000"`
 	Rerun     bool     `json:"rerun" doc:"allow its command to run again if it was interrupted and its outcome is unknown (the host program was killed, or the host restarted)"`
@@ -118,7 +117,7 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 	return err
 }
 
-// maxDuration is that of a delay or a timeout.
+// maxDuration bounds a delay or a timeout.
 const maxDuration = 30 * 24 * time.Hour
 
 func parseSeconds(text string) (time.Duration, error) {

@@ -32,18 +32,18 @@ func names(t reflect.Type) []string {
 	return list
 }
 
-// Common reports whether a key means the same for a type as for every other. Those of
-// the graph and the engine give way to properties of a type that are called so.
+// Common reports whether a key means the same for a type as for every other. Keys of the graph and the engine yield to
+// a property of the type with the same name.
 func Common(t modules.Type, key string) bool {
 	return slices.Contains(OfResource, key) && !(Yields(key) && t.HasProperty(key))
 }
 
-// Yields reports whether a key that every type has gives way to a property.
+// Yields reports whether a key that every type has yields to a property of that name.
 func Yields(key string) bool {
 	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export", "register"}, key)
 }
 
-// Given is nil for what is null: that counts as not given.
+// Given returns n, or nil if n is null: null counts as not set.
 func Given(n *yamlpos.Node) *yamlpos.Node {
 	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
 		return nil
@@ -51,7 +51,7 @@ func Given(n *yamlpos.Node) *yamlpos.Node {
 	return n
 }
 
-// Scalar is nil for what is not given, and for lists and maps, which decoding reports.
+// Scalar returns n if it is a scalar. It returns nil for null, and for lists and maps, which decoding reports.
 func Scalar(n *yamlpos.Node) *yamlpos.Node {
 	if n = Given(n); n == nil || n.Kind != yamlpos.Scalar {
 		return nil

@@ -32,7 +32,7 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// What is embedded stands among the keys, in its place.
+// Embedded keys are among the keys, in their place.
 func TestNames(t *testing.T) {
 	require.Subset(t, OfResource, OfMeta)
 	require.NotContains(t, OfResource, "Meta")

@@ -9,8 +9,7 @@ import (
 // MaxParallel bounds how many resources of a host run at once.
 const MaxParallel = 64
 
-// Play is the keys of a play. They stand here for decoding; those whose values are
-// trees of their own are read from the node.
+// Play has the keys of a play, for decoding. Keys whose values are trees of their own are read from the node.
 type Play struct {
 	Name       string                 `json:"name" doc:"shown in events and reports"`
 	Hosts      string                 `json:"hosts" default:"all" hint:"write one pattern: hosts: web1,web2" doc:"pattern of the hosts it runs on"`
@@ -52,8 +51,7 @@ type CCM struct {
 	JetFile     string `json:"resources_jet_file" doc:"instead of resources: a Jet template in the folder of the manifest that renders them as YAML"`
 }
 
-// Nested is the keys of a nested manifest: those of a play that do not say where and
-// how it runs.
+// Nested has the keys of a nested manifest: the keys of a play except those about where and how it runs.
 type Nested struct {
 	Defaults  any      `json:"defaults"`
 	Strict    bool     `json:"strict"`
@@ -67,8 +65,8 @@ type Nested struct {
 // NotBesideInclude are keys of a play that one with include may not have.
 var NotBesideInclude = []string{"ccm", "defaults", "hierarchy", "history", "overrides", "remembered_as", "strict"}
 
-// Defaults are the keys that defaults of a play may have for all types: what every type
-// has, and what says whose files are.
+// Defaults lists the keys that the defaults of a play may have for all types: keys of every type, and owner keys of
+// files.
 var Defaults = []string{"control", "noop", "sensitive", "retry", "rerun", "delay", "timeout", "limit", "sema", "history", "confirm", "watch", "autoedge", "autogroup", "owner", "group", "mode"}
 
 // OfEveryDefault reports whether a key is one of [Defaults].

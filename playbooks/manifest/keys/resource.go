@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// Resource is the keys that every type has. The type's own properties stand
-// beside them.
+// Resource has the keys that every type has. The type's own properties are next to them in a manifest.
 type Resource struct {
 	Alias     string   `json:"alias" doc:"another name, for references and reports"`
 	Require   []string `json:"require" doc:"earlier resources, as type#name, without which this one is skipped"`
@@ -53,8 +52,7 @@ type Import struct {
 	From string `json:"from" required:"true" doc:"the resource there and its value: type#name.key"`
 }
 
-// Registration is the keys of an entry of register_when_stable: what is published to a registry of
-// services.
+// Registration has the keys of an entry of register_when_stable, which is published to a service registry.
 type Registration struct {
 	Cluster     string            `json:"cluster" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the cluster of the service"`
 	Service     string            `json:"service" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the name of the service"`
@@ -66,7 +64,7 @@ type Registration struct {
 	TTL         string            `json:"ttl" pattern:"^(never|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h|d|w|M|y))+)$" doc:"how long it lasts: a duration such as 30s, or never"`
 }
 
-// ResultForm is what a result may be called: what expressions and templates read as Results.NAME.
+// ResultForm matches the names of results, which expressions and templates read as Results.NAME.
 const ResultForm = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 
 // CheckRegistrations checks a list of them, whose shape has been decoded, as far as its

@@ -1,6 +1,6 @@
 package keys
 
-// Rollout is the keys of rollout: how a play comes over its hosts, and when that stops.
+// Rollout has the keys of rollout: how a play proceeds through its hosts, and when it stops.
 type Rollout struct {
 	Batches          any     `json:"batches" doc:"batch sizes: a number of hosts, a percentage of the hosts that will change (rounded up, at least 1), or a list of these; the last size repeats; rest at the end means all remaining hosts. Default: one batch of all"`
 	By               string  `json:"by" doc:"an inventory variable: hosts with the same value can replace each other, so max_unavailable applies to each value"`

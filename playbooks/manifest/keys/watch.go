@@ -1,7 +1,6 @@
 package keys
 
-// Watch is the keys of watch: what becomes of resources that are not as they shall be while they
-// are watched.
+// Watch has the keys of watch: how drifted resources are handled while they are watched.
 type Watch struct {
 	Mode     any      `json:"mode" default:"report" doc:"how a drifted resource is handled: report reports it, repair reports and repairs it, off does not watch it and does not change it when others are repaired"`
 	Settle   Seconds  `json:"settle" default:"2s" doc:"how long after the last event of a resource it is checked, 0s-5m; a bare number is seconds. Continuous events delay the check by at most 30s"`

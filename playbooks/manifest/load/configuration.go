@@ -58,8 +58,7 @@ func (f *file) documentBelow(at *yamlpos.Node, base, path string) (*yamlpos.Node
 	return f.at.DocumentBelow(at, base, path)
 }
 
-// documentType finds a type by its name in a document, whatever the case of what
-// comes before the slash.
+// documentType finds a type by its name in a document, ignoring the case of the part before the slash.
 func (rn *run) documentType(name string) (entry string, builtIn bool, hint string, ok bool) {
 	t, ok := rn.registry.Lookup(name)
 	if !ok || !strings.Contains(name, "/") || t.Family != nil || manifest.Applies(t) {
@@ -78,8 +77,7 @@ func (rn *run) documentType(name string) (entry string, builtIn bool, hint strin
 	return t.Name, t.Below == "", "", true
 }
 
-// tellsState reports whether the resources of a type tell how they are: those that can
-// be asked do.
+// tellsState reports whether resources of a type report their state: types that can be queried do.
 func (rn *run) tellsState(typeName string) bool {
 	t, ok := rn.registry.Lookup(typeName)
 	if !ok { // which is reported by itself

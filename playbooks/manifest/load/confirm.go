@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
-// confirm reads what a play says of changes that have to be confirmed.
+// confirm reads a play's settings for changes that have to be confirmed.
 func (f *file) confirm(n *yamlpos.Node, k *keys.Play) manifest.Confirm {
 	c := manifest.Confirm{Mode: wire.ConfirmMode(k.Confirm), Within: time.Duration(k.Within), Boot: k.Boot}
 	mode := keys.Scalar(n.Get("confirm"))

@@ -14,10 +14,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
-// factName is how a fact that is asked for may be called, so that Facts.NAME can be written.
+// factName matches allowed names of requested facts, so that Facts.NAME can be written.
 var factName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// askedFacts reads what a play asks of its hosts. The shape of it has been checked.
+// askedFacts reads the facts that a play requests from its hosts. Their shape has been checked.
 func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 	if n = keys.Given(n); n == nil || n.Kind != yamlpos.Map {
 		return nil
@@ -85,7 +85,7 @@ func (f *file) query(pair yamlpos.Pair) (q facts.Query, ok bool) {
 	return q, !reflect.ValueOf(q).IsZero()
 }
 
-// onlyOneQuestion refuses facts of one name that ask for different things: a host is asked once for all plays.
+// onlyOneQuestion refuses facts of one name that request different things: each host is queried once for all plays.
 func onlyOneQuestion(plays []*manifest.Play) error {
 	var errs yamlpos.Errors
 	first := map[string]manifest.AskedFact{}

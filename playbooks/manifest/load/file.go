@@ -33,7 +33,7 @@ func (rn *run) file(at source.File, applies []string) *file {
 // isNested reports whether another manifest applies the file.
 func (f *file) isNested() bool { return len(f.applies) > 1 }
 
-// documents reads the plays of a file. That there is none at all is an error.
+// documents reads the plays of a file. A file without plays is an error.
 func (f *file) documents(ctx context.Context, documents []*yamlpos.Node, over ordering) []*manifest.Play {
 	var plays []*manifest.Play
 	for _, doc := range documents {

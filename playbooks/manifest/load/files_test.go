@@ -15,8 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// load reads site.yaml from a folder with these files, and gives errors without
-// the folder.
+// load reads site.yaml from a folder with these files, and returns errors without the folder's path.
 func load(t *testing.T, archive string) ([]*manifest.Play, string) {
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(archive)).Files {

@@ -12,12 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// maxIncludes is how deep manifests may include each other.
+// maxIncludes bounds how deep manifests may include each other.
 const maxIncludes = 10
 
-// include reads the plays of another file. They keep their own folder; what the
-// including play says of hosts, escalation and batches stands in the place of
-// theirs, its data over theirs, and its tags beside theirs.
+// include reads the plays of another file. They keep their own folder. The including play's hosts, escalation and
+// batches replace theirs, its data overrides theirs, and its tags are added to theirs.
 func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.Node, over ordering) []*manifest.Play {
 	for _, pair := range n.Pairs {
 		if key := pair.Key.Text; slices.Contains(keys.NotBesideInclude, key) {
@@ -67,8 +66,8 @@ func (f *file) checkIncludes(at *yamlpos.Node) error {
 	return nil
 }
 
-// overlaid is the ordering with what an including play says of it over it: that decides
-// which references are right, so it is known before they are read.
+// overlaid returns the ordering with the including play's settings applied. They decide which references are valid, so
+// they must be known before references are read.
 func (over ordering) overlaid(p *manifest.Play, n *yamlpos.Node) ordering {
 	if keys.Given(n.Get("strategy")) != nil {
 		over.strategy = p.Strategy
@@ -89,8 +88,8 @@ func (f *file) besideIncluded(n *yamlpos.Node, p *manifest.Play) {
 	}
 }
 
-// overlay lays what the including play says over an included one. One with a rollout has
-// nothing else that says how it comes over its hosts.
+// overlay applies the including play's settings to an included one. A play with a rollout has no other setting for how
+// it proceeds through its hosts.
 func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 	for key, set := range map[string]func(){
 		"name":                func() { p.Name = over.Name },
@@ -129,8 +128,7 @@ func (f *file) data(ctx context.Context, n *yamlpos.Node) templates.Source {
 	return src
 }
 
-// varsFiles reads the maps in files of data, which may stand in any folder: no
-// host has a say in their names.
+// varsFiles reads the maps in data files. The files may be in any folder, since no host can influence their names.
 func (f *file) varsFiles(ctx context.Context, n *yamlpos.Node) []*yamlpos.Node {
 	if n == nil {
 		return nil

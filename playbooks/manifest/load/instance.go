@@ -7,9 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// expand gives every resource that applies a manifest a copy of that of its own,
-// down to the last one: what is selected, and what a reference means, depends on
-// who applies it.
+// expand gives every resource that applies a manifest its own copy of that manifest, at every depth. Selection and the
+// meaning of references depend on the applying resource.
 func (f *file) expand(resources []*manifest.Resource) {
 	all, size := appliers(resources)
 	for _, r := range all { // none in what templates write: hosts read that at once, without the lock
@@ -33,8 +32,7 @@ func (f *file) expand(resources []*manifest.Resource) {
 	}
 }
 
-// appliers gives those resources of a file that apply a manifest, and how many resources it
-// has.
+// appliers returns the resources of a file that apply a manifest, and how many resources the file has.
 func appliers(resources []*manifest.Resource) (all []*manifest.Resource, size int) {
 	manifest.WalkFile(resources, func(r *manifest.Resource) {
 		size++
@@ -66,7 +64,7 @@ func (f *file) instance(r *manifest.Resource, from *manifest.Play, chain []strin
 	return &child
 }
 
-// copies are the resources of a copy of a manifest, or of a block in one. by is what applies the
+// copies returns the resources of a copy of a manifest, or of a block in one. by is the resource that applies the
 // manifest, or the block.
 func (f *file) copies(by *manifest.Resource, from *manifest.Play, denied bool, chain []string) []*manifest.Resource {
 	all := make([]*manifest.Resource, len(from.Resources))

@@ -43,36 +43,35 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 	return plays, manifest.Distinct(errs) // a rollout of the command line is read with each play
 }
 
-// Parse reads the plays of one file: a CCM manifest, a list of plays, or several
-// documents of either. Files that the plays mention are looked for beside it.
-// With an error the plays are as [Files] says.
+// Parse reads the plays of one file: a CCM manifest, a list of plays, or several documents of either. Files that the
+// plays mention are read relative to it. See [Files] for the plays in case of an error.
 func Parse(ctx context.Context, path string, data []byte, registry modules.Registry, options ...Option) ([]*manifest.Play, error) {
 	return newRun(registry, options).plays(ctx, source.File{Path: path}, path, data)
 }
 
-// An Option says more of how plays are read.
+// An Option configures how plays are read.
 type Option func(*run)
 
-// WithArchives lets manifests stand in archives, which are downloaded and unpacked until
-// archives is closed. Without it they are errors.
+// WithArchives allows manifests in archives, which are downloaded and unpacked until archives is closed. Without it
+// they are errors.
 func WithArchives(archives *source.Unpacker) Option {
 	return func(rn *run) { rn.archives = archives }
 }
 
-// WithNote has note be called for every file that is about to be read, also later for a host, and by
-// several goroutines at once. What stands in an archive is noted as that; what is on the web is not.
+// WithNote calls note before each file is read, also later for a host, and from several goroutines at once. Files in an
+// archive are noted as the archive; web pages are not noted.
 func WithNote(note func(path string)) Option {
 	return func(rn *run) { rn.onRead = note }
 }
 
-// note says that a file is about to be read; "" is none.
+// note reports that a file is about to be read; an empty path is ignored.
 func (rn *run) note(path string) {
 	if rn.onRead != nil && path != "" {
 		rn.onRead(path)
 	}
 }
 
-// noteNamed says that a file which f names is about to be read.
+// noteNamed reports that a file which f names is about to be read.
 func (f *file) noteNamed(name string) {
 	if f.at.Archive == (source.ArchiveRoot{}) {
 		f.run.note(f.at.Resolve(name).Path)
@@ -85,19 +84,18 @@ func WithRoot(folder string) Option {
 	return func(rn *run) { rn.root = folder }
 }
 
-// WithParameters gives DSC configuration documents the values of a parameter file.
+// WithParameters passes the values of a parameter file to DSC configuration documents.
 func WithParameters(path string) Option {
 	return func(rn *run) { rn.parameters = path }
 }
 
-// WithKeys opens what is encrypted in data and in files of vars_files. Without it that is an
-// error where it is used.
+// WithKeys decrypts encrypted values in data and in files of vars_files. Without it, using an encrypted value is an
+// error.
 func WithKeys(keys *sealed.Ring) Option {
 	return func(rn *run) { rn.keys = keys }
 }
 
-// openerOf opens what is encrypted in the files of a manifest. Programs are named only by files
-// of the operator.
+// openerOf returns the decryption function for the files of a manifest. Only files of the operator may name programs.
 func (rn *run) openerOf(at source.File) yamlpos.Opener {
 	if at.Archive != (source.ArchiveRoot{}) {
 		return rn.keys.Foreign("this is a file of an archive").Opener()
@@ -105,24 +103,24 @@ func (rn *run) openerOf(at source.File) yamlpos.Opener {
 	return rn.keys.Opener()
 }
 
-// manifestOptions are those with which a manifest is parsed, where only values may be encrypted.
+// manifestOptions returns the options for parsing a manifest, in which only values may be encrypted.
 func (rn *run) manifestOptions(at source.File) []yamlpos.ParseOption {
 	return []yamlpos.ParseOption{yamlpos.Secrets(), yamlpos.KeepSealedValues(rn.openerOf(at))}
 }
 
-// A run is what all files share that are read together.
+// A run is the state that all files of one read share.
 type run struct {
 	registry   modules.Registry
 	archives   *source.Unpacker // nil unpacks none
-	parameters string           // a file with those of DSC documents; "" if there is none
+	parameters string           // parameter file of DSC documents; empty means none
 	keys       *sealed.Ring     // nil opens nothing
-	root       string           // see [WithRoot]; "" is none
+	root       string           // see [WithRoot]; empty means none
 	nesting    nesting
 
 	onRead func(path string) // see [WithNote]; may be nil
 
-	rolloutFile string        // see [WithRollout]; "" is none
-	rollout     *yamlpos.Node // that stands in it
+	rolloutFile string        // see [WithRollout]; empty means none
+	rollout     *yamlpos.Node // block in rolloutFile
 }
 
 func newRun(registry modules.Registry, options []Option) *run {
@@ -133,7 +131,7 @@ func newRun(registry modules.Registry, options []Option) *run {
 	return rn
 }
 
-// plays reads those of a file. name is what positions call it: what the operator wrote.
+// plays reads the plays of a file. name is the file's name in positions: the name that the operator wrote.
 func (rn *run) plays(ctx context.Context, at source.File, name string, data []byte) ([]*manifest.Play, error) {
 	documents, err := yamlpos.Parse(name, data, rn.manifestOptions(at)...)
 	if err != nil {
@@ -147,9 +145,9 @@ func (rn *run) plays(ctx context.Context, at source.File, name string, data []by
 	return plays, f.report.Err()
 }
 
-// AdHoc makes the play of one resource, or of several that are asked a query of their type, see
-// [modules.Querier], and neither checked nor applied; a query of "" is none. all are the properties of
-// each, which are values: nothing in them is an expression.
+// AdHoc returns the play of one resource, or of several that are queried (see [modules.Querier]) and neither checked
+// nor applied; an empty query means none. all has the properties of each resource as plain values: no part of them is
+// an expression.
 func AdHoc(pattern string, t modules.Type, query string, all ...map[string]any) (*manifest.Play, error) {
 	here := &yamlpos.Node{File: "command line"}
 	play := &manifest.Play{Name: "ad hoc", Folder: ".", Hosts: yamlpos.From(here, pattern)}

@@ -18,15 +18,15 @@ import (
 const (
 	maxNesting   = 10      // levels below a play
 	maxManifests = 1000    // read by one run, each counted once
-	maxNested    = 100_000 // resources of a play, those of nested manifests counted each time they are applied
+	maxNested    = 100_000 // resources of a play; nested manifests count each time they are applied
 )
 
-// A nesting is the nested manifests of one run. Each is read once, whoever applies it.
+// A nesting has the nested manifests of one run. Each is read once, however many resources apply it.
 type nesting struct {
 	mu    sync.Mutex                 // held while one is read for a host
-	known map[string]*nested         // by the key of their origin
-	read  map[*manifest.Play]*nested // those that could be read
-	// instances are what [perHost.Nested] has given; at most maxManifests.
+	known map[string]*nested         // manifests by the key of their origin
+	read  map[*manifest.Play]*nested // manifests that were read without errors
+	// instances has the results of [perHost.Nested]; at most maxManifests.
 	instances map[instanceKey]*manifest.Play
 }
 
@@ -34,12 +34,12 @@ func newNesting() nesting {
 	return nesting{known: map[string]*nested{}, read: map[*manifest.Play]*nested{}, instances: map[instanceKey]*manifest.Play{}}
 }
 
-// A nested is a manifest that others apply, as it was read.
+// A nested is a manifest that resources apply, as it was read.
 type nested struct {
-	play   *manifest.Play // nil if there is none
-	err    error          // why there is none, where it was first applied
+	play   *manifest.Play // nil if reading failed
+	err    error          // reason for a nil play, at the place that first applies it
 	at     source.File
-	size   int // resources, with those of the manifests it applies; at most maxNested+1
+	size   int // resources, including those of the manifests it applies; at most maxNested+1
 	height int // levels of nested manifests below it
 }
 
@@ -51,7 +51,7 @@ func (f *file) apply(ctx context.Context, r *manifest.Resource) {
 	switch {
 	case r.Name.HasExpressions():
 		return
-	case source.IsURL(r.Manifest): // from here on it is called by what may be shown
+	case source.IsURL(r.Manifest): // from here on the name without secrets is used
 		shown := *r.Name.Node
 		shown.Text = source.ShownName(r.Manifest)
 		shown.Value = shown.Text
@@ -69,8 +69,8 @@ func (f *file) apply(ctx context.Context, r *manifest.Resource) {
 	}
 }
 
-// nested gives the manifest that stands at a path, seen from the file, or in an archive.
-// at is the place that names it. What is wrong in it is reported with the file.
+// nested returns the manifest at a path relative to the file, or in an archive. at is the place that names it. Errors
+// in it are reported with the file.
 func (f *file) nested(ctx context.Context, at *yamlpos.Node, nest modules.Nest) *nested {
 	origin, err := f.at.Nested(at, nest.Manifest, nest.Checksum)
 	if err != nil {
@@ -124,7 +124,7 @@ func checkChain(at *yamlpos.Node, chain []string) error {
 	return nil
 }
 
-// measure counts what the manifest comes to.
+// measure counts the manifest's resources.
 func (x *nesting) measure(n *nested) {
 	all, size := appliers(n.play.Resources)
 	n.size = size
@@ -136,7 +136,7 @@ func (x *nesting) measure(n *nested) {
 	}
 }
 
-// nestedManifest reads the one manifest of a file; nil if there is none.
+// nestedManifest reads the one manifest of a file; nil means the file has none.
 func (f *file) nestedManifest(ctx context.Context, data []byte) *manifest.Play {
 	documents, err := yamlpos.Parse(f.at.Name(), data, f.run.manifestOptions(f.at)...)
 	if err != nil {
@@ -174,8 +174,7 @@ func (f *file) nestedPlay(ctx context.Context, n *yamlpos.Node) *manifest.Play {
 	return p
 }
 
-// withoutPlayKeys reports the keys that say where and how a play runs, and leaves
-// them out.
+// withoutPlayKeys reports the keys about where and how a play runs, and returns n without them.
 func (f *file) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 	hints := map[string]string{
 		"name":    "write alias at the resource that applies it",

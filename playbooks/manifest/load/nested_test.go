@@ -235,7 +235,7 @@ ccm: {resources: [exec: [third: ]]}
 	require.EqualError(t, err, `--start-at "exec#secnod": no resource is called that; did you mean exec#second?`)
 }
 
-// packed writes files into an archive and gives it with its checksum.
+// packed writes files into an archive and returns it with its checksum.
 func packed(t *testing.T, files map[string]string) ([]byte, string) {
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
-// TestNote names every file that plays are made of, also one that is not there.
+// TestNote checks that every file that plays are read from is noted, also a missing one.
 func TestNote(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

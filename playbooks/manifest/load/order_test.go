@@ -111,7 +111,7 @@ func TestWrongOrders(t *testing.T) {
 	}
 }
 
-// What the including play says of the order counts before references are checked.
+// The including play's ordering applies before references are checked.
 func TestStrategyOfIncluded(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

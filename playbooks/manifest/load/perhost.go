@@ -16,18 +16,17 @@ import (
 // A perHost reads what of a play is known only for one host.
 type perHost struct {
 	run     *run
-	at      source.File // that the play stands in
+	at      source.File // file of the play
 	applies []string    // as in [file]
 }
 
-// file is the file of the play once more, with a report of its own.
+// file returns a new file value for the play's file, with its own report.
 func (h perHost) file() *file {
 	return h.run.file(h.at, h.applies[:len(h.applies)-1])
 }
 
-// An instanceKey has all that the copy of a manifest depends on whose name is computed per
-// host. The resource that applies it is not a part: a template writes that anew for every
-// host.
+// An instanceKey has everything that the copy of a manifest with a per-host name depends on. The applying resource is
+// not part of it, since a template writes that resource again for every host.
 type instanceKey struct {
 	parent        *manifest.Play
 	of            *nested
@@ -44,7 +43,7 @@ func (h perHost) Nested(ctx context.Context, p *manifest.Play, r *manifest.Resou
 	defer x.mu.Unlock()
 	f := h.file()
 	n := f.nested(ctx, at, nest)
-	if n.err == nil && len(f.report.Errors) > 0 { // for the next host that asks, too
+	if n.err == nil && len(f.report.Errors) > 0 { // kept for the next host as well
 		n.err = f.report.Errors.Err()
 	}
 	if n.err != nil {
@@ -113,8 +112,7 @@ func (h perHost) Generate(ctx context.Context, p *manifest.Play, env *templates.
 // thousand lines of YAML take seconds and gigabytes to read.
 const maxGenerated = 1 << 20
 
-// quoted adds to errors the line that they are about: the text that a template has written
-// stands in no file.
+// quoted adds the line that an error is about to the error: the output of a template is in no file.
 func quoted(m *templates.Marked, name string, err error) error {
 	var errs, all yamlpos.Errors
 	errs.Add(err)
@@ -138,8 +136,8 @@ func shortened(line string) string {
 	return line
 }
 
-// withoutColumns takes the columns out of the positions in lines that hold
-// values: there they are not those that the values themselves would give.
+// withoutColumns removes the columns from positions in lines that hold values: columns there differ from the columns
+// that the values themselves would have.
 func withoutColumns(n *yamlpos.Node, lines map[int]bool) {
 	if lines[n.Line] {
 		n.Column = 0
@@ -153,8 +151,8 @@ func withoutColumns(n *yamlpos.Node, lines map[int]bool) {
 	}
 }
 
-// generated reads the one document of a template: a list as that of resources.
-// It may be empty: not every host needs something.
+// generated reads the one document of a template: a list is read as the list of resources. It may be empty, since some
+// hosts need nothing.
 func (f *file) generated(ctx context.Context, p *manifest.Play, documents []*yamlpos.Node) []*manifest.Resource {
 	if len(documents) == 0 || keys.Given(documents[0]) == nil {
 		f.report.Add(p.JetFile.Errorf("write [] for a host without resources", "resources jet template produced no output"))

@@ -16,8 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/resource"
 )
 
-// plays reads what stands in the place of one play: itself, or those that it
-// includes.
+// plays reads the plays that one entry stands for: the play itself, or the plays that it includes.
 func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*manifest.Play {
 	var k keys.Play
 	if !f.secretsInPlace(n) {
@@ -79,8 +78,8 @@ func (f *file) secretsInPlace(n *yamlpos.Node) bool {
 	return len(errs) == 0
 }
 
-// playbook reports that n is a playbook of Ansible, with all else that is wrong with its
-// keys: nothing of it runs. It reports nothing, and is false, if n is none.
+// playbook reports n as an Ansible playbook, together with the other errors in its keys, since nothing of it runs. If n
+// is not one, it reports nothing and returns false.
 func (f *file) playbook(ctx context.Context, n *yamlpos.Node, into any) bool {
 	first := slices.IndexFunc(n.Pairs, func(p yamlpos.Pair) bool { return ansible.PlaybookKeys[p.Key.Text] != "" })
 	if first < 0 {
@@ -119,7 +118,7 @@ func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	case jetFile != nil:
 		p.JetFile = f.values.LiteralText("resources_jet_file", jetFile)
 	case resources == nil && hasUnknown(ccm): // perhaps that was meant
-	case resources != nil && resources.Kind == yamlpos.List && len(resources.Items) == 0 && remembered: // all that it had is undone
+	case resources != nil && resources.Kind == yamlpos.List && len(resources.Items) == 0 && remembered: // everything that it had is undone
 	case resources == nil, resources.Kind == yamlpos.List && len(resources.Items) == 0:
 		f.report.Add(cmp.Or(resources, ccm).Errorf("", "manifest must contain resources"))
 	case resources.Kind != yamlpos.List:
@@ -146,15 +145,14 @@ func (f *file) reader(p *manifest.Play, remembered bool) *resource.Reader {
 // resources reads a list of resources of a play, and the manifests that they apply.
 func (f *file) resources(ctx context.Context, p *manifest.Play, list *yamlpos.Node, remembered bool) []*manifest.Resource {
 	all := f.reader(p, remembered).List(ctx, list)
-	if !f.isNested() { // what a nested one refers to may stand in those that apply it
+	if !f.isNested() { // targets of a nested manifest's references may be in the manifests that apply it
 		f.expand(all)
 		f.checkReferences(all, p.Graph())
 	}
 	return all
 }
 
-// checkReferences checks every literal reference between resources, and those of the
-// manifests that they apply.
+// checkReferences checks every literal reference between resources, also in the manifests that they apply.
 func (f *file) checkReferences(all []*manifest.Resource, graph bool) {
 	index := manifest.NewIndex(all, f.run.registry, graph)
 	f.report.Add(index.Check())
@@ -217,12 +215,10 @@ func batchSize(n *yamlpos.Node) (size manifest.BatchSize, ok bool) {
 	return manifest.BatchSize{Count: count}, err == nil && count > 0
 }
 
-// defaultParallel is how many resources of a host run at once in a graph that does
-// not say it.
+// defaultParallel is how many resources of a host run at once in a graph without that setting.
 const defaultParallel = 4
 
-// strategy reads how the resources of a play are ordered. over is what the plays say
-// that include this one.
+// strategy reads the order of a play's resources. over has the settings of the including plays.
 func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over ordering) {
 	p.Strategy = k.Strategy
 	if s := keys.Given(n.Get("strategy")); s != nil && s.Kind == yamlpos.Scalar && !slices.Contains([]string{manifest.Linear, manifest.Graph}, s.Text) {
@@ -251,16 +247,15 @@ func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over or
 	}
 }
 
-// An ordering is what an including play says of the order in the included ones: of their
-// resources, and of their hosts.
+// An ordering has an including play's settings for the order in the included plays, both of resources and of hosts.
 type ordering struct {
 	strategy string        // "" is nothing
 	parallel int           // 0 is nothing
-	rollout  *yamlpos.Node // nil is nothing
+	rollout  *yamlpos.Node // nil means not set
 }
 
-// rememberedAs reads the name of a play for its hosts. It is not an expression: hosts compare
-// it with what they have kept.
+// rememberedAs reads the name by which hosts remember a play. It is not an expression: hosts compare it with the name
+// that they have kept.
 func (f *file) rememberedAs(n *yamlpos.Node) *yamlpos.Node {
 	if n == nil || f.values.LiteralText("remembered_as", n) == nil {
 		return nil
@@ -290,8 +285,8 @@ func onePlayEach(plays []*manifest.Play) error {
 	return errs.Err()
 }
 
-// foreignHint says what to write in place of a key that a play does not have: one of
-// another tool, or one of the ccm section. It is "" for all others.
+// foreignHint returns the hint about the replacement of a key that a play does not have: a key of another tool, or of
+// the ccm section. It is empty for all others.
 func foreignHint(key string) string {
 	if slices.Contains(keys.OfCCM, key) {
 		return fmt.Sprintf("%s belongs below ccm: write ccm: {%[1]s: ...}", key)
@@ -312,8 +307,7 @@ func foreignHint(key string) string {
 	}
 }
 
-// withoutForeign reports the keys of a play that have a [foreignHint], and leaves
-// them out.
+// withoutForeign reports the keys of a play that have a [foreignHint], and returns n without them.
 func (f *file) withoutForeign(n *yamlpos.Node) *yamlpos.Node {
 	kept := *n
 	kept.Pairs = nil

@@ -113,7 +113,7 @@ const (
 	serialHint  = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"
 )
 
-// foreignPlayHints are some keys that a play does not have, and what is written instead.
+// foreignPlayHints maps some keys that a play does not have to their hints.
 var foreignPlayHints = map[string]string{
 	"fail_on_error":      "fail_on_error belongs below ccm: write ccm: {fail_on_error: ...}",
 	"pre_message":        "pre_message belongs below ccm: write ccm: {pre_message: ...}",

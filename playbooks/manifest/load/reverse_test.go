@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
-// TestWrongReverse has plays that could not undo what they say, or would undo what
-// another one has.
+// TestWrongReverse uses plays that could not undo their own resources, or would undo another play's.
 func TestWrongReverse(t *testing.T) {
 	const motd = "/motd: {content: x, owner: root, group: root, mode: '0644', reverse: true}"
 	for _, test := range []struct{ name, text, want string }{

@@ -15,8 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// WithRollout has a file with the block alone take the place of what each play says of how it comes
-// over its hosts.
+// WithRollout replaces each play's rollout settings by a file that contains only the block.
 func WithRollout(path string) Option {
 	return func(rn *run) { rn.rolloutFile = path }
 }
@@ -54,9 +53,8 @@ func (rn *run) readRollout(ctx context.Context) error {
 	return nil
 }
 
-// rollout reads how a play comes over its hosts: its own block, unless one of the command line or
-// of a play that includes this one takes its place, and that of serial and the like. All else of
-// the play has been read.
+// rollout reads how a play proceeds through its hosts: its own block, unless the command line or an including play
+// replaces it, and the keys serial and the like. The rest of the play has been read.
 func (f *file) rollout(ctx context.Context, p *manifest.Play, own, over *yamlpos.Node) {
 	if own != nil {
 		p.Rollout = f.rolloutBlock(ctx, p, own)
@@ -68,7 +66,7 @@ func (f *file) rollout(ctx context.Context, p *manifest.Play, own, over *yamlpos
 	p.Inherit()
 }
 
-// besideRollout reports keys that say what rollout does, too.
+// besideRollout reports keys that set the same as rollout.
 func (f *file) besideRollout(n *yamlpos.Node) {
 	if keys.Given(n.Get("rollout")) == nil {
 		return
@@ -80,7 +78,7 @@ func (f *file) besideRollout(n *yamlpos.Node) {
 	}
 }
 
-// insteadOf are keys that rollout takes the place of, with what to write there.
+// insteadOf maps keys that rollout replaces to the hint about the replacement.
 var insteadOf = map[string]string{
 	"serial":              "write rollout: {batches: [...]}",
 	"max_fail_percentage": "write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it",
@@ -143,7 +141,7 @@ func (f *file) checkRollout(n *yamlpos.Node, r *manifest.Rollout) {
 	}
 }
 
-// rolloutBatches reads batch sizes, of which the last one may be all that are left.
+// rolloutBatches reads batch sizes. The last one may be the rest.
 func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
 	const hint = "write a number of hosts, a percentage, or rest as the last one: batches: [1, 10%, rest]"
 	if n = keys.Given(n); n == nil {
@@ -209,7 +207,7 @@ func (f *file) word(key string, of *yamlpos.Node, known ...string) string {
 	return n.Text
 }
 
-// pause reads whether a person is asked between batches, and for how long.
+// pause reads whether the operator is prompted between batches, and the time limit of the prompt.
 func (f *file) pause(n *yamlpos.Node) (pause bool, deadline time.Duration) {
 	if n == nil || yamlpos.Decode(n, &pause) == nil {
 		return pause, 0
@@ -244,7 +242,7 @@ func (f *file) gates(p *manifest.Play, n *yamlpos.Node) []*manifest.Gate {
 	return all
 }
 
-// gate reads one gate, the nth; nil if there is none.
+// gate reads gate number n; nil means none.
 func (f *file) gate(p *manifest.Play, n *yamlpos.Node, number int) *manifest.Gate {
 	var k struct {
 		Gate keys.Gate `json:"gate" hint:"write gate: {check: {command: ...}}"`
@@ -291,7 +289,7 @@ func (f *file) gate(p *manifest.Play, n *yamlpos.Node, number int) *manifest.Gat
 	return g
 }
 
-// checkName is what a health check calls itself; "" if that depends on the host, or if it is wrong.
+// checkName returns the name of a health check; empty if it depends on the host, or is invalid.
 func (f *file) checkName(n *yamlpos.Node) string {
 	name, command := n.Get("name"), n.Get("command")
 	if name != nil && f.values.IsOpen(name) || command != nil && f.values.IsOpen(command) {
@@ -308,7 +306,7 @@ func (f *file) checkName(n *yamlpos.Node) string {
 	return compiled.Name
 }
 
-// within checks a number of a gate. That it is none is reported by decoding.
+// within checks a number of a gate. Decoding reports a value that is not a number.
 func (f *file) within(key string, of *yamlpos.Node, least int64) {
 	n := keys.Scalar(of.Get(key))
 	if n == nil {
@@ -319,8 +317,7 @@ func (f *file) within(key string, of *yamlpos.Node, least int64) {
 	}
 }
 
-// drain reads resources that run on other hosts, before or after a host is worked on; nil if there
-// are none.
+// drain reads resources that run on other hosts before or after a host is changed; nil means none.
 func (f *file) drain(ctx context.Context, p *manifest.Play, key string, of *yamlpos.Node) *manifest.Play {
 	n := keys.Given(of.Get(key))
 	switch {

@@ -257,7 +257,7 @@ func TestIncludedRollouts(t *testing.T) {
 	require.EqualError(t, err, "site.yaml:2:1: serial cannot override the rollout of rolled.yaml:2:10\n  hint: write rollout in this play: it replaces the rollout of the included play")
 }
 
-// TestRolloutOfTheCommandLine has a file take the place of what plays say.
+// TestRolloutOfTheCommandLine replaces the plays' settings by a file.
 func TestRolloutOfTheCommandLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
-// watch reads what a play says of watching; n are its keys.
+// watch reads a play's watch settings from its keys n.
 func (f *file) watch(n *yamlpos.Node) []*manifest.Value {
 	v := f.values.Optional(n, "watch")
 	if v == nil {

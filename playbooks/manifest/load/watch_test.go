@@ -78,7 +78,7 @@ func TestKeysOfWatch(t *testing.T) {
 	}
 }
 
-// TestWatchOfAnIncludedPlay has what an including play says over what the included one says.
+// TestWatchOfAnIncludedPlay checks that the including play's settings override those of the included play.
 func TestWatchOfAnIncludedPlay(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

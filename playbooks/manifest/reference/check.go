@@ -10,10 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 )
 
-// Check checks every literal reference. In the order written its target must stand
-// earlier; in a graph it may stand everywhere but in what the resource applies, or
-// around it. One that no literal name matches is left to the compilation per host if
-// names of its type depend on the host.
+// Check checks every literal reference. In written order the target must be earlier. In a graph it may be anywhere
+// except inside or around the resource. A reference that no literal name matches is checked by the compilation per host
+// if names of its type depend on the host.
 func (x *Index) Check() error {
 	var errs yamlpos.Errors
 	for i, r := range x.all {
@@ -46,7 +45,7 @@ func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
 	return x.notified(ref)
 }
 
-// refer checks a reference to what comes before resource number i.
+// refer checks a reference to a target that runs before resource number i.
 func (x *Index) refer(i int, ref *yamlpos.Node) error {
 	if x.graph {
 		return x.anywhere(i, ref, Order{})
@@ -54,7 +53,7 @@ func (x *Index) refer(i int, ref *yamlpos.Node) error {
 	return x.earlier(i, ref)
 }
 
-// earlier checks a reference of resource number i to one that stands earlier.
+// earlier checks a reference of resource number i to an earlier resource.
 func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 	typeName, name, err := x.parse(ref)
 	if err != nil {
@@ -95,7 +94,7 @@ func (x *Index) part(ref *yamlpos.Node, i int) error {
 	return ref.Errorf("remove the reference: it already runs as a part of this resource", "%s %s", ref.Text, of)
 }
 
-// around is the error of a reference to what the resource stands in.
+// around returns the error of a reference to what contains the resource.
 func (x *Index) around(ref *yamlpos.Node) error {
 	if strings.HasPrefix(ref.Text, "block#") {
 		return ref.Errorf("remove the reference: the block ends after its resources", "%s is the block that contains this resource", ref.Text)
@@ -126,7 +125,7 @@ func (x *Index) tooEarly(ref *yamlpos.Node, i, later int) error {
 	return ref.Errorf("remove one of these references", "circular reference: %s", strings.Join(names, " → "))
 }
 
-// place is where resource number i stands, as seen from a reference.
+// place returns the position of resource number i, as seen from a reference.
 func (x *Index) place(i int, from *yamlpos.Node) string {
 	at := x.all[i].Name
 	if at.File != from.File {
@@ -135,8 +134,8 @@ func (x *Index) place(i int, from *yamlpos.Node) string {
 	return fmt.Sprintf("line %d", at.Line)
 }
 
-// anywhere checks a reference of resource number i of a graph: its target may stand
-// everywhere but in what the resource applies, or around it. A hint asks about what o can refer to.
+// anywhere checks a reference of resource number i of a graph: its target may be anywhere except inside or around the
+// resource. Hints suggest only targets that o can refer to.
 func (x *Index) anywhere(i int, ref *yamlpos.Node, o Order) error {
 	typeName, name, err := x.parse(ref)
 	if err != nil {
@@ -164,8 +163,7 @@ func (x *Index) anywhere(i int, ref *yamlpos.Node, o Order) error {
 	return ref.Errorf(hint, "no resource is called %s", ref.Text)
 }
 
-// later checks a reference of before or notify of resource number i, where
-// resources run in the order written: its target must stand later.
+// later checks a reference in before or notify of resource number i in written order: its target must be later.
 func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
 	if err := x.anywhere(i, ref, o); err != nil {
 		return err

@@ -17,7 +17,7 @@ func at(line int, text string) *yamlpos.Node {
 	return &yamlpos.Node{File: "site.yaml", Line: line, Column: 1, Text: text, Value: text}
 }
 
-// resource is one of a type; refs are of the list that o says.
+// resource returns a resource of a type; refs go into the list that o defines.
 func resource(line int, typeName, name string, o Order, refs ...string) Resource {
 	t, _ := builtin.Types().Lookup(typeName)
 	r := Resource{Type: t, Name: at(line, name), Names: []string{name}}
@@ -109,8 +109,8 @@ func TestCheckGraph(t *testing.T) {
 	require.NoError(t, NewIndex(all[:2], builtin.Types(), true).CheckGraph())
 }
 
-// TestOrderWrittenIsAGraph has random resources: those whose references are right in
-// the order written refer to earlier ones only, and are right in a graph.
+// TestOrderWrittenIsAGraph uses random resources: if their references are valid in written order, they refer to earlier
+// resources only and are valid in a graph.
 func TestOrderWrittenIsAGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	right := 0
@@ -138,8 +138,8 @@ func TestOrderWrittenIsAGraph(t *testing.T) {
 	require.Greater(t, right, 300)
 }
 
-// points reports whether the references of a resource, whose line is its number from 1,
-// lead the way in which it says that it runs.
+// points reports whether the references of a resource, whose line is its number from 1, point in the direction that
+// their list requires.
 func points(all []Resource, r Resource) bool {
 	for _, list := range r.Lists {
 		for _, ref := range list.Refs {

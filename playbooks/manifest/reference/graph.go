@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 )
 
-// CheckGraph reports resources that wait for each other in a graph, by what is
-// literal. The references themselves have been checked.
+// CheckGraph reports resources of a graph that wait for each other by literal references. The references themselves
+// have been checked.
 func (x *Index) CheckGraph() error {
 	vertices := make([]graph.Vertex, len(x.all))
 	for i := range x.all {
@@ -22,7 +22,7 @@ func (x *Index) CheckGraph() error {
 	return err
 }
 
-// edges are those of the literal references.
+// edges returns the edges of the literal references.
 func (x *Index) edges() []graph.Edge {
 	var all []graph.Edge
 	for i, r := range x.all {
@@ -51,7 +51,7 @@ func (x *Index) turns() (all []graph.Edge) {
 		if r.Rescue+r.Always == 0 {
 			continue
 		}
-		var members []int // the last one first, without what they apply
+		var members []int // last one first, without the resources that they apply
 		for k := i - 1; k >= x.begin(i); k = x.begin(k) - 1 {
 			members = append(members, k)
 		}
@@ -72,7 +72,7 @@ func inTurn(earlier, later []int, part string) (all []graph.Edge) {
 	return all
 }
 
-// received are the edges of what resource number i receives.
+// received returns the edges of the values that resource number i receives.
 func (x *Index) received(i int) []graph.Edge {
 	var all []graph.Edge
 	for _, value := range x.all[i].Recv {
@@ -100,7 +100,7 @@ func Circular(circle *graph.CircleError) error {
 // circles are the resources that literal references make depend on each other,
 // directly or not: the strongly connected components of their graph.
 type circles struct {
-	targets [][]int // by number of the resource that refers
+	targets [][]int // targets by number of the referring resource
 	of      []int   // the component of each resource
 	firsts  []int   // the first resource of each component
 }

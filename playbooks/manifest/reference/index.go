@@ -8,15 +8,15 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 )
 
-// An Index finds resources by what is known of their names.
+// An Index finds resources by the known parts of their names.
 type Index struct {
 	registry modules.Registry
 	graph    bool
 	all      []Resource
-	unknown  int                 // the first that applies a manifest which is not known yet; len(all) if there is none
+	unknown  int                 // first resource that applies a manifest which is not known yet; len(all) means none
 	called   map[string][]int    // type#name and type#alias → numbers, ascending
 	open     map[string]int      // type → the first whose names depend on the host
-	names    map[string][]string // type → what is known of the names
+	names    map[string][]string // type → known names
 	circles  *circles            // made with the first reference to a later one
 	hints    int                 // given so far
 }
@@ -24,9 +24,8 @@ type Index struct {
 // maxHints bounds the suggestions of one index: each looks at all names.
 const maxHints = 20
 
-// NewIndex makes the index of resources in the order in which they run: what one
-// applies stands right before it. inGraph says that they run as they depend on each
-// other, and not in the order written.
+// NewIndex returns the index of resources in the order in which they run: resources that one applies are right before
+// it. inGraph is set if dependencies order them instead of the written order.
 func NewIndex(all []Resource, registry modules.Registry, inGraph bool) *Index {
 	x := &Index{registry: registry, graph: inGraph, all: all, called: map[string][]int{}, open: map[string]int{}, names: map[string][]string{}}
 	x.unknown = len(all)
@@ -47,7 +46,7 @@ func NewIndex(all []Resource, registry modules.Registry, inGraph bool) *Index {
 	return x
 }
 
-// begin is where the scope of a resource begins: itself if it applies nothing.
+// begin returns the first index of a resource's scope: i itself if it applies nothing.
 func (x *Index) begin(i int) int { return i - x.all[i].Within }
 
 // exists reports whether a resource is called so.
@@ -74,9 +73,8 @@ func (x *Index) parse(ref *yamlpos.Node) (typeName, name string, err error) {
 	return typeName, name, nil
 }
 
-// Suggest asks about a name that no resource has: whether a similar name was
-// meant, or the same of another type; "" if nothing is similar, or when it has been
-// asked often.
+// Suggest returns a hint for a name that no resource has: a similar name, or the same name of another type. It returns
+// "" if nothing is similar, or after many calls.
 func (x *Index) Suggest(typeName, name string) string {
 	return x.suggest(typeName, name, func(int) bool { return true })
 }
@@ -91,7 +89,7 @@ func (x *Index) suggest(typeName, name string, fits func(i int) bool) string {
 	if s := yamlpos.Suggest(name, known); s != "" {
 		return "did you mean " + typeName + "#" + s + "?"
 	}
-	var others []string // of the same name, such as Owner/Thing#name for dsc#name
+	var others []string // types with the same name, such as Owner/Thing#name for dsc#name
 	for other, names := range x.names {
 		if slices.Contains(names, name) && called(other, name) {
 			others = append(others, other)
@@ -103,7 +101,7 @@ func (x *Index) suggest(typeName, name string, fits func(i int) bool) string {
 	return ""
 }
 
-// A Resource is what references need to know of one.
+// A Resource is the view of a resource that references need.
 type Resource struct {
 	Type    modules.Type
 	Name    *yamlpos.Node   // as it is written
@@ -111,23 +109,23 @@ type Resource struct {
 	Open    bool            // its names depend on the host
 	Each    bool            // it stands for one resource per element
 	Applies bool            // it stands for a nested manifest
-	Unknown bool            // it applies what is known only per host
-	Hidden  bool            // it is never carried out, and sends nothing
-	Within  int             // how many resources before it are what it applies
-	Rescue  int             // of a block, how many of its resources run after those that may fail
+	Unknown bool            // set if it applies a manifest that is known only per host
+	Hidden  bool            // set if it never runs and sends nothing
+	Within  int             // number of resources before it that it applies
+	Rescue  int             // number of resources of a block that run after those that may fail
 	Always  int             // and how many after these
-	Lists   []List          // by which it says what it runs before or after
+	Lists   []List          // lists of resources that run before or after it
 	Recv    []*yamlpos.Node // the values that it receives, as far as they are literal
 }
 
-// Ref is how the manifest calls the resource.
+// Ref returns the resource's name in the manifest.
 func (r *Resource) Ref() string { return r.Type.Name + "#" + r.Name.Text }
 
-// An Order is what a list of references says of the order in which resources run.
+// An Order defines the order that a list of references requires.
 type Order struct {
-	Key    string // of the list in a manifest
+	Key    string // key of the list in a manifest
 	Kind   graph.Kind
-	Mirror bool // what it names comes after the resource, not before
+	Mirror bool // set if the named resources run after the resource, not before
 }
 
 // Orders that a resource can give.
@@ -141,5 +139,5 @@ var (
 // A List is the references of a resource that say the same of the order.
 type List struct {
 	Order
-	Refs []*yamlpos.Node // those that are literal
+	Refs []*yamlpos.Node // literal references
 }

@@ -43,8 +43,8 @@ func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error 
 // stateKey is the key of the state of a resource, for types that report one.
 const stateKey = "state"
 
-// Sends names the values that others can receive from resources of a type. Parts of a
-// value, which are named behind a dot, are not listed.
+// Sends names the values that others can receive from resources of a type. Parts of a value, which are named after a
+// dot, are not listed.
 func Sends(t modules.Type) []string {
 	var names []string
 	if s, ok := t.New().(modules.Sender); ok {
@@ -65,8 +65,7 @@ func CheckValue(registry modules.Registry, t modules.Type, n *yamlpos.Node) erro
 	return n.Errorf(knownValues(registry, t), "type %s has no value %q", t.Name, n.Text)
 }
 
-// knownValues says what can be received from resources of a type; if that is nothing,
-// which types have something.
+// knownValues describes the values that resources of a type send; if there are none, it names types that send some.
 func knownValues(registry modules.Registry, t modules.Type) string {
 	if values := Sends(t); len(values) > 0 {
 		return "it has " + strings.Join(values, ", ")
@@ -80,10 +79,9 @@ func knownValues(registry modules.Registry, t modules.Type) string {
 	return "type " + t.Name + " has no values; " + strings.Join(others, "; ")
 }
 
-// SplitValue takes a reference to a value apart: type#name.key, of which both name and
-// key may have dots. exists says whether a resource is called so: the name is the
-// longest of which that is true; where none is, it ends before the last dot that is
-// followed by a value of the type.
+// SplitValue splits a reference to a value, type#name.key, in which both name and key may have dots. exists reports
+// whether a resource has that name. The name is the longest one that exists. If none exists, it ends before the last
+// dot that is followed by a value of the type.
 func SplitValue(n *yamlpos.Node, registry modules.Registry, exists func(ref string) bool) (ref, key string, err error) {
 	typeName, _, isRef := strings.Cut(n.Text, "#")
 	t, known := registry.Lookup(typeName)

@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
-// The name of what is received from ends where a resource is called so, even if a
-// value follows earlier or later.
+// The sender's name ends where a resource of that name exists, even if a value follows earlier or later.
 func TestSplitValue(t *testing.T) {
 	for _, c := range []struct{ text, exists, ref, key string }{
 		{"exec#token.stdout_trimmed", "exec#token", "exec#token", "stdout_trimmed"},
