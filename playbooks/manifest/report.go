@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Report is what was found while one file was read.
+// A Report collects the findings about one file.
 type Report struct {
 	Errors   yamlpos.Errors
 	Warnings []string
@@ -23,15 +23,14 @@ func (r *Report) Decode(n *yamlpos.Node, into any, opts ...yamlpos.Option) {
 	r.Add(yamlpos.Decode(n, into, opts...))
 }
 
-// Warn tells of what looks like a mistake, once for each place: defaults are read with
-// each entry.
+// Warn adds a possible mistake, once per place: defaults are read with each entry.
 func (r *Report) Warn(n *yamlpos.Node, text string) {
 	if w := n.Pos() + ": " + text; !slices.Contains(r.Warnings, w) {
 		r.Warnings = append(r.Warnings, w)
 	}
 }
 
-// WarnOnce tells of it at the first place only.
+// WarnOnce adds a warning at the first place only.
 func (r *Report) WarnOnce(n *yamlpos.Node, text string) {
 	if !slices.Contains(r.once, text) {
 		r.once = append(r.once, text)
@@ -39,7 +38,7 @@ func (r *Report) WarnOnce(n *yamlpos.Node, text string) {
 	}
 }
 
-// Include appends what was found in another file.
+// Include appends the findings about another file.
 func (r *Report) Include(other *Report) {
 	r.Errors = append(r.Errors, other.Errors...)
 	r.Warnings = append(r.Warnings, other.Warnings...)
@@ -69,9 +68,8 @@ func (r *Report) Err() error {
 	return Distinct(errs)
 }
 
-// Distinct gives the errors sorted, each once: a mistake in defaults is found
-// again in every resource that they are laid under, and several may stand at one
-// place. It is nil without errors.
+// Distinct returns the errors sorted, without duplicates; nil without errors. A mistake in defaults is found again in
+// every resource that inherits them. Several errors may have the same place.
 func Distinct(errs yamlpos.Errors) error {
 	sorted, _ := errs.Err().(yamlpos.Errors)
 	seen := map[yamlpos.Error]bool{}

@@ -13,28 +13,26 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// What stands in the keys of a resource for one host, when every expression in them has
-// been resolved.
+// This file has the keys of a resource for one host, after all expressions are resolved.
 
-// A Meta is how the engine treats a resource, whatever its type.
+// A Meta has the settings for how the engine treats a resource, whatever its type.
 type Meta struct {
 	Retry     int
 	Rerun     bool
 	Delay     time.Duration
-	Timeout   time.Duration // of one try; 0 is any time
-	Limit     float64       // tries per second; 0 is any number
+	Timeout   time.Duration // limit of one try; 0 means none
+	Limit     float64       // tries per second; 0 means any number
 	Sema      []string      // as written, NAME or NAME:N; sorted, each once
 	Hidden    bool
 	Reverse   bool
 	NoHistory bool
-	Confirm   wire.ConfirmMode // "" is as the play says
-	Watch     *yamlpos.Node    // see [ReadWatch]; nil is as the play says
+	Confirm   wire.ConfirmMode // empty means the play's setting
+	Watch     *yamlpos.Node    // see [ReadWatch]; nil means the play's setting
 	AutoEdge  bool
 	AutoGroup bool
 }
 
-// DecodeMeta reads resolved values: what [Resource.Meta] comes to for a host; nil
-// is the defaults.
+// DecodeMeta reads the resolved values of [Resource].Meta for a host; nil means the defaults.
 func DecodeMeta(n *yamlpos.Node) (Meta, error) {
 	m := Meta{AutoEdge: true, AutoGroup: true}
 	if n == nil {
@@ -109,7 +107,7 @@ func positionedHealth(n *yamlpos.Node, err error) error {
 	return errs.Err()
 }
 
-// Registrations reads what is registered of a resource, with every expression resolved.
+// Registrations reads the registrations of a resource, with every expression resolved.
 func Registrations(n *yamlpos.Node) ([]registry.Registration, error) {
 	var entries []keys.Registration
 	if err := yamlpos.Decode(n, &entries); err != nil {
@@ -131,7 +129,7 @@ func Registrations(n *yamlpos.Node) ([]registry.Registration, error) {
 	return list, nil
 }
 
-// PropertyName gives the first spelling of a property.
+// PropertyName returns the first spelling of a property.
 func (r *Resource) PropertyName(key string) string { return CanonicalProperty(r.Type, key) }
 
 // Received names the properties that the resource receives, from this host and
@@ -149,9 +147,8 @@ func (r *Resource) Received() []string {
 	return names
 }
 
-// CheckReceiving validates resolved properties of a resource called name, of which
-// those that are received are not known: it reports what is wrong whatever they
-// come to. The error carries positions.
+// CheckReceiving validates the resolved properties of a resource called name while received values are unknown. It
+// reports errors that occur with any received value. The error carries positions.
 func (r *Resource) CheckReceiving(node *yamlpos.Node, name string) error {
 	with, unknown := WithUnknown(node, r.Received())
 	p := PartialSet{

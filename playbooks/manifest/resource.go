@@ -18,50 +18,50 @@ type Resource struct {
 	Alias      *Value            // nil if it has none
 	Require    *Value            // a list of references, type#name or type#alias; nil if not given
 	Subscribe  *Value            // the same
-	Before     *Value            // the same, of what comes later
+	Before     *Value            // the same, for later resources
 	Notify     *Value            // the same
-	Meta       *Value            // a map of the keys that come to a [Meta]; nil if none is given
+	Meta       *Value            // map of the keys that become a [Meta]; nil if none is set
 	Recv       *Value            // a map of properties to what sends them on this host: type#name.key; nil if none is received
-	If, Unless []*templates.Expr // of control: all of If, none of Unless
+	If, Unless []*templates.Expr // expressions of control: all of If, none of Unless
 	Each       *Value            // a list; nil if it is a single resource
 	Noop       *Value            // a boolean
 	Sensitive  *Value            // a boolean
 	Health     *Value            // a list of health checks; nil if it has none
-	Registers  *Value            // a list of what is registered of it once it is stable; nil is nothing
+	Registers  *Value            // list of its registrations once it is stable; nil means none
 	On         *Value            // the host where it runs; nil is the one that it is for
 	Once       bool              // it runs for one host of a batch
-	Query      string            // what it is asked instead of being checked and applied, ad hoc; "" usually
+	Query      string            // ad hoc query that replaces check and apply; usually empty
 	Tags       []string
-	Imports    []Import        // what it receives from other hosts
+	Imports    []Import        // values received from other hosts
 	Register   *yamlpos.Node   // the name of its result in expressions: a literal text; nil if it has none
-	Exports    []*yamlpos.Node // the keys of what it gives to other hosts: literal texts
+	Exports    []*yamlpos.Node // keys of the values for other hosts: literal texts
 	Strict     bool            // properties with defaults that depend on the host must be given
 	Unselected bool            // the run is not about it: see [Selection]
-	// BeforeStart says that the resource is before the one that --start-at names.
+	// BeforeStart is set if the resource is before the one that --start-at names.
 	BeforeStart bool
-	// Refresh says what happens to an unselected resource that is to be refreshed; "" if nothing can refresh it.
+	// Refresh defines how a refresh of an unselected resource is handled; empty if nothing can refresh it.
 	Refresh    wire.Unselected
 	Properties Value         // a map of the type's own properties, without the name
-	Defaults   *yamlpos.Node // of its list and play, some of which are among its properties; nil if there are none
-	// Child is the manifest that the resource applies; nil if it applies none, or one
-	// that is known only per host. See [Play.Nested].
+	Defaults   *yamlpos.Node // defaults of its list and play, some of which are among its properties; nil means none
+	// Child is the manifest that the resource applies; nil if it applies none, or one that is known only per host. See
+	// [Play.Nested].
 	Child *Play
-	// OnlyWithin says that the resource itself is not selected, only what it applies.
+	// OnlyWithin is set if the resource itself is not selected, only the resources that it applies.
 	OnlyWithin bool
 
-	// Block is set if the resource is a block: then Child is made of what stands in it.
+	// Block is set if the resource is a block: then Child has the resources in it.
 	Block *Block
-	// In is the block that the resource stands in; nil if it stands in none.
+	// In is the block that contains the resource; nil means none.
 	In *Resource
 
-	// Manifest is what the resource applies, as written: a URL may hold a password. It
-	// is "" if it applies nothing.
+	// Manifest is the name of the manifest that the resource applies, as written: a URL may hold a password. It is
+	// empty if it applies nothing.
 	Manifest string
-	// Conditional says that the resource stands in a manifest that not every host applies.
+	// Conditional is set if the resource is in a manifest that not every host applies.
 	Conditional bool
 }
 
-// Ref is how the manifest calls the resource.
+// Ref returns the resource's name in the manifest.
 func (r *Resource) Ref() string { return r.Type.Name + "#" + r.Name.Node.Text }
 
 // LeftOut reports whether the run has nothing to do with the resource: it is not selected, and cannot be
@@ -94,7 +94,7 @@ func (r *Resource) Open(n *yamlpos.Node) bool {
 	return slices.ContainsFunc(r.values(), func(v *Value) bool { return v != nil && v.Open(n) })
 }
 
-// conditions are all that control names.
+// conditions returns all expressions of control.
 func (r *Resource) conditions() []*templates.Expr { return slices.Concat(r.If, r.Unless) }
 
 // values lists the parts that may hold expressions; those not given are nil.
@@ -102,15 +102,15 @@ func (r *Resource) values() []*Value {
 	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Before, r.Notify, r.Meta, r.Recv, r.Each, r.Noop, r.Sensitive, r.Health, r.Registers, r.On, &r.Properties}
 }
 
-// An Import is a property that a resource receives from a resource of another host.
-// Host and From are literal texts: only the manifest says which host gives a value to
-// which, so no fact can lead a value to a host that it is not meant for.
+// An Import is a property that a resource receives from a resource of another host. Host and From are literal texts:
+// only the manifest decides which host sends a value to which, so no fact can direct a value to a host that it is not
+// meant for.
 type Import struct {
-	Property string        // of the receiver
+	Property string        // property of the receiver
 	Host     *yamlpos.Node // the name of the other host in the inventory
 	From     *yamlpos.Node // as it is written: "exec#token.stdout"
 	Ref      string        // the resource, by name or alias: "exec#token"
-	Key      string        // of its value: "stdout"
+	Key      string        // key of the sent value: "stdout"
 }
 
 // PropertySet is the properties of the resource, as they are written.
@@ -118,7 +118,7 @@ func (r *Resource) PropertySet() PropertySet {
 	return PropertySet{Type: r.Type, Name: r.Name.Node, Node: r.Properties.Node, Strict: r.Strict}
 }
 
-// ValidateStrict is beside [modules.Resource.Validate] what a strict play asks for.
+// ValidateStrict checks the rules of strict plays, in addition to [modules.Resource.Validate].
 func (r *Resource) ValidateStrict(res modules.Resource) error { return validateStrict(res, r.Strict) }
 
 func validateStrict(res modules.Resource, strict bool) error {
@@ -139,9 +139,8 @@ func (r *Resource) Unconditional() bool {
 	return len(r.conditions()) == 0 && r.Each == nil && !r.Conditional
 }
 
-// NeedsFull reports whether a host that the play is for needs the full host
-// program for this resource, as far as can be told without the host: what control
-// or each decides is left out, and properties that are open count as not given.
+// NeedsFull reports whether a host of the play needs the full host program for this resource, as far as that is known
+// without the host: parts that control or each decide are skipped, and open properties count as not set.
 func (r *Resource) NeedsFull() bool {
 	if r.Unselected || !r.Unconditional() {
 		return false
@@ -155,21 +154,21 @@ func (r *Resource) NeedsFull() bool {
 	return r.Requirements().FullProgram
 }
 
-// Requirements are what the resource takes besides its properties, as far as can be told
-// without a host: properties that are open count as not given.
+// Requirements returns the resource's requirements other than its properties, as far as they are known without a host:
+// open properties count as not set.
 func (r *Resource) Requirements() modules.Requirements {
 	res := r.Type.New()
 	if _, ok := res.(modules.Requirer); !ok {
 		return modules.Requirements{}
 	}
-	// What does not fit has been reported.
+	// Decoding errors have been reported.
 	_ = yamlpos.Decode(r.Properties.Node, res, yamlpos.Open(r.Properties.Open))
 	modules.SetName(res, r.Name.Node.Text)
 	modules.SetDefaults(res)
 	return modules.RequirementsOf(res)
 }
 
-// hidden reports whether the resource is written as one that is never carried out.
+// hidden reports whether the manifest says that the resource never runs.
 func (r *Resource) hidden() bool {
 	if r.Meta == nil {
 		return false
@@ -178,7 +177,7 @@ func (r *Resource) hidden() bool {
 	return hidden != nil && hidden.Value == true
 }
 
-// Watch is what the resource itself says of watching, unresolved; nil if it says nothing.
+// Watch returns the resource's own watch settings, unresolved; nil means none.
 func (r *Resource) Watch() *yamlpos.Node {
 	if r.Meta == nil {
 		return nil

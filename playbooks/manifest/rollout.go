@@ -7,36 +7,35 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// A Rollout is how a play comes over its hosts, and when that stops.
+// A Rollout defines how a play proceeds through its hosts, and when it stops.
 type Rollout struct {
 	At *yamlpos.Node // the block
 	rollout.Rules
 	Gates []*Gate
-	// Before and After are plays of the resources that take a host out of service before it is
-	// worked on, and put it back when it is done; nil is none. Every one of them is for the
-	// host, and runs on another one.
+	// Before and After are plays with the resources that take a host out of service before it is changed, and put it
+	// back afterwards; nil means none. Every one of them is for the host, and runs on another host.
 	Before, After *Play
 }
 
-// A Gate is asked when all hosts of a batch are done, before the next one begins.
+// A Gate is a check that runs when all hosts of a batch are finished, before the next batch begins.
 type Gate struct {
 	Name string // for people
-	// Check is a play of one resource with one health check, which is asked and nothing else.
+	// Check is a play of one resource with one health check, which is the only thing that runs.
 	Check *Play
-	// On is the host that is asked, or "controller"; nil is each host of the batch.
+	// On is the host that runs the check, or "controller"; nil means each host of the batch.
 	On           *yamlpos.Node
 	Interval     time.Duration // between two questions
-	Count        int           // of questions; at least 1
+	Count        int           // number of checks; at least 1
 	FailureLimit int           // more bad answers than that fail the gate
 	ErrorLimit   int           // more questions in a row without an answer make it inconclusive
-	// Inconclusive is what is done then: to hold, or to count it as failed.
+	// Inconclusive is the reaction to an inconclusive gate: hold, or count it as failed.
 	Inconclusive Inconclusive
-	// Untouched asks as many hosts that the rollout has not touched yet, at the same moment: bad
-	// answers of both are inconclusive.
+	// Untouched also checks as many hosts that the rollout has not changed yet, at the same moment: bad results of both
+	// are inconclusive.
 	Untouched bool
 }
 
-// Inconclusive is what becomes of a gate that could not be decided.
+// Inconclusive is the reaction to a gate without a decision.
 type Inconclusive string
 
 const (
@@ -44,7 +43,7 @@ const (
 	InconclusiveStop Inconclusive = "stop"
 )
 
-// Plays are those of the block: of its drain, and of its gates.
+// Plays returns the plays of the block: of its drain, and of its gates.
 func (r *Rollout) Plays() []*Play {
 	if r == nil {
 		return nil
@@ -61,8 +60,8 @@ func (r *Rollout) Plays() []*Play {
 	return all
 }
 
-// Inherit has the plays of the play's rollout be as it is in all but their resources: which hosts
-// they are for, as whom they run, with which data and files.
+// Inherit copies the play's settings to the plays of its rollout, except its resources: the hosts, the user, the data
+// and the files.
 func (p *Play) Inherit() {
 	for _, one := range p.Rollout.Plays() {
 		*one = p.aside(one.Resources)

@@ -15,9 +15,8 @@ func (r *Resource) Shown() (all []*Value) {
 	return all
 }
 
-// GivenInputs is what the properties of the resource can read, its health checks, and the
-// folder of templates that it renders. The data that it gives to a nested manifest is not among
-// them.
+// GivenInputs returns what the properties of the resource, its health checks, and its folder of templates can read. It
+// does not include the data for a nested manifest.
 func (r *Resource) GivenInputs(files *templates.Files) (in templates.Inputs) {
 	nested := r.DataGiven()
 	for _, pair := range r.Properties.Node.Pairs {
@@ -40,8 +39,8 @@ func (v *Value) InputsOfScalar(n *yamlpos.Node, files *templates.Files) (in temp
 	return in
 }
 
-// GeneratorInputs is what the template can read that writes the play's resources, and the
-// expressions in what it writes.
+// GeneratorInputs returns what the template that writes the play's resources can read, and the expressions in its
+// output.
 func (p *Play) GeneratorInputs(files *templates.Files) templates.Inputs {
 	return p.generatorInputs(files)
 }

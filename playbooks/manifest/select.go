@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A Selection is the part of the plays that a run is about. The zero Selection
-// is all of them but what is tagged never.
+// A Selection selects the part of the plays that a run is about. The zero Selection selects everything except resources
+// tagged never.
 type Selection struct {
 	Tags    []string // only resources with one of these, or tagged always
 	Skip    []string // and with none of these
@@ -20,24 +20,22 @@ type Selection struct {
 	notifies bool // some resource has notify
 }
 
-// Tags that mean something by themselves, with the meaning that Ansible gives
-// them.
+// Tags with a built-in meaning, the same as in Ansible.
 const (
 	tagAlways   = "always"   // selected unless it is skipped
-	tagNever    = "never"    // selected only if one of its tags is asked for
+	tagNever    = "never"    // selected only if one of its tags is requested
 	tagAll      = "all"      // every resource
 	tagTagged   = "tagged"   // every resource with a tag
 	tagUntagged = "untagged" // every resource without one
 )
 
-// all reports whether everything is selected but what is tagged never.
+// all reports whether everything is selected except resources tagged never.
 func (s *Selection) all() bool {
 	return s == nil || len(s.Tags)+len(s.Skip) == 0 && s.StartAt == ""
 }
 
-// Select gives the plays with what is not selected marked, without the plays of
-// which nothing is left. A tag that nothing has is an error, as is a start that
-// is not there.
+// Select marks everything that is not selected, and returns the plays without those that have nothing left. A tag that
+// nothing has is an error, and so is a start that does not exist.
 func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	if err := s.check(plays); err != nil {
 		return nil, err
@@ -61,7 +59,7 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 			markBeforeStart(before, s.notifies)
 		}
 		p.selection = &s
-		// A document may come to no resources, by copies of which there are none.
+		// A document may have no resources, if copies in it have a count of none.
 		whole := s.all() && (p.RememberedAs != nil || p.Configuration != nil)
 		if s.mark(p, p.Resources) || p.JetFile != nil || whole {
 			selected = append(selected, p)
@@ -97,17 +95,16 @@ func (p *Play) mark(resources []*Resource) {
 	p.selection.mark(p, resources)
 }
 
-// written reports whether the name or the alias stands so in the manifest.
+// written reports whether the manifest has exactly this name or alias for the resource.
 func (r *Resource) written(name string) bool {
 	return r.Name.Node.Text == name || r.Alias != nil && r.Alias.Node.Text == name
 }
 
-// mark marks the resources of a play that are not selected by their tags. One that
-// applies a manifest gives its tags to the resources of that, and stays selected if
-// any of them is. It reports whether there are any.
+// mark marks the resources of a play that are not selected by their tags. A resource that applies a manifest passes its
+// tags to the resources in it, and stays selected if any of them is. mark reports whether any resource is selected.
 func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 	for _, r := range resources {
-		if r.Unselected { // it stands before the start, and so does what it applies
+		if r.Unselected { // before the start, and so are the resources that it applies
 			continue
 		}
 		tags := append(slices.Clone(p.Tags), r.Tags...)
@@ -128,8 +125,7 @@ func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 	return some
 }
 
-// selectedWithin reports whether something of what a resource applies is selected,
-// or may be.
+// selectedWithin reports whether any resource in what r applies is selected, or may be.
 func (r *Resource) selectedWithin(s *Selection) bool {
 	if r.Unknown() {
 		return s != nil && len(s.Tags) > 0
@@ -137,9 +133,9 @@ func (r *Resource) selectedWithin(s *Selection) bool {
 	return r.Child != nil && slices.ContainsFunc(r.Child.Resources, func(one *Resource) bool { return !one.Unselected })
 }
 
-// refresh returns what happens if a resource with these tags, which is not selected, is to be refreshed. As
-// with handlers of Ansible, --tags does not keep it from running, and --skip-tags does. A resource that is
-// tagged never belongs to no run that does not ask for it.
+// refresh returns how a refresh of an unselected resource with these tags is handled. As with Ansible's handlers,
+// --tags does not keep it from running, and --skip-tags does. A resource tagged never belongs only to runs that request
+// it.
 func (s *Selection) refresh(tags []string) wire.Unselected {
 	switch {
 	case slices.Contains(tags, tagNever) && !slices.ContainsFunc(s.Skip, func(tag string) bool { return slices.Contains(tags, tag) }):
@@ -150,7 +146,7 @@ func (s *Selection) refresh(tags []string) wire.Unselected {
 	return wire.RefreshLater
 }
 
-// has reports whether a resource with these tags is selected, those of its play among them.
+// has reports whether a resource with these tags, including its play's, is selected.
 func (s *Selection) has(tags []string) bool {
 	if s == nil {
 		return true
@@ -214,7 +210,7 @@ func knownTags(tag string, known []string) string {
 	return "the tags are " + strings.Join(known, ", ")
 }
 
-// start finds the resource to start at, and those of its play that stand before it.
+// start finds the resource to start at, and the resources of its play before it.
 func (s *Selection) start(plays []*Play) (play int, before []*Resource, err error) {
 	if s.StartAt == "" {
 		return 0, nil, nil
@@ -224,7 +220,7 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 		return 0, nil, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
 	}
 	var all []*Resource
-	var never error // where all that are called so would not run
+	var never error // set if no resource of that name would run
 	hint := "--list-resources shows their names"
 	for i, p := range plays {
 		order, within := flatten(p.Resources)
@@ -252,8 +248,7 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 	return 0, nil, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
 }
 
-// rescuer gives the outermost block in whose rescue resource j of a flat list stands; nil if
-// there is none.
+// rescuer returns the outermost block whose rescue contains resource j of a flat list; nil means none.
 func rescuer(order []*Resource, within []int, j int) (block *Resource) {
 	for k := j; k < len(order); k++ {
 		if around := k-within[k] <= j; around && order[k].Part() == "rescue" {
@@ -263,7 +258,7 @@ func rescuer(order []*Resource, within []int, j int) (block *Resource) {
 	return block
 }
 
-// onlyRescues is the error for a start in a rescue: what could fail stands before it.
+// onlyRescues returns the error for a start in a rescue: the resources that could fail are before it.
 func (s *Selection) onlyRescues(r, block *Resource) error {
 	return r.Name.Node.Errorf(fmt.Sprintf("start at the block: --start-at '%s'", block.Ref()),
 		"--start-at %q would not run: it is in the rescue of %s, and the resources that could fail come before it", s.StartAt, block.Ref())

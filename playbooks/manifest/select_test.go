@@ -42,7 +42,7 @@ ccm:
       always: [{exec: [h: {alias: twice}]}]
 `
 
-// left lists what is left of the plays of a manifest, as play/name.
+// left lists the remaining resources of the plays of a manifest, as play/name.
 func left(t *testing.T, text string, s manifest.Selection) (string, error) {
 	plays, err := load.Parse(t.Context(), "site.yaml", []byte(text), builtin.Types())
 	require.NoError(t, err)
@@ -95,8 +95,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// A run starts in the part of a block that runs in any case, also where what is rescued is
-// called the same.
+// A run starts in the part of a block that always runs, even if a rescued resource has the same name.
 func TestSelectInBlocks(t *testing.T) {
 	for start, want := range map[string]string{"exec#e": "site/x site/z", "exec#twice": "site/z"} {
 		got, err := left(t, blocked, manifest.Selection{StartAt: start})

@@ -9,21 +9,20 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A Taint is what hosts have a say in of a resource, by their facts. Its checks refuse what
-// a host could choose that it may not: files that are meant for another one, manifests, and
-// requests that the controller sends.
+// A Taint describes which parts of a resource hosts can influence by their facts. Its checks refuse choices that a host
+// must not make: files that are meant for another host, manifests, and requests that the controller sends.
 type Taint struct {
 	resource *Resource
-	seen     templates.Taint // by the expressions and templates of the resource
+	seen     templates.Taint // taint that the expressions and templates of the resource see
 }
 
-// Taint gives that of the resource. data are the keys of the data that are made of facts.
+// Taint returns the taint of the resource. data has the keys of the data that are made of facts.
 func (r *Resource) Taint(data map[string]bool) Taint {
 	return Taint{r, templates.Taint{Data: data, Item: r.itemFromHost(data)}}
 }
 
-// itemFromHost reports whether an element that the resource sees is made of facts: that of its
-// own each, or of a block around it.
+// itemFromHost reports whether an element that the resource sees is made of facts: an element of its own each, or of a
+// surrounding block's.
 func (r *Resource) itemFromHost(data map[string]bool) bool {
 	outer := r.In != nil && r.In.itemFromHost(data)
 	return outer || r.Each.FromHost(templates.Taint{Data: data, Item: outer})
@@ -69,7 +68,7 @@ func (t Taint) CheckPlayFiles() error {
 		}
 	}
 	res := t.resource.Type.New()
-	var reading []string // what else decides how files of the play are read
+	var reading []string // other settings that decide how files of the play are read
 	if tree := modules.RequirementsOf(res).Tree; tree != nil {
 		reading = tree.From
 	}
@@ -135,8 +134,8 @@ func (t Taint) checkDataKeys(data *yamlpos.Node) error {
 	return errs.Err()
 }
 
-// Nested gives the keys of the data of the nested manifest that are made of facts: those
-// of the manifest that applies it, if the resource gives no data of its own.
+// Nested returns the keys of the nested manifest's data that are made of facts: the keys of the applying manifest, if
+// the resource passes no data of its own.
 func (t Taint) Nested() map[string]bool {
 	own := t.resource.DataGiven()
 	if own == nil {
@@ -164,8 +163,7 @@ func (t Taint) checkTree(files *templates.Files) error {
 	return tree.CheckPaths(t.ofTree(use))
 }
 
-// ofTree is what hosts have a say in as the templates of a folder see it: a property may
-// have taken the place of the data.
+// ofTree returns the taint as the templates of a folder see it: a property may have replaced the data.
 func (t Taint) ofTree(use *treeUse) templates.Taint {
 	r := t.resource
 	node := r.PropertySet().Get(use.Data)
@@ -173,7 +171,7 @@ func (t Taint) ofTree(use *treeUse) templates.Taint {
 		return t.seen
 	}
 	inside := templates.Taint{Item: t.seen.Item, Data: map[string]bool{}}
-	if text := r.Properties.texts[node]; text != nil { // an expression that gives all of it, or nothing
+	if text := r.Properties.texts[node]; text != nil { // an expression that makes up all of it, or nothing
 		inside.AllData = text.FromHost(t.seen)
 		inside.Data = t.seen.Data
 		return inside
@@ -189,7 +187,7 @@ func (t Taint) ofTree(use *treeUse) templates.Taint {
 	return inside
 }
 
-// Tree gives the folder of templates that the resource needs for one host.
+// Tree returns the folder of templates that the resource needs for one host.
 func (t Taint) Tree(files *templates.Files, request modules.TreeRequest) (*templates.ScaffoldTree, error) {
 	tree, err := Templates(files, request)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// TreeBounds are those of what a folder of templates may come to.
+// TreeBounds returns the size limits of a folder of templates.
 func TreeBounds() templates.ScaffoldBounds {
 	return templates.ScaffoldBounds{
 		Nodes: modules.MaxTreeNodes,
@@ -33,7 +33,7 @@ type treeUse struct {
 	literal bool          // whether all is known that the templates are read with
 }
 
-// usesTree gives the folder of templates of a resource; nil if it has none.
+// usesTree returns the folder of templates of a resource; nil means none.
 func (r *Resource) usesTree() *treeUse {
 	res := r.Type.New()
 	tree := r.Requirements().Tree
@@ -57,8 +57,8 @@ func (r *Resource) usesTree() *treeUse {
 	return use
 }
 
-// checkTree reports what is wrong with the folder of templates of a resource. That
-// of a resource that not every host needs may be missing.
+// checkTree reports errors in the folder of templates of a resource. The folder of a resource that not every host needs
+// may be missing.
 func (r *Resource) checkTree(files *templates.Files) error {
 	use := r.usesTree()
 	if use == nil || !use.literal {
@@ -71,7 +71,7 @@ func (r *Resource) checkTree(files *templates.Files) error {
 	return placeAll(use.at, err)
 }
 
-// placeAll gives each of joined errors the position of n, unless it has one.
+// placeAll adds the position of n to each of the joined errors that has none.
 func placeAll(n *yamlpos.Node, err error) error {
 	var errs yamlpos.Errors
 	for _, e := range parts(err) {
@@ -97,7 +97,7 @@ func parts(err error) []error {
 	return all
 }
 
-// treeInputs gives what the templates of a folder can read.
+// treeInputs returns what the templates of a folder can read.
 func (r *Resource) treeInputs(files *templates.Files) (in templates.Inputs) {
 	use := r.usesTree()
 	switch {

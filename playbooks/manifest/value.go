@@ -24,8 +24,7 @@ func (v Value) Open(n *yamlpos.Node) bool { return v.texts[n] != nil }
 // HasExpressions reports whether anything in the value depends on the host.
 func (v Value) HasExpressions() bool { return len(v.texts) > 0 }
 
-// Resolve gives the value with every expression replaced by its result, which
-// keeps the expression's position.
+// Resolve returns the value with every expression replaced by its result, which keeps the expression's position.
 func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, error) {
 	if !v.HasExpressions() {
 		return v.Node, nil
@@ -47,8 +46,8 @@ func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, 
 	return v.resolveKeys(ctx, env, resolved)
 }
 
-// List resolves a list to plain values, without positions: it may be long. An error says
-// what stands there in place of a list.
+// List resolves a list to plain values, without positions, since it may be long. If the value is not a list, the error
+// names the actual kind.
 func (v Value) List(ctx context.Context, env *templates.Env) ([]any, error) {
 	n := v.Node
 	if text := v.texts[n]; text != nil {
@@ -72,8 +71,7 @@ func (v Value) List(ctx context.Context, env *templates.Env) ([]any, error) {
 	return n.Any().([]any), nil
 }
 
-// resolveKeys gives a copy in which the keys of maps are replaced too. Two that
-// come to the same are an error.
+// resolveKeys returns a copy in which the keys of maps are resolved too. Two keys with the same result are an error.
 func (v Value) resolveKeys(ctx context.Context, env *templates.Env, n *yamlpos.Node) (*yamlpos.Node, error) {
 	changed := *n
 	changed.Items = slices.Clone(n.Items)
@@ -113,7 +111,7 @@ func (v Value) Text(ctx context.Context, env *templates.Env) (string, error) {
 	return v.Node.Text, nil
 }
 
-// CheckPaths is that of [templates.Text.CheckPaths], for all of the value.
+// CheckPaths does the check of [templates.Text.CheckPaths] for all texts of the value.
 func (v *Value) CheckPaths(files *templates.Files, taint templates.Taint) error {
 	if v == nil {
 		return nil

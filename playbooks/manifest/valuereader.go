@@ -9,16 +9,16 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A ValueReader makes values of the nodes of one file: it compiles the expressions in them,
-// and refuses those that stand where no host is known yet.
+// A ValueReader makes values of the nodes of one file: it compiles the expressions in them, and refuses expressions in
+// places that are read before a host is known.
 type ValueReader struct {
 	report *Report
 	marked *templates.Marked                 // the file was written by this template; else nil
 	known  map[*yamlpos.Node]*templates.Text // the expressions read so far
 }
 
-// NewValueReader makes the reader of the values of a file. What a template has written is marked with
-// the values that it printed: they count as expressions.
+// NewValueReader returns the reader of the values of a file. marked marks the values that a template printed into the
+// text: they count as expressions.
 func NewValueReader(report *Report, marked *templates.Marked) *ValueReader {
 	return &ValueReader{report: report, marked: marked, known: map[*yamlpos.Node]*templates.Text{}}
 }
@@ -49,8 +49,8 @@ func (vr *ValueReader) Optional(n *yamlpos.Node, key string) *Value {
 	return &v
 }
 
-// WithKeys is [ValueReader.Value] where the keys of maps may hold expressions too, at any
-// depth of those parts of n.
+// WithKeys does the same as [ValueReader.Value], and the keys of maps in those parts of n may hold expressions too, at
+// any depth.
 func (vr *ValueReader) WithKeys(n *yamlpos.Node, parts ...*yamlpos.Node) Value {
 	v := vr.Value(n)
 	before := len(v.texts)
@@ -109,8 +109,8 @@ func (vr *ValueReader) compileKeys(n *yamlpos.Node, texts map[*yamlpos.Node]*tem
 	}
 }
 
-// Conditions compiles one expression without delimiters, or a list of them. Those that are
-// wrong are left out. key is where they stand.
+// Conditions compiles one expression without delimiters, or a list of them. It reports and omits wrong ones. key is the
+// key that has them.
 func (vr *ValueReader) Conditions(key string, n *yamlpos.Node) []*templates.Expr {
 	switch {
 	case n == nil:
@@ -169,8 +169,8 @@ func (vr *ValueReader) LiteralKey(key *yamlpos.Node) bool {
 	return false
 }
 
-// LiteralText gives a scalar that is read while no host is known, so that it cannot hold
-// expressions; nil if it is wrong.
+// LiteralText returns a scalar that is read while no host is known, so that it cannot hold expressions; nil if it is
+// invalid.
 func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
 	switch {
 	case n.Kind != yamlpos.Scalar: // which decoding has reported

@@ -14,8 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// WatchRules gives what the play says of watching, for one host, over the rules of those who say
-// nothing.
+// WatchRules returns the play's watch rules for one host: its settings override the default rules.
 func (p *Play) WatchRules(ctx context.Context, env *templates.Env, rules watch.Rules) (watch.Rules, error) {
 	var errs yamlpos.Errors
 	for _, v := range p.Watch {
@@ -27,9 +26,9 @@ func (p *Play) WatchRules(ctx context.Context, env *templates.Env, rules watch.R
 	return rules, errs.Err()
 }
 
-// ReadWatch lays what a watch says over rules: a word, or a map of keys. What it leaves out stays.
-// Scalars that are open are not known yet; nil knows all of them. Only that of a play, which is
-// about whole hosts, names files.
+// ReadWatch applies the settings of a watch, a word or a map of keys, to rules. Missing settings do not change rules.
+// open reports scalars that are not known yet; if it is nil, all are known. Only a play's watch, which is about whole
+// hosts, names files.
 func ReadWatch(n *yamlpos.Node, rules *watch.Rules, ofPlay bool, open func(*yamlpos.Node) bool) error {
 	if open == nil {
 		open = func(*yamlpos.Node) bool { return false }
@@ -92,7 +91,7 @@ func (r *watchReader) whole(n *yamlpos.Node) {
 	r.duration(n, "settle", "2s", 0, 5*time.Minute, &r.rules.Settle)
 	r.rules.Longest = max(watch.Defaults().Longest, r.rules.Settle)
 	if poll := r.given(n, "poll"); poll != nil && k.Watch.Poll == 0 {
-		r.rules.Poll = 0 // never; what is no time has been reported
+		r.rules.Poll = 0 // never; a value that is not a time has been reported
 	} else {
 		r.duration(n, "poll", "10m", time.Second, longest, &r.rules.Poll)
 	}
@@ -111,7 +110,7 @@ func (r *watchReader) whole(n *yamlpos.Node) {
 // longest is the longest time of [keys.Seconds].
 const longest = 30 * 24 * time.Hour
 
-// mode reads what is done about drift.
+// mode reads how drift is handled.
 func (r *watchReader) mode(n *yamlpos.Node) {
 	modes := []watch.Mode{watch.Report, watch.Repair, watch.Off}
 	mode := watch.Mode(n.Text)
@@ -122,7 +121,7 @@ func (r *watchReader) mode(n *yamlpos.Node) {
 	r.rules.Mode = mode
 }
 
-// duration reads a time within bounds. What is none has been reported.
+// duration reads a time within bounds. A value that is not a time has been reported.
 func (r *watchReader) duration(of *yamlpos.Node, key, example string, least, most time.Duration, into *time.Duration) {
 	n := r.given(of, key)
 	var d keys.Seconds
@@ -188,7 +187,7 @@ var alwaysReset = map[string]string{
 	"retryreset": "backoff restarts when a resource is in its desired state",
 }
 
-// count reads how often something is mended. That it is no number has been reported.
+// count reads the maximum number of repairs. A value that is not a number has been reported.
 func (r *watchReader) count(n *yamlpos.Node, key string, count int) {
 	switch _, whole := n.Value.(int64); {
 	case !whole:
@@ -324,8 +323,8 @@ func (r *watchReader) quietFile(n *yamlpos.Node) string {
 	return ""
 }
 
-// hinted reports keys of a map that stand at a wrong place, or are other tools' words for something
-// else, and gives the map without them.
+// hinted reports keys of a map that are in the wrong place, or are other tools' words, and returns the map without
+// them.
 func (r *watchReader) hinted(n *yamlpos.Node, hints map[string]string) *yamlpos.Node {
 	rest := *n
 	rest.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(pair yamlpos.Pair) bool {
@@ -349,8 +348,8 @@ const (
 	besideWatch  = "write it at the resources, on the same level as watch"
 )
 
-// misplacedInWatch and misplacedInRepair are what to write in place of keys that stand elsewhere,
-// or mean nothing here, mgmt's among them.
+// misplacedInWatch and misplacedInRepair map keys that belong elsewhere or have no meaning here, including mgmt's, to
+// hints about what to write instead.
 var (
 	misplacedInWatch = map[string]string{
 		"budget": belowRepair, "per": belowRepair, "backoff": belowRepair, "fleet": belowRepair, "only": belowRepair,

@@ -73,7 +73,7 @@ func (rd *Reader) block(ctx context.Context, item *yamlpos.Node) []*manifest.Res
 	return []*manifest.Resource{r}
 }
 
-// blockList gives the list of resources below a key of a block; nil if there is none.
+// blockList returns the list of resources below a key of a block; nil means none.
 func (rd *Reader) blockList(pair yamlpos.Pair) *yamlpos.Node {
 	key, list := pair.Key.Text, pair.Value
 	switch {
@@ -91,7 +91,7 @@ func (rd *Reader) blockList(pair yamlpos.Pair) *yamlpos.Node {
 	return nil
 }
 
-// blockItself reads what a block says of all of its resources.
+// blockItself reads a block's settings for all of its resources.
 func (rd *Reader) blockItself(ctx context.Context, item, rest *yamlpos.Node) *manifest.Resource {
 	name := keys.Scalar(rest.Get("name"))
 	if name == nil {
@@ -117,7 +117,7 @@ func (rd *Reader) blockItself(ctx context.Context, item, rest *yamlpos.Node) *ma
 	return r
 }
 
-// blockHint says what to write in place of a key that a block does not have.
+// blockHint returns the hint about the replacement of a key that a block does not have.
 func blockHint(key string) string {
 	switch foreign, ok := ansible.TaskKeys[key]; {
 	case key == "subscribe":
@@ -133,7 +133,7 @@ func blockHint(key string) string {
 	return "write it at the resources in the block"
 }
 
-// checkRescue refuses what a resource cannot say that most runs leave out.
+// checkRescue refuses keys that do not fit a resource which most runs skip.
 func (rd *Reader) checkRescue(r *manifest.Resource) {
 	for _, key := range r.Exports {
 		rd.Report.Add(key.Errorf("export from the block, or from always", "resources in rescue cannot export values: they run only if the block fails"))
@@ -141,7 +141,7 @@ func (rd *Reader) checkRescue(r *manifest.Resource) {
 	}
 }
 
-// withUser adds to the defaults of a play the user of those exec resources that name none.
+// withUser adds a user to the defaults of a play, for exec resources without one.
 func withUser(defaults, user *yamlpos.Node) *yamlpos.Node {
 	if user == nil {
 		return defaults

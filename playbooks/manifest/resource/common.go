@@ -59,7 +59,7 @@ func (rd *Reader) checkEach(each *manifest.Value) {
 	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that returns a list: each: "{{ Data.sites }}"`, "each must be a list, not %s", each.Node.Describe()))
 }
 
-// meta reads what stands in the common keys of a resource.
+// meta reads the common keys of a resource.
 func (rd *Reader) meta(r *manifest.Resource, n *yamlpos.Node) {
 	own := *n
 	own.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(p yamlpos.Pair) bool {
@@ -107,8 +107,7 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 	}
 }
 
-// healthValue compiles the expressions in the health checks of a resource, those in
-// the keys of maps that are values among them.
+// healthValue compiles the expressions in the health checks of a resource, also those in keys of maps that are values.
 func (rd *Reader) healthValue(ctx context.Context, n *yamlpos.Node) *manifest.Value {
 	checks := keys.Given(n.Get("health_checks"))
 	if checks == nil {

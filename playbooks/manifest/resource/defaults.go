@@ -65,8 +65,7 @@ func (rd *Reader) unknownDefault(key *yamlpos.Node) error {
 	return key.Errorf(hint, "defaults has no key %q", key.Text)
 }
 
-// isFor reports whether a default of all types is one of this type: what every type has, or
-// what says whose its files are.
+// isFor reports whether a default for all types applies to this type: keys of every type, or owner keys of files.
 func isFor(t modules.Type, key string) bool {
 	switch _, applies := t.New().(modules.Nester); {
 	case !keys.OfEveryDefault(key), applies && slices.Contains(keys.OfMeta, key) && key != "autoedge" && key != "watch":
@@ -77,7 +76,7 @@ func isFor(t modules.Type, key string) bool {
 	return t.HasProperty("owner") && t.HasProperty(key)
 }
 
-// ofPlay gives the defaults that the play has for a type; nil if there are none.
+// ofPlay returns the play's defaults for a type; nil means none.
 func (rd *Reader) ofPlay(t modules.Type) *yamlpos.Node {
 	if keys.Given(rd.Defaults) == nil || rd.Defaults.Kind != yamlpos.Map {
 		return nil
@@ -98,8 +97,8 @@ func (rd *Reader) ofPlay(t modules.Type) *yamlpos.Node {
 	return all
 }
 
-// withPlay lays the properties of a resource over those that the play has for its type. One
-// that has no meaning without another that the resource does not have is left out.
+// withPlay merges the properties of a resource over the play's defaults for its type. A default that has no meaning
+// without another property is omitted if the resource does not have that property.
 func withPlay(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *yamlpos.Node {
 	if defaults == nil || keys.Given(entry.Value) != nil && entry.Value.Kind != yamlpos.Map {
 		return withDefaults(t, entry, nil)

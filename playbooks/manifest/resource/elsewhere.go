@@ -17,7 +17,7 @@ func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
 	}
 	word, at := "on", n.Get("once")
 	switch r.Once = r.Once || rd.once != nil; {
-	case r.Type.Name == manifest.BlockType().Name: // which says it of what is in it
+	case r.Type.Name == manifest.BlockType().Name: // sets it for the resources in it
 		r.On, r.Once = nil, false
 		return
 	case r.On != nil:
@@ -42,7 +42,7 @@ func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
 	}
 }
 
-// elsewhereOf takes what a block says of where the resources in it run; n are its keys.
+// elsewhereOf reads a block's setting for where its resources run; n has its keys.
 func (rd *Reader) elsewhereOf(n *yamlpos.Node) {
 	if on := rd.Values.Optional(n, "on"); on != nil {
 		rd.on = on
@@ -53,5 +53,5 @@ func (rd *Reader) elsewhereOf(n *yamlpos.Node) {
 	}
 }
 
-// notElsewhere are keys of what has to do with the host that a resource is for, or with others.
+// notElsewhere lists keys that concern the host that a resource is for, or other hosts.
 var notElsewhere = []string{"recv", "export", "sema", "reverse"}

@@ -39,7 +39,7 @@ func (rd *Reader) Instance(i *dsc.Instance) *manifest.Resource {
 	return r
 }
 
-// required lists what an instance depends on; nil if that is nothing.
+// required lists the dependencies of an instance; nil means none.
 func required(i *dsc.Instance) *manifest.Value {
 	if len(i.Requires) == 0 {
 		return nil
@@ -52,8 +52,8 @@ func required(i *dsc.Instance) *manifest.Value {
 	return &v
 }
 
-// builtIn makes the properties of a built-in type, and gives those that are guessed. The
-// name in the document is the alias if the type's own name is among the properties.
+// builtIn sets the properties of a built-in type, and returns the guessed ones. The name in the document becomes the
+// alias if the type's own name is among the properties.
 func (rd *Reader) builtIn(r *manifest.Resource, i *dsc.Instance) (guessed map[*yamlpos.Node]bool) {
 	p, _ := rd.split(r.Type, nil, i.Properties)
 	for _, pair := range p.common.Pairs {

@@ -71,8 +71,8 @@ func (rd *Reader) ofType(ctx context.Context, item yamlpos.Pair) []*manifest.Res
 	return rd.list(ctx, t, key, body)
 }
 
-// onlyType finds the one resource type of an item, and keys beside it that belong into its
-// resources. There are none if the item may as well be a task of Ansible.
+// onlyType finds the only resource type of an item, and keys next to it that belong into its resources. It returns none
+// if the item may be an Ansible task.
 func (rd *Reader) onlyType(item *yamlpos.Node) (only yamlpos.Pair, misplaced []*yamlpos.Node) {
 	certain := false // that it is not a task
 	for _, pair := range item.Pairs {
@@ -95,7 +95,7 @@ func (rd *Reader) onlyType(item *yamlpos.Node) (only yamlpos.Pair, misplaced []*
 	return only, misplaced
 }
 
-// reportBeside reports keys that stand beside a type.
+// reportBeside reports keys next to a type.
 func (rd *Reader) reportBeside(only yamlpos.Pair, misplaced []*yamlpos.Node) {
 	form := "[NAME: {%s: ...}]"
 	if only.Value.Kind == yamlpos.Map {
@@ -106,8 +106,7 @@ func (rd *Reader) reportBeside(only yamlpos.Pair, misplaced []*yamlpos.Node) {
 	}
 }
 
-// task reports an item that is a task of Ansible: a module, and beside it keys that a list
-// of resources does not have.
+// task reports an item that is an Ansible task: a module, and keys next to it that a list of resources does not have.
 func (rd *Reader) task(item *yamlpos.Node) bool {
 	if item.Kind != yamlpos.Map || len(item.Pairs) < 2 {
 		return false
@@ -202,9 +201,8 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 	return all
 }
 
-// entries gives the names of an item of a list, with the properties below each. It
-// should be one name; of others the form is reported, and what they seem to mean is
-// given, so that all else that is wrong with them is reported too.
+// entries returns the names of an item of a list, with the properties below each. It should be one name. For other
+// forms it reports an error and returns their likely meaning, so that their other errors are reported, too.
 func (rd *Reader) entries(ctx context.Context, t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
 	if item.Kind != yamlpos.Map {
 		hint := "write - NAME: {...}"
@@ -260,8 +258,8 @@ func (rd *Reader) checkDefaults(ctx context.Context, t modules.Type, defaults *y
 	rd.registrations(p.common)
 }
 
-// withDefaults lays the properties of an entry over those of its list. Each
-// property is replaced whole; one that is null is not given.
+// withDefaults merges the properties of an entry over those of its list. Each property is replaced as a whole; null
+// counts as not set.
 func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *yamlpos.Node {
 	body := entry.Value
 	if keys.Given(body) == nil { // "/etc/b:" alone

@@ -17,7 +17,7 @@ func parse(text string) ([]*manifest.Play, error) {
 	return load.Parse(context.Background(), "site.yaml", []byte(text), builtin.Types())
 }
 
-// root completes a file, so that a case shows only what it is about.
+// root completes a file, so that a case shows only what it tests.
 const root = "owner: root, group: root, mode: '0644'"
 
 // list puts resources, one per line, into a manifest; the first is at line 3.

@@ -13,10 +13,10 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// parts are what stands below the name of a resource.
+// parts has the values below the name of a resource.
 type parts struct {
 	props, common *yamlpos.Node          // the properties of the type, and the keys that every type has
-	guessed       map[*yamlpos.Node]bool // values in props that were misspelled: what they are is not known
+	guessed       map[*yamlpos.Node]bool // values in props with a misspelled key: their meaning is uncertain
 }
 
 // split parts the properties of the type from the keys that every type has. name is
@@ -56,7 +56,7 @@ func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok b
 	return p, true
 }
 
-// without gives a map at the place of n, which is empty.
+// without returns an empty map at the place of n.
 func without(n *yamlpos.Node) *yamlpos.Node {
 	empty := *n
 	empty.Pairs = nil
@@ -79,8 +79,7 @@ func (p parts) guess(t modules.Type, written *yamlpos.Node) {
 	p.guessed[&value] = true
 }
 
-// unknownKey is the error of a key that a type does not have. What it says to write
-// instead can be written there.
+// unknownKey returns the error of a key that a type does not have. It suggests only keys that are valid there.
 func (rd *Reader) unknownKey(key *yamlpos.Node, t modules.Type) error {
 	edits := 2
 	if len(key.Text) <= 5 { // a short word is near too many others: home and name, port and export
@@ -113,9 +112,8 @@ func (rd *Reader) typesWith(key string) []string {
 	return names
 }
 
-// checkProperties checks the properties as far as those that are open allow: what is
-// wrong whatever they come to is reported now, the rest is found per host. Values that
-// are guessed count as open.
+// checkProperties checks the properties as far as the open ones allow: errors that occur with any value of them are
+// reported now, the rest per host. Guessed values count as open.
 func (rd *Reader) checkProperties(r *manifest.Resource, guessed map[*yamlpos.Node]bool) {
 	before := len(rd.Report.Errors)
 	rd.Report.Decode(r.Properties.Node, r.Type.New(), open(r.Properties, guessed))
@@ -130,8 +128,8 @@ func (rd *Reader) checkProperties(r *manifest.Resource, guessed map[*yamlpos.Nod
 	rd.checkWarnings(r)
 }
 
-// checkWarnings tells of properties that are valid and look like a mistake. What is
-// computed in a text counts as a word in it.
+// checkWarnings warns of properties that are valid and look like a mistake. A computed part of a text counts as a word
+// in it.
 func (rd *Reader) checkWarnings(r *manifest.Resource) {
 	res := r.Type.New()
 	w, ok := res.(modules.Warner)
@@ -146,14 +144,14 @@ func (rd *Reader) checkWarnings(r *manifest.Resource) {
 	}
 	props, _ := r.Properties.Node.Map(func(n *yamlpos.Node) (*yamlpos.Node, error) { return shown(r.Properties, n) })
 	name, _ := shown(r.Name, r.Name.Node)
-	_ = yamlpos.Decode(props, res) // what does not fit has been reported, or is not known
+	_ = yamlpos.Decode(props, res) // decoding errors have been reported, or are not known yet
 	modules.SetName(res, name.Text)
 	for _, pe := range w.Warnings() {
 		rd.Report.Warn(r.PropertySet().At(pe.Path), pe.Path+": "+pe.Msg)
 	}
 }
 
-// open has decoding leave alone what is not known yet.
+// open returns the option that makes decoding skip values that are not known yet.
 func open(v manifest.Value, guessed map[*yamlpos.Node]bool) yamlpos.Option {
 	return yamlpos.Open(func(n *yamlpos.Node) bool { return v.Open(n) || guessed[n] })
 }
@@ -176,9 +174,8 @@ func broken(n *yamlpos.Node, errs yamlpos.Errors) map[*yamlpos.Node]bool {
 	return found
 }
 
-// gather is [Reader.split] for a type that has [modules.Type.Below]: all that stands
-// beside the keys that every type has goes into the one property for it. The node of that
-// has the position of the first.
+// gather does the work of [Reader.split] for a type that has [modules.Type.Below]: all keys except those that every
+// type has go into that one property. Its node has the position of the first.
 func (rd *Reader) gather(p parts, t modules.Type, name, body *yamlpos.Node) {
 	below := without(body)
 	for _, pair := range body.Pairs {
@@ -198,8 +195,8 @@ func (rd *Reader) gather(p parts, t modules.Type, name, body *yamlpos.Node) {
 	}
 }
 
-// member gives the type that a resource of one with a family really is, if its property
-// type names one that is known by itself, and what then stands below its name.
+// member resolves a resource of a type with a family. If its property type names a type that is known by itself, it
+// returns that type and the body for it.
 func (rd *Reader) member(t modules.Type, body *yamlpos.Node) (modules.Type, *yamlpos.Node) {
 	if t.Family == nil || body.Kind != yamlpos.Map {
 		return t, body

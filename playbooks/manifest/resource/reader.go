@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
-// A Reader reads the resources of one manifest, and reports what is wrong with them.
+// A Reader reads the resources of one manifest, and reports their errors.
 type Reader struct {
 	Registry   modules.Registry
 	Report     *manifest.Report
@@ -18,23 +18,23 @@ type Reader struct {
 	Remembered bool                                                    // hosts remember the play
 	Strict     bool                                                    // the play is
 	AdHoc      bool                                                    // the resource is one of the command line
-	Defaults   *yamlpos.Node                                           // of the play; nil if it has none
-	Folder     string                                                  // of the play
-	PerHost    manifest.PerHost                                        // of the play
+	Defaults   *yamlpos.Node                                           // defaults of the play; nil means none
+	Folder     string                                                  // folder of the play
+	PerHost    manifest.PerHost                                        // per-host reader of the play
 	Apply      func(context.Context, *manifest.Resource)               // reads the manifest that a resource applies; nil reads none
 	Rules      func(ctx context.Context, at *yamlpos.Node) []GossRules // reads the files of rules of goss that at names; nil reads none
 
-	on   *manifest.Value // where resources run that name no host, as a block around them says; nil if none does
-	once *yamlpos.Node   // where a block says that they run once; nil if none does
+	on   *manifest.Value // host for resources that name none, from a surrounding block; nil means none
+	once *yamlpos.Node   // setting of a block that its resources run once; nil means none
 }
 
-// one reads one resource, whose properties and other keys stand in body.
+// one reads one resource, whose properties and other keys are in body.
 func (rd *Reader) one(ctx context.Context, t modules.Type, name, body *yamlpos.Node) *manifest.Resource {
 	t, body = rd.member(t, body)
 	r := &manifest.Resource{Type: t, Name: rd.Values.Value(name), Strict: rd.Strict}
 	p, ok := rd.split(t, name, body)
 	if !ok {
-		r.Properties = rd.Values.Value(&yamlpos.Node{Kind: yamlpos.Map}) // reported; there is nothing more to say
+		r.Properties = rd.Values.Value(&yamlpos.Node{Kind: yamlpos.Map}) // already reported; no more errors for it
 		return r
 	}
 	r.Properties = rd.Values.WithKeys(p.props, values(p.props)...) // properties that are maps may have expressions in their keys
@@ -46,7 +46,7 @@ func (rd *Reader) one(ctx context.Context, t modules.Type, name, body *yamlpos.N
 	return r
 }
 
-// values are those of a map.
+// values returns the values of a map.
 func values(n *yamlpos.Node) []*yamlpos.Node {
 	list := make([]*yamlpos.Node, len(n.Pairs))
 	for i, pair := range n.Pairs {

@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
-// receives reads recv: what stands in it for this host becomes [Resource].Recv, for
-// others [Resource].Imports.
+// receives reads recv: its entries for this host become [Resource].Recv, those for others [Resource].Imports.
 func (rd *Reader) receives(r *manifest.Resource, n *yamlpos.Node) {
 	list := keys.Given(n.Get("recv"))
 	if list == nil || list.Kind != yamlpos.Map { // which decoding has reported
@@ -73,7 +72,7 @@ func (rd *Reader) receivable(r *manifest.Resource, key *yamlpos.Node) bool {
 	return false
 }
 
-// imported reads what is received from another host.
+// imported reads a value that is received from another host.
 func (rd *Reader) imported(r *manifest.Resource, name string, n *yamlpos.Node) {
 	var k keys.Import
 	rd.Report.Decode(n, &k)
@@ -100,7 +99,7 @@ func (rd *Reader) imported(r *manifest.Resource, name string, n *yamlpos.Node) {
 	}
 }
 
-// exports reads the keys of what a resource gives to other hosts.
+// exports reads the keys of the values that a resource sends to other hosts.
 func (rd *Reader) exports(r *manifest.Resource, n *yamlpos.Node) {
 	list := keys.Given(n.Get("export"))
 	if list == nil || list.Kind != yamlpos.List {
@@ -126,8 +125,7 @@ func (rd *Reader) exports(r *manifest.Resource, n *yamlpos.Node) {
 	}
 }
 
-// checkReceiving is [Reader.checkProperties], with what is received as not known
-// yet.
+// checkReceiving does the work of [Reader.checkProperties] while received values are unknown.
 func (rd *Reader) checkReceiving(r *manifest.Resource, guessed map[*yamlpos.Node]bool) {
 	received := r.Received()
 	if len(received) == 0 {

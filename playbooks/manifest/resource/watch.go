@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
-// watch checks what resources of a type say of watching, as far as it is no expression.
+// watch checks the watch settings for resources of a type, except expressions.
 func (rd *Reader) watch(t modules.Type, n *yamlpos.Node, open func(*yamlpos.Node) bool) {
 	rules := watch.Defaults()
 	rd.Report.Add(manifest.ReadWatch(n, &rules, false, open))
@@ -40,8 +40,8 @@ func (rd *Reader) watch(t modules.Type, n *yamlpos.Node, open func(*yamlpos.Node
 	}
 }
 
-// listsProperties reports whether it is known here which properties a type has: not of a block or
-// an applied manifest, which have those of their resources, and not of programs of others.
+// listsProperties reports whether this package knows which properties a type has. It does not for a block or an applied
+// manifest, which have the properties of their resources, nor for programs of others.
 func (rd *Reader) listsProperties(t modules.Type) bool {
 	_, applies := t.New().(modules.Nester)
 	return t.Below == "" && !applies && slices.Contains(rd.Registry.Names(), t.Name)

@@ -13,27 +13,23 @@ const (
 	// anExpression is in every text with an expression, and in some without: what
 	// closes an expression depends on the quotes and braces in it.
 	anExpression = `\{\{[\s\S]*\}\}|\$\{[\s\S]*\}`
-	// surelyAnExpression is only in texts with an expression: those without quotes
-	// and braces.
+	// surelyAnExpression matches only texts with an expression: expressions without quotes and braces.
 	surelyAnExpression = "(^|[^{])\\{\\{[^{}\"'`]*\\}\\}|\\$\\{[^{}\"'`]*\\}"
-	// delimiter is how an expression begins.
+	// delimiter matches the beginning of an expression.
 	delimiter = `^\s*(\{\{|\$\{)`
-	// batchShare is a percentage above 0 and up to 100. Exponents and hexadecimal
-	// digits are left to the decoder.
+	// batchShare matches a percentage above 0 and up to 100. The decoder checks exponents and hexadecimal digits.
 	batchShare = `^\+?0*(100(\.0*)?|[1-9][0-9]?(\.[0-9]*)?|0?\.0*[1-9][0-9]*)%$|^\+?[0-9.]*[eExX][0-9a-fA-FpP.+_-]*%$`
 	batchCount = `^\+?0*[1-9][0-9]*$`
 	mergeMode  = `^([Ff][Ii][Rr][Ss][Tt]|[Dd][Ee][Ee][Pp])?$`
 )
 
 var (
-	open   = schema.Rules{Open: anExpression} // of what is resolved per host
-	closed = schema.Rules{}                   // of what is known before
+	open   = schema.Rules{Open: anExpression} // rules for values that are resolved per host
+	closed = schema.Rules{}                   // rules for values that are known before
 )
 
-// Of describes a manifest file, one YAML document of it at a time: a play or a list
-// of plays. It refuses nothing that reading accepts. What it cannot tell is left to
-// reading: references, the syntax of expressions, which properties go
-// together.
+// Of describes one YAML document of a manifest file: a play or a list of plays. It refuses nothing that reading
+// accepts. Only reading checks references, the syntax of expressions, and combinations of properties.
 func Of(registry modules.Registry) *schema.Schema {
 	play := playSchema()
 	shape(play.Properties, "defaults", playDefaultsSchema(registry))
@@ -66,7 +62,7 @@ func Of(registry modules.Registry) *schema.Schema {
 	return s
 }
 
-// shape describes a field for which its Go type says too little.
+// shape describes a field whose Go type is too general.
 func shape(list schema.Properties, name string, s *schema.Schema) {
 	field := list.Get(name)
 	s.Description, s.Default = field.Description, field.Default

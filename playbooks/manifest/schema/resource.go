@@ -79,11 +79,11 @@ func referencesSchema(registry modules.Registry) *schema.Schema {
 	}
 }
 
-// propertiesOf names the definition of what stands below the name of a resource.
+// propertiesOf returns the name of the definition for the body of a resource.
 func propertiesOf(t modules.Type) string { return t.Name + "Properties" }
 
-// typeSchema describes what stands below a type: a list in which each item has
-// one name, and maybe defaults, or one map with a name.
+// typeSchema describes the value of a type: a list in which each item has one name, optionally with defaults, or one
+// map with a name.
 func typeSchema(t modules.Type) *schema.Schema {
 	name := *open.Properties(reflect.TypeOf(t.New()).Elem()).Get("name")
 	name.MinLength = 1
@@ -118,12 +118,11 @@ func entrySchema(t modules.Type) *schema.Schema {
 	return s
 }
 
-// propertiesSchema describes the properties of a type and the keys that every
-// type has. It does not say that they stand in a map, so that it applies where
-// a list may stand as well.
+// propertiesSchema describes the properties of a type and the keys that every type has. It does not require a map, so
+// it also applies where a list is allowed.
 func propertiesSchema(t modules.Type) *schema.Schema {
 	list := open.Properties(reflect.TypeOf(t.New()).Elem())
-	// Beside a name that is a key, this one has no meaning: anything goes.
+	// If the resource's name is a key, this property has no meaning: any value is valid.
 	*list.Get("name") = schema.Schema{Description: list.Get("name").Description}
 	for _, p := range commonSchemas(t) {
 		if keys.Common(t, p.Name) {
@@ -165,8 +164,7 @@ func commonSchemas(t modules.Type) schema.Properties {
 	return list
 }
 
-// metaSchemas describes the keys of [keys.Meta], and what is sent and
-// received.
+// metaSchemas describes the keys of [keys.Meta], and the keys for sending and receiving.
 func metaSchemas(list schema.Properties, t modules.Type) {
 	retry := schema.Between(0, keys.MaxRetries, schema.Integer, schema.String, schema.Null)
 	retry.Pattern = anExpression
@@ -212,7 +210,7 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 	*list.Get("recv") = schema.Schema{Type: schema.Types{schema.Null, schema.Object}}
 }
 
-// durationForm is how durations are written, or numbers of seconds.
+// durationForm matches durations, or numbers of seconds.
 const durationForm = `^[+]?[0-9.]+([eE][+-]?[0-9]+)?$|^[+]?([0-9.]+(ns|us|µs|μs|ms|s|m|h|d))+$|^[+-]?0$`
 
 // healthSchema describes a list of health checks.
@@ -227,15 +225,15 @@ func healthSchema() *schema.Schema {
 	return s
 }
 
-// familyName is how the types of a family are called: see [modules.Type.Family].
+// familyName matches names of types of a family: see [modules.Type.Family].
 const familyName = `[A-Za-z0-9_]+([.][A-Za-z0-9_]+)*/[A-Za-z0-9_]+`
 
 func hasFamily(registry modules.Registry) bool {
 	return slices.ContainsFunc(registry, func(t modules.Type) bool { return t.Family != nil })
 }
 
-// withFamilies lets an item of the list be of a type that only a family has. What its
-// properties may be is not known here.
+// withFamilies allows an item of the list to have a type that only a family has. The schema does not know its
+// properties.
 func withFamilies(registry modules.Registry, s *schema.Schema) *schema.Schema {
 	i := slices.IndexFunc(registry, func(t modules.Type) bool { return t.Family != nil })
 	if i < 0 {
@@ -265,7 +263,7 @@ func withFamilies(registry modules.Registry, s *schema.Schema) *schema.Schema {
 	return s
 }
 
-// playDefaultsSchema describes the defaults of a play: those of types, and those of all.
+// playDefaultsSchema describes the defaults of a play, by type and for all types.
 func playDefaultsSchema(registry modules.Registry) *schema.Schema {
 	s := orNull(schema.Object)
 	names := slices.Clone(keys.Defaults)

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
-// rolloutSchema describes how a play comes over its hosts.
+// rolloutSchema describes how a play proceeds through its hosts.
 func rolloutSchema() *schema.Schema {
 	s := closed.Of(reflect.TypeFor[keys.Rollout]())
 	s.Type = schema.Types{schema.Object, schema.Null}
@@ -41,7 +41,7 @@ func rolloutSchema() *schema.Schema {
 	return s
 }
 
-// booleanWord is what YAML 1.1 takes for true and false.
+// booleanWord matches the words that YAML 1.1 reads as true and false.
 const booleanWord = `^([Yy]es|YES|[Nn]o|NO|[Oo]n|ON|[Oo]ff|OFF|[Tt]rue|TRUE|[Ff]alse|FALSE)$`
 
 func gateSchema() *schema.Schema {

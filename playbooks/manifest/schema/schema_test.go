@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected errors in testdata/bad anew")
 
-// blind lists the bad manifests that the schema cannot tell from good ones.
+// blind lists the invalid manifests that the schema cannot distinguish from valid ones.
 var blind = map[string][]string{
 	"references": {
 		"apply-reference-within", "block-require-within", "common-require-itself", "common-require-later", "common-require-unknown-name", "common-subscribe-later",
@@ -148,7 +148,7 @@ func TestSchemaAcceptsMutations(t *testing.T) {
 	checker := schematest.Compile(t, Of(builtin.Types()))
 	words := append(vocabulary(), "x", "package", "strategy", "health_checks", "/b", "{{ Data.x }}")
 	rng := rand.New(rand.NewPCG(2, 7))
-	t.Chdir("testdata/good") // files are looked for beside a manifest
+	t.Chdir("testdata/good") // files are read relative to a manifest
 	paths, err := filepath.Glob("*.yaml")
 	require.NoError(t, err)
 	accepted := 0
@@ -183,8 +183,7 @@ func TestSchemaAcceptsWhatIsFound(t *testing.T) {
 	require.GreaterOrEqual(t, accepted, 12)
 }
 
-// TestPatternsOfExpressions holds the patterns against what is an expression, on
-// texts of everything that matters to it.
+// TestPatternsOfExpressions compares the patterns with the parser of expressions, on texts of all relevant characters.
 func TestPatternsOfExpressions(t *testing.T) {
 	surely, maybe := regexp.MustCompile(surelyAnExpression), regexp.MustCompile(anExpression)
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -7,10 +7,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
-// windowForm is how a time of the week is written at which nothing is mended.
+// windowForm matches a weekly time window in which nothing is repaired.
 const windowForm = `^\s*([A-Za-z,-]+\s+)?[0-9]{2}:[0-9]{2}-[0-9]{2}:[0-9]{2}\s*$`
 
-// watchSchema describes what becomes of drift: a word, or a map of keys.
+// watchSchema describes the handling of drift: a word, or a map of keys.
 func watchSchema() *schema.Schema {
 	s := open.Of(reflect.TypeFor[keys.Watch]())
 	s.Type = schema.Types{schema.Object}

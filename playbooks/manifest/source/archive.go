@@ -24,8 +24,7 @@ const (
 	downloadTime = time.Minute
 )
 
-// An Unpacker unpacks the archives that nested manifests stand in, into folders of
-// its own that last until Close.
+// An Unpacker unpacks archives that contain nested manifests, into its own folders, which exist until Close.
 type Unpacker struct {
 	Transport   http.RoundTripper // nil is http.DefaultTransport
 	Temp        string            // where the folders are made; "" is the system's place
@@ -69,7 +68,7 @@ func (u *Unpacker) Unpacked() (list []Unpacked, err error) {
 	return list, nil
 }
 
-// Close removes what was unpacked.
+// Close removes the unpacked folders.
 func (u *Unpacker) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -99,7 +98,7 @@ type Archive struct {
 	Checksum string     // its SHA-256 in lower case hexadecimal digits; "" if it is not known
 }
 
-// name is how errors call it.
+// name returns the archive's name in errors.
 func (s Archive) name() string {
 	switch {
 	case s.Page != nil:
@@ -133,9 +132,8 @@ func (e *ChecksumError) Error() string {
 	return fmt.Sprintf("%s has the checksum %s, not %s", e.Name, e.Got, e.Want)
 }
 
-// Unpack gives a folder of its own with what is in an archive, manifest.yaml at its
-// top. The end of ctx ends a download. The error is a [*ChecksumError] if the
-// archive is another one.
+// Unpack returns a new folder with the contents of an archive, manifest.yaml at its top. If ctx ends, a download ends.
+// The error is a [*ChecksumError] if the checksum does not match.
 func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err error) {
 	name, err := s.full()
 	if err != nil {
@@ -166,7 +164,7 @@ func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err er
 	return folder, nil
 }
 
-// open gives the archive. One that is downloaded is a file without a name.
+// open opens the archive. A downloaded archive is an unlinked file.
 func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File, error) {
 	if s.Page == nil && s.Object == nil {
 		// Without O_NONBLOCK, opening a named pipe would wait for a writer.
@@ -234,9 +232,8 @@ func (u *Unpacker) verify(s Archive, packed *os.File) error {
 	return err
 }
 
-// An ArchiveRoot is the folder that an archive was unpacked into. Its manifests may
-// not name what is outside of it: it is not the operator who wrote them. The zero
-// ArchiveRoot is none.
+// An ArchiveRoot is the folder into which an archive was unpacked. Its manifests may not name files outside of it,
+// since the operator did not write them. The zero ArchiveRoot means no archive.
 type ArchiveRoot struct {
 	Folder string
 	Shown  string // how positions call it: the archive
@@ -253,7 +250,7 @@ func isBelow(folder, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// ShownPath gives the path as positions have it.
+// ShownPath returns the path in the form that positions use.
 func (e ArchiveRoot) ShownPath(path string) string {
 	rel, err := filepath.Rel(e.Folder, path)
 	if e.Folder == "" || err != nil {
@@ -262,10 +259,10 @@ func (e ArchiveRoot) ShownPath(path string) string {
 	return e.Shown + "/" + filepath.ToSlash(rel)
 }
 
-// IsURL reports whether a manifest is to be downloaded.
+// IsURL reports whether a manifest has to be downloaded.
 func IsURL(name string) bool { return strings.Contains(name, "://") }
 
-// ShownName is how a manifest is called: of a URL without user, password and query.
+// ShownName returns the name of a manifest for messages: a URL without user, password and query.
 func ShownName(name string) string {
 	if !IsURL(name) {
 		return name
@@ -280,7 +277,7 @@ func ShownName(name string) string {
 	return archive.name()
 }
 
-// Plain is what a manifest is named by where its archive has been unpacked before: a URL is without user, password and query.
+// Plain returns the name of a manifest whose archive has been unpacked before: a URL without user, password and query.
 func Plain(name string) string {
 	if !IsURL(name) {
 		return name
@@ -297,9 +294,8 @@ const pin = "#sha256="
 
 var checksum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
-// ParseURL reads the URL of an archive, which may hold user and password and end in the
-// checksum: #sha256=HEX. What others could have changed on the way needs that. No error
-// shows a secret.
+// ParseURL reads the URL of an archive, which may hold user and password and end in the checksum: #sha256=HEX. A URL
+// whose content others could change on the way needs the checksum. No error shows a secret.
 func ParseURL(text string) (Archive, error) {
 	archive, err := parseURL(text)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Objects are what NATS keeps in buckets.
+// Objects reads objects and keys of NATS buckets.
 type Objects interface {
 	// Object copies an object of a bucket, of so many bytes at most.
 	Object(ctx context.Context, bucket, name string, most int64, w io.Writer) error
-	// Protected reports whether nobody on the way could change what is copied.
+	// Protected reports whether the connection protects the copied data from changes.
 	Protected(ctx context.Context) (bool, error)
 }
 
-// A BucketKey is where something stands in NATS: kv://BUCKET/KEY, or obj://BUCKET/KEY.
+// A BucketKey is an address in NATS: kv://BUCKET/KEY, or obj://BUCKET/KEY.
 type BucketKey struct{ Scheme, Bucket, Key string }
 
 // ParseBucketKey takes such a URL apart. The error shows nothing of one that may hold a password.
@@ -54,12 +54,12 @@ func (b BucketKey) copyTo(ctx context.Context, objects Objects, pinned bool, mos
 	return nil
 }
 
-// unpinned returns the warning about what was read without a checksum; sum is the one that it has.
+// unpinned returns the warning about data that was read without a checksum; sum is its actual checksum.
 func (b BucketKey) unpinned(sum string) string {
 	return fmt.Sprintf("%s has no checksum, so every NATS user with write access to this bucket can change your hosts\n  hint: %[1]s%s%s", b, pin, sum)
 }
 
-// ParsePinned takes the URL of a bucket apart that may end in the checksum of what it has: #sha256=HEX.
+// ParsePinned splits the URL of a bucket, which may end in the checksum of the data: #sha256=HEX.
 func ParsePinned(text string) (at BucketKey, sum string, err error) {
 	address, sum, pinned := strings.Cut(text, pin)
 	if at, err = ParseBucketKey(address); err != nil {

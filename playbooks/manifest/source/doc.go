@@ -1,13 +1,11 @@
-// Package source finds and reads the files of a manifest: those that the command line
-// names, and those that a manifest names itself, which are included manifests, nested
-// manifests, vars_files and DSC documents. They stand on disk, in an archive (tar.gz with
-// manifest.yaml at the top, as CCM publishes them), or in an archive behind a URL.
+// Package source finds and reads the files of a manifest: those that the command line names, and those that a manifest
+// names itself, which are included manifests, nested manifests, vars_files and DSC documents. They are on disk, in an
+// archive (tar.gz with manifest.yaml at the top, as CCM publishes them), or in an archive at a URL.
 //
-// Archives may come from others than the operator. So an archive is compared with its
-// checksum before anything of it is looked at, no name leads out of its folder, and an
-// [ArchiveRoot] says what its manifests may name.
+// The operator may not be the author of an archive. So an archive is compared with its checksum before anything in it
+// is read, no name leads out of its folder, and an [ArchiveRoot] limits the files that its manifests may name.
 //
-// What a URL leads to is a [Page]: errors and reports do not show its password.
+// The content at a URL is a [Page]: errors and reports do not show its password.
 //
-// What the YAML means does not come in here: no plays, no resources, no expressions.
+// This package does not interpret the YAML: it knows no plays, no resources, no expressions.
 package source

@@ -42,10 +42,9 @@ func withoutBOM(data []byte) []byte {
 	return []byte(text)
 }
 
-// DocumentBelow reads a DSC document, or parameters of one, that the document f includes,
-// directly or through others: base is the name of the file that includes it, path is what
-// stands there, at is the place. It must stand in the folder of f or below it. The result
-// is the document and its name.
+// DocumentBelow reads a DSC document, or parameters of one, that the document f includes, directly or through others.
+// base is the name of the including file, path is the path written in it, at is the place. The file must be in the
+// folder of f or below it. The result is the document and its name.
 func (f File) DocumentBelow(at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error) {
 	root, err := os.OpenRoot(f.Folder())
 	if err != nil {

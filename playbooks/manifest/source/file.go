@@ -15,16 +15,16 @@ import (
 // A File is a file of YAML, on disk or unpacked from an archive.
 type File struct {
 	Path    string      // where it can be read
-	Archive ArchiveRoot // of a file from an archive; the zero ArchiveRoot for others
+	Archive ArchiveRoot // root of a file from an archive; the zero ArchiveRoot for others
 	// Root is the folder that holds a copy of the operator's files on another machine: absolute names are
 	// below it, and nothing else is read. "" is the root of the file system.
 	Root string
 }
 
-// Name is what errors and reports call the file.
+// Name returns the file's name in errors and reports.
 func (f File) Name() string { return f.Archive.ShownPath(f.Path) }
 
-// Folder is where the files stand that the file names.
+// Folder returns the folder to which the names in the file are relative.
 func (f File) Folder() string { return filepath.Dir(f.Path) }
 
 // Title is the name of the file without folders and extension.
@@ -33,9 +33,8 @@ func (f File) Title() string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// Resolve gives the file of a name, which may be relative to the folder of f. The name of
-// a folder stands for the manifest.yaml in it. Whether f may name the file is for
-// [File.CheckInside].
+// Resolve returns the file of a name, which may be relative to the folder of f. The name of a folder means the
+// manifest.yaml in it. [File.CheckInside] checks whether f may name the file.
 func (f File) Resolve(name string) File {
 	switch {
 	case !filepath.IsAbs(name):
@@ -61,8 +60,8 @@ func (f File) CheckInside(at *yamlpos.Node, other File) error {
 	return at.Errorf("an archive must contain all files that its manifests use", "%q is outside the archive %s", at.Text, f.Archive.Shown)
 }
 
-// Documents reads the YAML file that at names. kind is what it should be, for errors,
-// which have positions; options are those of [yamlpos.Parse].
+// Documents reads the YAML file that at names. kind is the expected kind of file, for errors, which have positions;
+// options are the options of [yamlpos.Parse].
 func (f File) Documents(ctx context.Context, at *yamlpos.Node, kind string, options ...yamlpos.ParseOption) ([]*yamlpos.Node, error) {
 	other := f.Resolve(at.Text)
 	if err := f.CheckInside(at, other); err != nil {
@@ -78,7 +77,7 @@ func (f File) Documents(ctx context.Context, at *yamlpos.Node, kind string, opti
 	return yamlpos.Parse(other.Name(), data, options...)
 }
 
-// manifestIn gives the manifest.yaml in a folder; any other path as it is.
+// manifestIn returns the manifest.yaml in a folder; any other path unchanged.
 func manifestIn(path string) string {
 	inside := filepath.Join(path, ManifestFile)
 	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
@@ -87,7 +86,8 @@ func manifestIn(path string) string {
 	return path
 }
 
-// read reads a file or a pipe until the end of ctx, or says what to give instead; kind is what it should be.
+// read reads a file or a pipe until ctx ends. Errors have a hint about what to pass instead; kind is the expected kind
+// of file.
 func read(ctx context.Context, path, kind string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -105,7 +105,7 @@ func read(ctx context.Context, path, kind string) ([]byte, error) {
 	return data, nil
 }
 
-// didYouMean asks about a file beside a path that leads nowhere: site.yaml for site.yml.
+// didYouMean suggests an existing file next to a missing path: site.yaml for site.yml.
 func didYouMean(path string) string {
 	const most = 1000 // names; a hint is not worth more
 	folder, err := os.Open(filepath.Dir(path))

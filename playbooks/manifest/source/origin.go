@@ -12,7 +12,7 @@ import (
 // An Origin is where a manifest is read from: a file, an archive on disk, or an archive
 // behind a URL.
 type Origin struct {
-	Name string // what errors call the manifest
+	Name string // name of the manifest in errors
 	Key  string // the same for the same nested manifest, and for no other
 
 	file    File    // its Path is "" if the manifest is in an archive, which is not unpacked yet
@@ -47,8 +47,7 @@ func (o Origin) Path() string {
 	return o.archive.Path
 }
 
-// Nested finds a manifest that f applies. at is the place that names it, checksum is that
-// of its archive or "".
+// Nested finds a manifest that f applies. at is the place that names it, checksum is the checksum of its archive or "".
 func (f File) Nested(at *yamlpos.Node, manifest, checksum string) (Origin, error) {
 	if IsURL(manifest) {
 		page, err := ParsePage(manifest)
@@ -79,8 +78,7 @@ func (o Origin) SendsPasswordInTheClear() bool {
 	return o.archive.Page != nil && o.archive.Page.InTheClear()
 }
 
-// Read gives the manifest and its text. archives unpacks it if it is in an archive; nil
-// unpacks none.
+// Read returns the manifest and its text. archives unpacks it if it is in an archive; nil unpacks none.
 func (o Origin) Read(ctx context.Context, archives *Unpacker) (File, []byte, error) {
 	f := o.file
 	if f.Path == "" {
@@ -98,7 +96,7 @@ func (o Origin) Read(ctx context.Context, archives *Unpacker) (File, []byte, err
 	return f, data, err
 }
 
-// ReadHint says what to do about an error of [Origin.Read]; "" if nothing is known.
+// ReadHint returns a hint for an error of [Origin.Read]; "" if none is known.
 func ReadHint(err error) string {
 	if _, changed := errors.AsType[*ChecksumError](err); changed {
 		return "the file has changed: inspect it before you update the checksum"

@@ -27,7 +27,7 @@ func IsArchive(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }
 
-// unpackAll unpacks what r reads; name is how errors call it.
+// unpackAll unpacks the archive in r; name is its name in errors.
 func unpackAll(r io.Reader, name, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -43,8 +43,8 @@ func unpackAll(r io.Reader, name, folder string) error {
 	return nil
 }
 
-// noManifest is about an archive without a manifest where it belongs. Many archives
-// have one folder with all that is in them.
+// noManifest returns the error of an archive without a manifest at its top. Many archives have one folder that contains
+// everything.
 func noManifest(root *os.Root, archive string) error {
 	top, _ := fs.ReadDir(root.FS(), ".")
 	if len(top) == 1 {

@@ -85,7 +85,7 @@ func TestUnpackRefuses(t *testing.T) {
 	require.EqualError(t, err, text+": unexpected EOF")
 }
 
-// FuzzUnpack unpacks any name and kind: nothing comes to be outside of the folder.
+// FuzzUnpack unpacks entries of any name and kind, and checks that nothing is written outside of the folder.
 func FuzzUnpack(f *testing.F) {
 	for _, name := range []string{"x", "../x", "/x", "a/../../x", "./a//b/", "manifest.yaml/x", "a\x00b", "."} {
 		f.Add(name, byte(tar.TypeReg))
@@ -120,7 +120,8 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// TestUnpackedBefore has archives that one has unpacked not be unpacked again by another, who is told no secret.
+// TestUnpackedBefore checks that archives which one Unpacker has unpacked are not unpacked again by another, which
+// learns no secret.
 func TestUnpackedBefore(t *testing.T) {
 	served := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

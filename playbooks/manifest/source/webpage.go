@@ -23,8 +23,8 @@ type PageLimits struct {
 // DataLimits is for pages that are read into memory: 16 MiB within 10 seconds.
 var DataLimits = PageLimits{Time: 10 * time.Second, Bytes: 16 << 20}
 
-// A Page is what a URL leads to. Its String shows neither user and password nor
-// the values of a query, which can be secrets too.
+// A Page is the content at a URL. Its String shows neither user and password nor the values of a query, which can be
+// secrets too.
 type Page struct {
 	url  *url.URL // without user information
 	user *url.Userinfo

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A webServer answers with what its pages say and keeps what it was asked.
+// A webServer serves its pages and records the requests.
 type webServer struct {
 	*httptest.Server
 	pages map[string]http.HandlerFunc
@@ -44,7 +44,7 @@ func (s *webServer) serve(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// takeAsked gives what was asked since the last call.
+// takeAsked returns the requests since the last call.
 func (s *webServer) takeAsked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func TestPage(t *testing.T) {
 func TestPageEncrypted(t *testing.T) {
 	s := newWebServer(t, func(h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)
-		s.Config.ErrorLog = log.New(io.Discard, "", 0) // a client that does not trust it is no surprise
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // a client that does not trust it is expected
 		s.StartTLS()
 		return s
 	})
