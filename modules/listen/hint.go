@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// A Hint says what may have changed since the one before.
+// A Hint names the sources that may have changed since the previous hint.
 type Hint struct {
-	// Sources are indexes into what was last given to Listen, in their order.
+	// Sources are indexes into the last argument of Listen, in their order.
 	Sources []int
-	// All says why everything may have changed: events were lost, the host was asleep. "" it
-	// has not.
+	// All is the reason why everything may have changed: events were lost, the host was asleep. "" if it has not.
 	All string
-	// Writers are who wrote, as far as that is known, by the index of the source.
+	// Writers are the writing processes, as far as known, by the index of the source.
 	Writers map[int]Writer
 }
 
-// A Writer is a process that wrote, for people. What is not known is left out.
+// A Writer is a process that wrote, described for people. Unknown fields are empty.
 type Writer struct {
 	PID     int
 	Program string // the path of its executable, or its name

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is listened to in a directory that is only on the way, and in one that holds what is
-// looked after. A file that is open all the time is never closed, so closing alone does not do.
+// Events of a directory on the way to a target, and of a directory that contains the target. A file that is always open
+// is never closed, so closing alone is not enough.
 const (
 	onTheWay = unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO |
 		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
@@ -29,7 +29,7 @@ type event struct {
 	name string // "" is the watched directory itself
 }
 
-// events are those in what was read of an inotify descriptor. A rest that is cut off is none.
+// events yields the events in data that was read from an inotify descriptor. A truncated event at the end is ignored.
 func events(b []byte) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		for len(b) >= unix.SizeofInotifyEvent {
@@ -48,8 +48,8 @@ func events(b []byte) iter.Seq[event] {
 	}
 }
 
-// watchError says why a directory cannot be listened to, for people. What is not there any more is
-// no reason: that is an event in the directory above it.
+// watchError explains why a directory cannot be watched. A directory that no longer exists has no reason: that is an
+// event in its parent directory.
 func watchError(path string, err error) string {
 	switch {
 	case err == nil, errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
@@ -62,7 +62,7 @@ func watchError(path string, err error) string {
 	return fmt.Sprintf("inotify %s: %v", path, err)
 }
 
-// instanceError says why there is no inotify at all.
+// instanceError explains why inotify is not available at all.
 func instanceError(err error) string {
 	if errors.Is(err, unix.EMFILE) {
 		return "out of inotify instances, of which fs.inotify.max_user_instances allows " + setting("max_user_instances")

@@ -32,7 +32,7 @@ func newListener(t testing.TB) *Listener {
 	return l
 }
 
-// heard is what has been hinted so far.
+// heard returns all hints so far, merged.
 func heard(t testing.TB, l *Listener) Hint {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -46,7 +46,7 @@ func heard(t testing.TB, l *Listener) Hint {
 	}
 }
 
-// watches is how many the kernel has for the listener.
+// watches returns the number of the listener's watches in the kernel.
 func watches(t testing.TB, l *Listener) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", l.inotify))
@@ -54,7 +54,7 @@ func watches(t testing.TB, l *Listener) int {
 	return bytes.Count(text, []byte("inotify wd:"))
 }
 
-// TestEdits has each way to change what is at a path hinted, at its source and no other.
+// TestEdits checks that each way to change a path is hinted, at its source and no other.
 func TestEdits(t *testing.T) {
 	edits := [][]string{
 		{"write", "a/b/file", "1"}, {"append", "a/b/file", "2"}, {"truncate", "a/b/file"}, {"replace", "a/b/file", "3"},
@@ -102,7 +102,7 @@ func TestAnyEdits(t *testing.T) {
 	}
 	all := t.TempDir()
 	require.NoError(t, unix.Mount("tmpfs", all, "tmpfs", 0, ""))
-	t.Cleanup(func() { require.NoError(t, unix.Unmount(all, unix.MNT_DETACH)) }) // with what is mounted below
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(all, unix.MNT_DETACH)) }) // including mounts below
 	root := all + "/root"
 	require.NoError(t, os.Mkdir(root, 0o755))
 	names := []string{"a", "b", "c"}
@@ -196,7 +196,7 @@ func TestAnyEdits(t *testing.T) {
 	require.Empty(t, l.wds)
 }
 
-// inNamespace runs the test once more, in mounts of its own.
+// inNamespace runs the test again, in its own mount namespace.
 func inNamespace(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -269,7 +269,7 @@ func TestAHintIsKept(t *testing.T) {
 	require.Equal(t, []int{0, 1, 3}, heard(t, l).Sources)
 }
 
-// TestOverflow has all checked when the kernel could not keep what it had to tell.
+// TestOverflow checks that everything is hinted after the kernel has dropped events.
 func TestOverflow(t *testing.T) {
 	root := t.TempDir()
 	l := newListener(t)
@@ -289,7 +289,7 @@ func TestOverflow(t *testing.T) {
 	require.Equal(t, Hint{Sources: []int{0}}, heard(t, l))
 }
 
-// TestNobodyTakesHints and the reader goes on.
+// TestNobodyTakesHints checks that the reader continues if hints are not received.
 func TestNobodyTakesHints(t *testing.T) {
 	root := t.TempDir()
 	l := newListener(t)
@@ -418,7 +418,7 @@ func TestWriters(t *testing.T) {
 	require.LessOrEqual(t, bytes.Count(text, []byte("fanotify ino:")), maxStray)
 }
 
-// TestPackageOf asks dpkg, or rpm.
+// TestPackageOf runs dpkg, or rpm.
 func TestPackageOf(t *testing.T) {
 	program := needs.Program(t, "dpkg-query")
 	require.Equal(t, "dpkg", PackageOf(t.Context(), program))
@@ -426,7 +426,7 @@ func TestPackageOf(t *testing.T) {
 	require.Equal(t, "", PackageOf(t.Context(), "/usr/bin/dpkg*"))
 }
 
-// TestPolled says why.
+// TestPolled checks the reasons for polling.
 func TestPolled(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(root+"/closed/in", 0o755))
@@ -479,7 +479,7 @@ func TestClosed(t *testing.T) {
 	require.False(t, open)
 }
 
-// FuzzWrites takes anything for what the kernel told.
+// FuzzWrites passes arbitrary bytes as data from the kernel.
 func FuzzWrites(f *testing.F) {
 	one := binary.NativeEndian.AppendUint32(nil, 24+28)
 	one = append(one, make([]byte, 16)...)
@@ -499,7 +499,7 @@ func FuzzWrites(f *testing.F) {
 	})
 }
 
-// FuzzEvents has what the kernel told come back, whatever is behind it.
+// FuzzEvents checks that an event of the kernel is read back, whatever follows it.
 func FuzzEvents(f *testing.F) {
 	f.Add(int32(1), uint32(unix.IN_CREATE), "name", []byte("\x00\x01"))
 	f.Add(int32(-1), uint32(unix.IN_Q_OVERFLOW), "", bytes.Repeat([]byte{255}, 40))

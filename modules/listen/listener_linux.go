@@ -18,22 +18,22 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// ErrClosed is what a Listener says that is closed.
+// ErrClosed is the error of a closed Listener.
 var ErrClosed = errors.New("the listener is closed")
 
-// asleep is how long the host has to have slept for that to be told, and how often that is asked.
+// asleep is the shortest sleep of the host that is reported, and askAsleep the interval between two checks for it.
 const asleep, askAsleep = time.Second, 5 * time.Second
 
 // A Listener listens to the host. All its methods may be called at once.
 type Listener struct {
 	log       func(string)
-	inotify   int    // -1: there is none
+	inotify   int    // -1 if not available
 	noInotify string // why
-	mountinfo int    // -1: there is none
-	fanotify  int    // -1: there is none
-	marker    int    // a file without a name; -1: there is none
+	mountinfo int    // -1 if not available
+	fanotify  int    // -1 if not available
+	marker    int    // a file without a name; -1 if not available
 	wake      int
-	slept     func() time.Duration // since the host started; it is asked under mu
+	slept     func() time.Duration // total since the host started; called under mu
 	ended     chan struct{}        // the reader has
 	hints     chan Hint            // at most one, into which later ones are merged
 
@@ -41,7 +41,7 @@ type Listener struct {
 
 	mu      sync.Mutex
 	units   units
-	handles map[string][]*dir // those of which it is told who writes there
+	handles map[string][]*dir // directories whose writers are reported, by handle
 	stray   int               // marks of directories that are elsewhere
 	closed  bool
 	given   []modules.Sources
@@ -52,13 +52,13 @@ type Listener struct {
 	wds     map[int][]*dir // several, where a directory is mounted twice
 	round   uint64
 	dirty   map[*target]bool // to be walked
-	told    map[*target]bool // to be told
+	told    map[*target]bool // to be hinted
 	regrow  []string         // paths in trees
 	markers map[int]chan struct{}
 	drains  []chan struct{} // without a marker
 }
 
-// New starts to listen, to nothing as yet. log gets what is of interest when something is amiss.
+// New starts a listener without sources. log is called with a description of each problem.
 func New(log func(string)) (*Listener, error) { return start(log, systemBus) }
 
 func start(log func(string), bus string) (*Listener, error) {
@@ -116,8 +116,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Hints gives what may have changed. There is never more than one hint waiting: what is heard
-// until it is taken is merged into it.
+// Hints returns the channel of hints. At most one hint waits: later events are merged into it until it is received.
 func (l *Listener) Hints() <-chan Hint { return l.hints }
 
 // rouse has the reader look up.
@@ -125,11 +124,10 @@ func (l *Listener) rouse() {
 	unix.Write(l.wake, binary.NativeEndian.AppendUint64(nil, 1)) // full is roused, too
 }
 
-// Listen has the listener hear of these sources and no others. It says for each why it is polled
-// (as well); "" is for one of which all is heard. Sources of which a place is new are hinted at
-// once, since that may have changed behind the check that named it; a caller that checks after
-// Listen may let go of that hint. One that waits is kept: its indexes become the new ones of all
-// sources that share a place with those it was for.
+// Listen sets the sources of the listener. It returns for each the reason why it is (also) polled; "" means that all
+// its changes cause events. Sources with a new place are hinted at once, since the place may have changed after the
+// check that named it; a caller that checks after Listen may ignore that hint. A waiting hint is kept: its indexes
+// become the new indexes of all sources that share a place with its old ones.
 func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) (polled []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -143,7 +141,7 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) (polle
 	}
 	waiting := l.take()
 	before := l.given
-	// What was polled is tried anew.
+	// Polled targets are tried again.
 	l.round++
 	for _, t := range l.targets {
 		t.sources = t.sources[:0]
@@ -190,7 +188,7 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) (polle
 	return l.polled(), err
 }
 
-// The first byte of a key says what it is of.
+// The first byte of a key is its kind.
 const pathKey, treeKey = "p", "t"
 
 // keys are the targets of sources.
@@ -205,7 +203,7 @@ func keys(s modules.Sources) []string {
 	return all
 }
 
-// renamed is a hint for sources as they were, for those that there are now.
+// renamed converts a hint for the previous sources to the current ones.
 func (l *Listener) renamed(before []modules.Sources, h Hint) Hint {
 	now := Hint{All: h.All}
 	for _, old := range h.Sources {
@@ -236,7 +234,7 @@ func (l *Listener) renamed(before []modules.Sources, h Hint) Hint {
 	return now
 }
 
-// polled says for each source why it is polled.
+// polled returns for each source the reason why it is polled.
 func (l *Listener) polled() []string {
 	polled := make([]string, len(l.given))
 	for i, s := range l.given {
@@ -268,7 +266,7 @@ func (l *Listener) take() Hint {
 	}
 }
 
-// tell hints, together with all targets that are to be told. It never blocks: nobody else sends.
+// tell sends a hint, merged with all targets in told. It never blocks, since there is no other sender.
 func (l *Listener) tell(h Hint) {
 	var all []int
 	for t := range l.told {
@@ -281,7 +279,7 @@ func (l *Listener) tell(h Hint) {
 	}
 }
 
-// Drain returns when all that the kernel and systemd had told before the call is in Hints.
+// Drain returns when all events that the kernel and systemd had sent before the call are in Hints.
 func (l *Listener) Drain(ctx context.Context) error {
 	l.mu.Lock()
 	if l.closed {
@@ -301,9 +299,9 @@ func (l *Listener) Drain(ctx context.Context) error {
 	}
 }
 
-// mark queues a marker behind all events: that a watch is gone (IN_IGNORED) is an event in the
-// order of all others. It is one of a file in memory that has no name, so nothing has to be written
-// anywhere. Without it the reader reads until nothing is left.
+// mark queues a marker after all events: the end of a watch (IN_IGNORED) is an event in the order of all others. The
+// watch is on a file in memory without a name, so nothing has to be written anywhere. Without the marker the reader
+// reads until no event is left.
 func (l *Listener) mark(passed chan struct{}) {
 	if l.inotify >= 0 && l.marker >= 0 {
 		wd, err := unix.InotifyAddWatch(l.inotify, fmt.Sprintf("/proc/self/fd/%d", l.marker), unix.IN_DELETE_SELF)
@@ -317,12 +315,12 @@ func (l *Listener) mark(passed chan struct{}) {
 	l.rouse()
 }
 
-// read takes in what the kernel tells until the listener is closed; so long the host had slept then.
+// read reads events of the kernel until the listener is closed. slept is the total sleep of the host at the start.
 func (l *Listener) read(slept time.Duration) {
 	defer close(l.ended)
 	buffer := make([]byte, 64<<10)
 	for {
-		fds := []unix.PollFd{ // one of -1 is left out
+		fds := []unix.PollFd{ // poll ignores a descriptor of -1
 			{Fd: int32(l.wake), Events: unix.POLLIN},
 			{Fd: int32(l.mountinfo), Events: unix.POLLPRI},
 			{Fd: int32(l.inotify), Events: unix.POLLIN},
@@ -353,7 +351,7 @@ func (l *Listener) read(slept time.Duration) {
 	}
 }
 
-// mounted has all looked at again: a mount is no event of the directories that it hides.
+// mounted checks all targets again: a mount is not an event of the directories that it hides.
 func (l *Listener) mounted() {
 	for _, t := range l.targets {
 		l.dirty[t] = true
@@ -368,7 +366,7 @@ func (l *Listener) mounted() {
 func (l *Listener) mountPoints() {
 	text, err := os.ReadFile(mountinfo.File)
 	if err != nil {
-		return // there is none, which New has said
+		return // not available, which New has logged
 	}
 	l.points = map[string]bool{}
 	for m := range mountinfo.Parse(string(text)) {
@@ -376,7 +374,7 @@ func (l *Listener) mountPoints() {
 	}
 }
 
-// unseenMounts takes in what was mounted since the reader has looked.
+// unseenMounts handles mounts made since the reader's last poll.
 func (l *Listener) unseenMounts() {
 	fds := []unix.PollFd{{Fd: int32(l.mountinfo), Events: unix.POLLPRI}}
 	if n, _ := unix.Poll(fds, 0); n > 0 {
@@ -389,7 +387,7 @@ func (l *Listener) listen(buffer []byte) {
 	var passed []chan struct{}
 	var hint Hint
 	n, err := unix.Read(l.inotify, buffer)
-	if err != nil { // EAGAIN: there is none; EBADF: there never is
+	if err != nil { // EAGAIN: no event; EBADF: no inotify
 		n = 0
 	}
 	for e := range events(buffer[:n]) {
@@ -431,7 +429,7 @@ func (l *Listener) listen(buffer []byte) {
 	}
 }
 
-// slept is how long the host has been suspended since it started.
+// slept returns how long the host has been suspended since it started.
 func slept() time.Duration {
 	var awake, all unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &awake) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &all) != nil {

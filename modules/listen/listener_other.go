@@ -24,7 +24,7 @@ func New(func(string)) (*Listener, error) {
 	return l, nil
 }
 
-// Listen says for each source why it is polled.
+// Listen returns for each source the reason why it is polled.
 func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) ([]string, error) {
 	polled := make([]string, len(sources))
 	for i := range polled {
@@ -33,7 +33,7 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) ([]str
 	return polled, ctx.Err()
 }
 
-// Hints never gives one. It is closed by Close.
+// Hints returns a channel without hints. Close closes it.
 func (l *Listener) Hints() <-chan Hint { return l.hints }
 
 // Drain has nothing to wait for.
@@ -45,5 +45,5 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// ErrClosed is what a Listener says that is closed.
+// ErrClosed is the error of a closed Listener.
 var ErrClosed = errors.New("the listener is closed")

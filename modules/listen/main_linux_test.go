@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// editor does what it is told on standard input, and answers each line with one.
+// editor makes the edits that it reads from standard input, and answers each line with one.
 func editor() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
@@ -100,7 +100,7 @@ func edit(e []string) error {
 	return fmt.Errorf("unknown edit %q", e)
 }
 
-// startEditor gives a function that has edits done by another process.
+// startEditor returns a function that makes edits in another process.
 func startEditor(t *testing.T) func(edits ...[]string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -128,8 +128,7 @@ func startEditor(t *testing.T) func(edits ...[]string) string {
 	}
 }
 
-// state is all that a resource could ask of a path, and of a tree below it, in which no link is
-// followed.
+// state returns everything that a resource could read of a path, and of a tree below it, in which no link is followed.
 func state(p string, tree bool) string {
 	var b strings.Builder
 	one := func(p string, stats ...func(string, *unix.Stat_t) error) {
@@ -159,7 +158,7 @@ func state(p string, tree bool) string {
 		}
 		filepath.WalkDir(real, func(p string, _ os.DirEntry, err error) error {
 			if err != nil {
-				return nil // once more: a directory that was removed where it is mounted from
+				return nil // again: a directory removed at the source of its mount
 			}
 			fmt.Fprint(&b, p, " ")
 			one(p, unix.Lstat)

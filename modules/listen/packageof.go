@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// PackageOf is the package that a program is of, as dpkg or rpm knows it; "" is not known. It
-// runs a program of the host, for five seconds at most: it is asked for what is told, not for
-// every hint.
+// PackageOf returns the package that contains a program, as dpkg or rpm knows it; "" if unknown. It runs a program of
+// the host, for five seconds at most, so call it only for reported changes, not for every hint.
 func PackageOf(ctx context.Context, program string) string {
 	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, "*?[\\\n") { // dpkg-query takes patterns
 		return ""
@@ -29,7 +28,7 @@ func PackageOf(ctx context.Context, program string) string {
 	// dpkg knows the paths of before /usr was merged, too.
 	for _, p := range []string{program, strings.TrimPrefix(program, "/usr")} {
 		if owner, _, ok := strings.Cut(ask("dpkg-query", "-S", "--", p), ": "); ok {
-			name, _, _ := strings.Cut(owner, ":") // behind it is the architecture
+			name, _, _ := strings.Cut(owner, ":") // the architecture follows
 			return name
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// systemBus is where the D-Bus specification has it.
+// systemBus is the address of the system bus in the D-Bus specification.
 const systemBus = "unix:path=/run/dbus/system_bus_socket"
 
-// What systemd is called on the bus: org.freedesktop.systemd1(5).
+// Names of systemd on the bus: org.freedesktop.systemd1(5).
 const (
 	systemd     = "org.freedesktop.systemd1"
 	systemdPath = dbus.ObjectPath("/org/freedesktop/systemd1")
@@ -24,26 +24,24 @@ const (
 	manager     = "org.freedesktop.systemd1.Manager"
 )
 
-// busAnswers bounds what is asked of the bus, and busAgain how long it is left alone after it has
-// failed.
+// busAnswers is the timeout of a request to the bus, and busAgain the first pause after a failed connection.
 const (
 	busAnswers             = 10 * time.Second
 	busAgain, busAgainMost = time.Second, 30 * time.Second
 )
 
-// units are what sources are about of systemd. The listener's mutex guards it, except for what
-// is said otherwise.
+// units has the systemd units of sources. The listener's mutex guards it, except where noted.
 type units struct {
-	address string // of the bus; it never changes
+	address string // address of the bus; it never changes
 	wanted  map[string][]int
 	paths   map[dbus.ObjectPath][]string // names of wanted units, of which some are aliases
-	states  map[string]string            // how wanted units are; inactive is left out, loaded or not
+	states  map[string]string            // states of wanted units; inactive ones are omitted, loaded or not
 	why     string                       // they are polled; "" they are heard of
-	conn    *dbus.Conn                   // nil: there is none
-	cancel  context.CancelFunc           // nil: nobody attends to the bus
+	conn    *dbus.Conn                   // nil without a connection
+	cancel  context.CancelFunc           // nil if attend is not running
 	ended   chan struct{}
-	asked   chan chan struct{} // to look at all wanted units anew; not guarded
-	stale   chan bool          // the same, and nobody waits; true: systemd is another process. Not guarded
+	asked   chan chan struct{} // requests to find all wanted units again; not guarded
+	stale   chan bool          // the same without a waiting caller; true: systemd is another process. Not guarded
 }
 
 // unitPath is the object of a unit, as sd_bus_path_encode(3) makes it.
@@ -64,7 +62,7 @@ func unitPath(name string) dbus.ObjectPath {
 	return dbus.ObjectPath(b.String())
 }
 
-// want sets the units of the sources given. It says which of the sources have new ones.
+// want sets the units of the given sources. It returns the sources with new units.
 func (l *Listener) want() (fresh []int) {
 	u := &l.units
 	before := u.wanted
@@ -84,7 +82,7 @@ func (l *Listener) want() (fresh []int) {
 	return fresh
 }
 
-// ask has the wanted units looked for on the bus, and waits for that.
+// ask makes attend look for the wanted units on the bus, and waits for that.
 func (l *Listener) ask(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
@@ -136,8 +134,7 @@ func (l *Listener) attend(ctx context.Context) {
 	}
 }
 
-// serve connects to the bus and looks for units there until the connection ends. It says why
-// there is none.
+// serve connects to the bus and looks for units there until the connection ends. It returns why there is no connection.
 func (l *Listener) serve(ctx context.Context, lost bool) (why string) {
 	u := &l.units
 	ctx, cancel := context.WithCancel(ctx)
@@ -193,12 +190,12 @@ func (l *Listener) bounded(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// call asks systemd, and does not have it started.
+// call calls a method of systemd, without starting systemd.
 func call(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbus.Call {
 	return conn.Object(systemd, systemdPath).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...)
 }
 
-// subscribe has systemd tell, and finds all units anew.
+// subscribe subscribes to systemd's events, and finds all units again.
 func (l *Listener) subscribe(ctx context.Context, conn *dbus.Conn) {
 	err := call(ctx, conn, manager+".Subscribe").Err
 	if dbusError(err) == systemd+".AlreadySubscribed" {
@@ -228,9 +225,9 @@ func dbusError(err error) string {
 	return ""
 }
 
-// find finds out at which objects the wanted units are: an alias is at that of the unit itself. That
-// one is loaded or no longer is no change: asking systemctl about a unit does both. One that is
-// active since it is loaded, as mounts are, has changed, which systemd does not tell otherwise.
+// find finds the objects of the wanted units: an alias has the object of the unit itself. Loading or unloading a unit
+// is not a change: a systemctl query about a unit does both. A unit that is active when it is loaded, such as a mount,
+// has changed, and systemd sends no other event for that.
 func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 	u := &l.units
 	l.mu.Lock()
@@ -251,7 +248,7 @@ func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 			if state := activeState(ctx, conn, p); state != "inactive" {
 				states[name] = state
 			}
-		} // else it is not loaded: UnitNew is told when it is
+		} // else it is not loaded: UnitNew is sent when it is
 		found[name] = paths
 	}
 	l.mu.Lock()
@@ -269,7 +266,7 @@ func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 			news = append(news, u.wanted[name]...)
 		}
 	}
-	for p, names := range before { // an alias of what is not loaded now
+	for p, names := range before { // an alias of a unit that is not loaded now
 		for _, name := range names {
 			if u.wanted[name] != nil && !slices.Contains(u.paths[p], name) {
 				u.paths[p] = append(u.paths[p], name)
@@ -280,7 +277,7 @@ func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 	l.tell(Hint{Sources: news})
 }
 
-// activeState asks how a unit is, which is loaded.
+// activeState returns the active state of a loaded unit.
 func activeState(ctx context.Context, conn *dbus.Conn, p dbus.ObjectPath) (state string) {
 	var value dbus.Variant
 	get := conn.Object(systemd, p).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", dbus.FlagNoAutoStart, systemd+".Unit", "ActiveState")
@@ -306,7 +303,7 @@ func (l *Listener) at(p dbus.ObjectPath) (all []int) {
 	return all
 }
 
-// unitSignals takes signals in before the reply behind them is given to who waits for it.
+// unitSignals handles signals before the reply that follows them reaches its caller.
 type unitSignals struct{ l *Listener }
 
 func (s unitSignals) DeliverSignal(iface, member string, signal *dbus.Signal) {
@@ -323,7 +320,7 @@ func (s unitSignals) DeliverSignal(iface, member string, signal *dbus.Signal) {
 		}
 		return ""
 	}
-	stale := func(other bool) { // nobody else sends, and mu is held
+	stale := func(other bool) { // mu is held, so there is no other sender
 		select {
 		case waiting := <-l.units.stale:
 			other = other || waiting
@@ -352,7 +349,7 @@ func (s unitSignals) DeliverSignal(iface, member string, signal *dbus.Signal) {
 	}
 }
 
-// passUnits returns when all that systemd had told is taken in: a reply is behind it.
+// passUnits returns when all earlier events of systemd are handled, since the reply follows them.
 func (l *Listener) passUnits(ctx context.Context) error {
 	l.mu.Lock()
 	conn := l.units.conn
@@ -368,5 +365,5 @@ func (l *Listener) passUnits(ctx context.Context) error {
 	if call(ctx, conn, "org.freedesktop.DBus.Peer.Ping"); ctx.Err() != nil {
 		return fmt.Errorf("waiting for earlier events of systemd: %w", ctx.Err())
 	}
-	return l.ask(ctx) // a connection that is lost is told by itself
+	return l.ask(ctx) // a lost connection is reported separately
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// startBus starts a bus of the test's own at a socket, and gives what ends it.
+// startBus starts a private bus at a socket, and returns a function that ends it.
 func startBus(t *testing.T, socket string) (end func()) {
 	t.Helper()
 	needs.Program(t, "dbus-daemon")
@@ -42,7 +42,7 @@ func startBus(t *testing.T, socket string) (end func()) {
 	return end
 }
 
-// An initSystem answers what the listener asks systemd for.
+// An initSystem answers the listener's requests to systemd.
 type initSystem struct {
 	mu      sync.Mutex
 	aliases map[string]string
@@ -123,7 +123,7 @@ func TestUnits(t *testing.T) {
 	}
 	require.Equal(t, []string{"", "", ""}, listen())
 	quiet := func() {
-		for range 3 { // what was asked for has been found out by then
+		for range 3 { // earlier requests are finished by then
 			require.NoError(t, l.ask(t.Context()))
 			heard(t, l)
 		}
@@ -178,7 +178,7 @@ func TestUnits(t *testing.T) {
 	await(t, l, func(h Hint) bool { return slices.Equal(h.Sources, []int{2}) })
 	emit(unitPath("c@1.service"), changed, properties...)
 	require.Equal(t, []int{2}, heard(t, l).Sources)
-	for _, there := range []bool{false, true, false} { // as systemctl has it come and go by asking for it
+	for _, there := range []bool{false, true, false} { // a systemctl query loads and unloads it like this
 		s.mu.Lock()
 		if delete(s.aliases, "b@1.service"); there {
 			s.aliases["b@1.service"] = "c@1.service"
@@ -260,7 +260,7 @@ func TestUnitPath(t *testing.T) {
 	}
 }
 
-// FuzzUnitPath gives each name an object of its own that D-Bus takes.
+// FuzzUnitPath checks that each name has an object of its own that D-Bus accepts.
 func FuzzUnitPath(f *testing.F) {
 	f.Add("ssh.service", "ssh_2eservice")
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many symbolic links are followed for one path, as the kernel has it.
+// maxLinks is the number of symbolic links followed for one path, as in the kernel.
 const maxLinks = 40
 
 // A target is a path that sources are about, or a tree.
@@ -20,8 +20,8 @@ type target struct {
 	tree    bool
 	sources []int // in order
 	edges   []edge
-	seen    string // what the last walk came by, to be compared
-	why     string // it is polled; "" it is heard of
+	seen    string // nodes of the last walk, for comparison
+	why     string // reason for polling; "" if all changes cause events
 	// below are the directories of a tree, its root among them.
 	below map[string]*dir
 }
@@ -37,24 +37,24 @@ type edge struct {
 type dir struct {
 	path  string
 	wd    int    // -1: it is not watched
-	round uint64 // that it was last asked for in
-	mask  uint32 // that it is watched with
+	round uint64 // round of the last request
+	mask  uint32 // mask of the watch
 	refs  int    // edges, and trees it is part of
 	names map[string][]*target
-	trees []*target // it is part of
-	why   string    // what is below it is polled
-	// handle is what fanotify calls it; "" it is not known who writes there.
+	trees []*target // trees that contain it
+	why   string    // reason for polling everything below it
+	// handle is its name in fanotify; "" if its writers are unknown.
 	handle string
 }
 
-// found is what is at a path.
+// found describes the object at a path.
 type found struct {
 	kind    uint32 // S_IFMT; 0: nothing that can be seen
 	id      string // another one for another inode
-	mounted bool   // it is the root of a mount
+	mounted bool   // root of a mount
 }
 
-// look sees what is at the path, without following it.
+// look returns the object at the path, without following links.
 func look(p string) found {
 	var x unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, p, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE|unix.STATX_INO, &x)
@@ -81,9 +81,8 @@ func parts(p string) []string {
 	return slices.DeleteFunc(strings.Split(p, "/"), func(part string) bool { return part == "" || part == "." })
 }
 
-// walk has everything watched that the target depends on, and lets go of what it did so far. It
-// says whether it came by something else than the last time. Each directory is watched before its
-// entry is looked at.
+// walk watches everything that the target depends on, and releases its previous watches. It reports whether the result
+// differs from the last walk. Each directory is watched before its entry is read.
 func (l *Listener) walk(t *target) (changed bool) {
 	var (
 		edges []edge
@@ -124,7 +123,7 @@ walk:
 		case unix.S_IFLNK:
 			dest, err := os.Readlink(p)
 			if links++; err != nil || links > maxLinks {
-				break walk // what is wrong with it is changed in a directory that is watched
+				break walk // a fix would change a watched directory
 			}
 			fmt.Fprintln(&seen, dest)
 			if path.IsAbs(dest) {
@@ -132,14 +131,14 @@ walk:
 			}
 			rest = append(parts(dest), rest...)
 		default:
-			// The directory above a file that something is mounted on is not told of it.
+			// The directory above a mounted file receives no events of it.
 			if f.kind != 0 && f.mounted && len(rest) == 0 {
 				step(p, "", atTheEnd)
 			}
 			break walk
 		}
 	}
-	// A directory's mode and owner are told in the one above it, unless it is a mount.
+	// A directory's mode and owner cause events in its parent, unless it is a mount.
 	if end != "" && (t.tree || end == "/" || look(end).mounted) {
 		step(end, "", onTheWay)
 	}
@@ -168,7 +167,7 @@ func (t *target) turn(l *Listener, edges []edge, end, seen string) (changed bool
 		}
 	}
 	changed = changed || len(below) != len(t.below)
-	for p, d := range below { // behind the new ones, so that none of both is let go of
+	for p, d := range below { // after the new ones, so that directories in both are not released
 		changed = changed || t.below[p] == nil
 		l.leave(d, t)
 	}
@@ -192,7 +191,7 @@ func (l *Listener) unname(e edge, t *target) {
 	}
 }
 
-// forget lets go of all that is watched for the target.
+// forget releases everything that is watched for the target.
 func (l *Listener) forget(t *target) {
 	l.shrink(t, "")
 	for _, e := range t.edges {
@@ -203,8 +202,8 @@ func (l *Listener) forget(t *target) {
 	delete(l.told, t)
 }
 
-// watch has a directory watched, at least with the mask. That is asked for in every round: the
-// path may lead to another one than before. It never fails: see dir.wd and why.
+// watch watches a directory, at least with the mask. It is called in every round, since the path may lead to another
+// directory than before. It never fails: see dir.wd and why.
 func (l *Listener) watch(p string, mask uint32) *dir {
 	d := l.dirs[p]
 	if d == nil {
@@ -219,9 +218,9 @@ func (l *Listener) watch(p string, mask uint32) *dir {
 		d.mask, d.why = d.mask|mask, l.noInotify
 		return d
 	}
-	// With IN_MASK_ADD nothing is taken from what somebody else wants of the same inode. Files that
-	// were removed are none of a directory any more, but one that is mounted may be removed where it
-	// is from, and be written to still: IN_EXCL_UNLINK would keep quiet about that.
+	// IN_MASK_ADD keeps the events that other users of the same inode need. Removed files no longer belong to a
+	// directory. But a mounted file may be removed at the source of its mount and still be written to: IN_EXCL_UNLINK
+	// would hide that.
 	all := mask | unix.IN_MASK_ADD | unix.IN_DONT_FOLLOW
 	wd, err := unix.InotifyAddWatch(l.inotify, p, all|unix.IN_EXCL_UNLINK|unix.IN_ONLYDIR)
 	if errors.Is(err, unix.ENOTDIR) {
@@ -240,7 +239,7 @@ func (l *Listener) watch(p string, mask uint32) *dir {
 	return d
 }
 
-// move gives a directory its watch; those that know it are looked at again.
+// move sets the watch of a directory; targets that depend on it are checked again.
 func (l *Listener) move(d *dir, wd int) {
 	if old := d.wd; old >= 0 {
 		l.wds[old] = slices.DeleteFunc(l.wds[old], func(other *dir) bool { return other == d })
@@ -262,7 +261,7 @@ func (l *Listener) move(d *dir, wd int) {
 	}
 }
 
-// release lets go of a directory when nobody needs it.
+// release releases a directory when it is no longer needed.
 func (l *Listener) release(d *dir) {
 	if d.refs--; d.refs == 0 {
 		l.move(d, -1)
@@ -270,7 +269,7 @@ func (l *Listener) release(d *dir) {
 	}
 }
 
-// again has targets told, and walked before that.
+// again marks targets to be hinted, and with walk also to be walked first.
 func (l *Listener) again(targets []*target, walk bool) {
 	for _, t := range targets {
 		l.told[t] = true
@@ -280,7 +279,7 @@ func (l *Listener) again(targets []*target, walk bool) {
 	}
 }
 
-// maxTree is how many directories of one tree are watched; a larger one is polled.
+// maxTree is the number of watched directories in one tree; a larger tree is polled.
 const maxTree = 4096
 
 // grow watches a directory of a tree and all below it.
@@ -292,13 +291,13 @@ func (l *Listener) grow(t *target, p string) {
 	if l.join(t, p).wd < 0 {
 		return
 	}
-	entries, _ := os.ReadDir(p) // what it cannot read it could not watch either
+	entries, _ := os.ReadDir(p) // an unreadable directory could not be watched either
 	for _, entry := range entries {
 		below := path.Join(p, entry.Name())
 		switch {
 		case entry.IsDir():
 			l.grow(t, below)
-		case l.points[below]: // the directory is not told of the file that it shows
+		case l.points[below]: // the directory receives no events of a mounted file
 			l.join(t, below)
 		}
 	}
@@ -318,7 +317,7 @@ func (l *Listener) join(t *target, p string) *dir {
 	return d
 }
 
-// shrink lets go of what is at and below a path of a tree; "" is all of it.
+// shrink releases everything at and below a path of a tree; "" means the whole tree.
 func (l *Listener) shrink(t *target, p string) {
 	for name, d := range t.below {
 		if p == "" || name == p || strings.HasPrefix(name, p+"/") {
@@ -360,7 +359,7 @@ func (l *Listener) handle(e event) {
 	}
 }
 
-// settle walks what has to be, until nothing is left.
+// settle walks all marked targets, until none is left.
 func (l *Listener) settle() {
 	for len(l.dirty) > 0 || len(l.regrow) > 0 {
 		for t := range l.dirty {

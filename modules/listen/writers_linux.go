@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// written is what fanotify(7) tells of a directory and what is in it.
+// written are the fanotify(7) events of a directory and its content.
 const written = unix.FAN_CREATE | unix.FAN_DELETE | unix.FAN_MOVED_FROM | unix.FAN_MOVED_TO | unix.FAN_MODIFY |
 	unix.FAN_CLOSE_WRITE | unix.FAN_ATTRIB | unix.FAN_EVENT_ON_CHILD | unix.FAN_ONDIR
 
 // handleFID is AT_HANDLE_FID of linux/fcntl.h: a name will do that nothing can be opened by.
 const handleFID = 0x200
 
-// maxStray is how many directories may stay marked that are no longer where they were.
+// maxStray is the number of moved directories that may stay marked.
 const maxStray = 64
 
-// openWriters is a descriptor of fanotify that names directories and who writes there: a kernel
-// since 5.9, and a right that root of a user namespace has not got. -1: it is not known who writes.
+// openWriters opens a fanotify descriptor that names directories and their writers: it needs Linux 5.9 or later, and a
+// right that root of a user namespace does not have. -1: writers are unknown.
 func openWriters() int {
 	if os.Geteuid() != 0 {
-		return -1 // the kernel would tell everything but who it was
+		return -1 // the kernel would hide the process
 	}
 	fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_DIR_FID|unix.FAN_REPORT_NAME|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY)
 	if err != nil {
@@ -54,7 +54,7 @@ func handleOf(p string) string {
 	return string(append(b, handle.Bytes()...))
 }
 
-// attribute has it told who writes in a directory, from now on or no longer.
+// attribute starts or stops reporting the writers in a directory.
 func (l *Listener) attribute(d *dir, on bool) {
 	if l.fanotify < 0 || on == (d.handle != "") {
 		return
@@ -84,7 +84,7 @@ func (l *Listener) attribute(d *dir, on bool) {
 		unix.FanotifyMark(l.fanotify, unix.FAN_MARK_REMOVE|unix.FAN_MARK_ONLYDIR|unix.FAN_MARK_DONT_FOLLOW, written, unix.AT_FDCWD, d.path)
 		return
 	}
-	// It is somewhere else, if it is at all.
+	// It has moved, or no longer exists.
 	if l.stray++; l.stray > maxStray {
 		l.stray = 0
 		unix.FanotifyMark(l.fanotify, unix.FAN_MARK_FLUSH, 0, unix.AT_FDCWD, "/")
@@ -99,13 +99,13 @@ func (l *Listener) attribute(d *dir, on bool) {
 // A write is an event of fanotify.
 type write struct {
 	pid    int
-	handle string // of the directory
+	handle string // handle of the directory
 	name   string
 }
 
-// writes are those in what was read of a descriptor of fanotify. A rest that is cut off is none.
+// writes yields the events in data that was read from a fanotify descriptor. A truncated event at the end is ignored.
 func writes(b []byte) iter.Seq[write] {
-	const header, info, file = 24, 4 + 8, 8 // of an event, of its information up to the handle, of that
+	const header, info, file = 24, 4 + 8, 8 // sizes of an event header, of the information before the handle, and of the handle's own header
 	return func(yield func(write) bool) {
 		for len(b) >= header {
 			size := uint64(binary.NativeEndian.Uint32(b))
@@ -180,7 +180,7 @@ func (l *Listener) hearWriters(buffer []byte) {
 	}
 }
 
-// writer is what can be said of a process while it lives.
+// writer describes a process while it exists.
 func writer(pid int) Writer {
 	w := Writer{PID: pid}
 	proc := fmt.Sprintf("/proc/%d", pid)

@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// applied is what has become of a resource that was applied: Apply has asked the
-// provider again, for all resources at once, so the next Check need not.
+// applied is the result of applying a resource: Apply has called get again, for all resources at once, so the next
+// Check need not.
 type applied struct {
 	recorder
 	after values // nil: not known
@@ -56,8 +56,7 @@ func (r *Ral) BatchKey(p modules.Plan) string {
 // group is the same for calls that can be made as one.
 func (p *provider) group() string { return p.file + "\x00" + p.limit.String() }
 
-// ApplyBatch implements [modules.Batcher]. What has become of each is told by its next
-// Check.
+// ApplyBatch implements [modules.Batcher]. The next Check of each resource reports its result.
 func (r *Ral) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.Planned) error {
 	var tasks []*task
 	var updates []update
@@ -91,14 +90,13 @@ func names(updates []update) []string {
 	return list
 }
 
-// reply is the answer of a provider that was asked again.
+// reply is the answer of a provider to the second get.
 type reply struct {
 	entries map[string]*entry
 	err     error
 }
 
-// askAgain asks the provider for the resources that are to be verified, and have not
-// failed already.
+// askAgain gets the state of the resources that must be verified and have not failed already.
 func (r *Ral) askAgain(ctx context.Context, h modules.Host, batch []modules.Planned, all map[string]*report) reply {
 	var ask []string
 	for _, planned := range batch {
@@ -114,12 +112,12 @@ func (r *Ral) askAgain(ctx context.Context, h modules.Host, batch []modules.Plan
 	return reply{entries, err}
 }
 
-// planned gives the provider of a batch.
+// planned returns the provider of a batch.
 func planned(batch []modules.Planned) *provider { return batch[0].Plan.Steps.(*task).provider }
 
 func (r *Ral) verifies() bool { return r.Verify == nil || *r.Verify }
 
-// conclude says what has become of the resource, for its next Check.
+// conclude stores the result of the resource for its next Check.
 func (r *Ral) conclude(t *task, told *report, again reply) {
 	end := r.done
 	switch {
@@ -138,7 +136,7 @@ func (r *Ral) conclude(t *task, told *report, again reply) {
 	}
 }
 
-// believed is the state that the provider says it has brought about.
+// believed returns the state that the provider reports to have set.
 func (t *task) believed(told *report) (values, error) {
 	if told == nil || len(told.changes) == 0 {
 		return nil, t.provider.told(modules.ErrorFailed, "it reports that it has changed nothing")
@@ -150,8 +148,7 @@ func (t *task) believed(told *report) (values, error) {
 	return after, nil
 }
 
-// verified is the state that the provider tells of afterwards, with an error if it is
-// not what was wanted.
+// verified returns the state that the provider reports afterwards, with an error if it is not the desired state.
 func (t *task) verified(e *entry) (values, error) {
 	p := t.provider
 	is, err := p.stateOf(e, t.want)
@@ -174,7 +171,7 @@ func (t *task) verified(e *entry) (values, error) {
 	}
 }
 
-// reportFurther reports what the provider says it has changed beyond what was asked for.
+// reportFurther reports changes by the provider that were not requested.
 func (t *task) reportFurther(end *applied, told *report) {
 	for _, key := range slices.Sorted(maps.Keys(told.changes)) {
 		c := told.changes[key]

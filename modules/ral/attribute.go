@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// attribute is what metadata say of one attribute.
+// attribute is the metadata of one attribute.
 type attribute struct {
 	Type    string   `json:"type,omitempty"`    // "" is string
-	Options []string `json:"options,omitempty"` // of an enum
+	Options []string `json:"options,omitempty"` // options of an enum
 	Kind    string   `json:"kind,omitempty"`    // "" is rw
 	Desc    string   `json:"desc,omitempty"`
 }
 
-// The types of attributes. An enum has its options beside it.
+// The types of attributes. An enum also has options.
 const (
 	typeString = ""
 	typeBool   = "boolean"
@@ -104,8 +104,8 @@ func (a attribute) spelt() string {
 	return a.Type
 }
 
-// convert gives a value of the attribute's type for one of a manifest or an answer: a
-// string, a bool, a []string, or nil for unset. Text takes every scalar.
+// convert converts a value of a manifest or an answer to the attribute's type: a string, a bool, a []string, or nil for
+// unset. Text takes every scalar.
 func (a attribute) convert(v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -148,8 +148,8 @@ func texts(v any) (any, error) {
 	return nil, fmt.Errorf("%s is not a list", inWords(v))
 }
 
-// read is convert for what a provider reports, which need not be what can be asked of
-// it: a version for ensure, the text "true" for a boolean.
+// read is convert for values that a provider reports, which may differ from values that it accepts: a version for
+// ensure, the text "true" for a boolean.
 func (a attribute) read(v any) (any, error) {
 	if s, ok := v.(string); ok {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Effect is the kind of what providers look after. Keys are the provider, a NUL and
-// the name of the resource; the state is what of its attributes is known.
+// Effect is the effect kind of providers. Keys are the provider, a NUL and the name of the resource; the state has the
+// known attributes.
 const Effect modules.EffectKind = "ral"
 
 func (p *provider) effectKey(name string) string { return p.full() + "\x00" + name }
@@ -50,8 +50,7 @@ func (r *Ral) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	return t.plan(), nil
 }
 
-// resolve finds the provider and holds what is wanted against its metadata, before it
-// is asked for anything else.
+// resolve finds the provider and checks the desired state against its metadata, before any other call.
 func (r *Ral) resolve(ctx context.Context, h modules.Host) (*provider, values, error) {
 	p, err := r.find(ctx, h)
 	if err != nil {
@@ -67,8 +66,8 @@ func (r *Ral) resolve(ctx context.Context, h modules.Host) (*provider, values, e
 	return p, want, nil
 }
 
-// currentState gives the state of the resource: as earlier plans will leave it, as Preload has
-// found it, or as the provider tells it now.
+// currentState returns the state of the resource: the state that earlier plans will set, the state that Preload has
+// found, or the state that the provider reports now.
 func (r *Ral) currentState(ctx context.Context, h modules.Host, p *provider, want values) (values, error) {
 	if state, ok := h.Forecast.Lookup(Effect, p.effectKey(r.Name)); ok {
 		return state.(values), nil
@@ -83,8 +82,8 @@ func (r *Ral) currentState(ctx context.Context, h modules.Host, p *provider, wan
 	return p.stateOf(all[r.Name], want)
 }
 
-// stateOf gives the state that an entry tells of. What does not exist and cannot be
-// made is absent, if that is all that is wanted of it.
+// stateOf returns the state in an entry. A resource that does not exist and cannot be made is absent, if absence is the
+// whole desired state.
 func (p *provider) stateOf(e *entry, want values) (values, error) {
 	switch {
 	case e == nil:
@@ -107,7 +106,7 @@ func (t *task) differing() []string {
 	})
 }
 
-// plan puts the update into words. What else the provider does is not known.
+// plan describes the update. Other effects of the provider are not known.
 func (t *task) plan() modules.Plan {
 	is, should := t.update.is, t.update.should
 	plan := modules.Plan{
@@ -150,10 +149,9 @@ func (p *provider) predicted(is, should values) values {
 	return after
 }
 
-// predict asks a provider for which that is safe what it would do: in a check run,
-// whether it can; and at any time, whether there is something newer than what is
-// there. Other providers are not called, since there are some that do what they should
-// only talk about.
+// predict calls set with noop if the provider supports that safely: in a check run, to find out whether it can make the
+// change; and in any run, to find out whether a newer version exists. Other providers are not called, since some make
+// the change in spite of noop.
 func (t *task) predict(ctx context.Context, h modules.Host) (idle bool, err error) {
 	newer := t.onlyLatest()
 	_, real := h.Forecast.(modules.NoForecast)
@@ -179,12 +177,12 @@ func (t *task) predict(ctx context.Context, h modules.Host) (idle bool, err erro
 	return newer && len(mine.changes) == 0, nil
 }
 
-// onlyLatest reports whether all that may differ is the version.
+// onlyLatest reports whether only the version may differ.
 func (t *task) onlyLatest() bool {
 	return t.update.should[ensure] == latest && !gone(t.update.is[ensure]) && t.update.is[ensure] != nil && len(t.differing()) == 1
 }
 
-// reportOthers reports changes of resources that were not asked for.
+// reportOthers reports changes of resources that were not requested.
 func reportOthers(to modules.Reporter, all map[string]*report, verb string, asked ...string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if slices.Contains(asked, name) {
@@ -201,7 +199,7 @@ func reportOthers(to modules.Reporter, all map[string]*report, verb string, aske
 	}
 }
 
-// Recurs implements [modules.Recurrer]: what is the latest version changes by itself.
+// Recurs implements [modules.Recurrer]: the latest version changes by itself.
 func (r *Ral) Recurs(plan modules.Plan) bool {
 	return r.Properties[ensure] == latest && len(plan.Changes) == 1 && plan.Changes[0].Property == ensure &&
 		plan.Changes[0].Have != shown(absent) && plan.Changes[0].Have != shown(purged)

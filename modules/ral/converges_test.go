@@ -62,7 +62,7 @@ func TestPredicts(t *testing.T) {
 			Want:  []string{"stable", "stable"},
 		},
 		{
-			// What a provider does besides, nobody knows.
+			// Other effects of a provider are unknown.
 			Name: "after a change all is uncertain", Tree: []modtest.Node{{Path: "f", Text: "x"}},
 			Steps: []modtest.Step{step("f", `"text":"y"`), step("f", `"text":"y"`), step("g", `"ensure":"absent"`)},
 			Want:  []string{"changed uncertain", "stable uncertain", "stable uncertain"},

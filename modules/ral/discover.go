@@ -14,8 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// dataDirs are where libral's providers are on a host that names none itself: in
-// providers/ below.
+// dataDirs are the default folders of libral on a host. Their subfolders providers/ contain the providers.
 var dataDirs = []string{"/usr/local/share/libral", "/usr/share/libral"}
 
 // dataDirsVariable is the variable that names others, to be looked at first.
@@ -29,12 +28,12 @@ const (
 	maxProviders = 500
 )
 
-// survey looks for providers on a host: those that the play brings along, or the host's.
+// survey looks for providers: the play's, or the host's.
 type survey struct {
 	r       *Ral
 	h       modules.Host
 	all     []*provider // each full name once per directory
-	ignored []string    // what was found and cannot be used, and why
+	ignored []string    // unusable files, with the reasons
 }
 
 // ofPlay adds the providers of the play's folder resources/.
@@ -127,7 +126,7 @@ func (v *survey) file(ctx context.Context, name, source string) {
 
 var errNotExecutable = errors.New("not executable")
 
-// executable gives the path of a provider without symbolic links.
+// executable returns the path of a provider without symbolic links.
 func (v *survey) executable(name string) (string, error) {
 	at, _, err := modules.Resolve(v.h.Files, name)
 	if err != nil {
@@ -145,8 +144,7 @@ func (v *survey) executable(name string) (string, error) {
 	return at, process.Safe(v.h.Files, os.Geteuid(), name)
 }
 
-// metadata reads the file beside a provider, or asks the provider what it is if there
-// is none.
+// metadata reads the metadata file next to a provider, or runs describe if there is none.
 func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metadata, error) {
 	stem := strings.TrimSuffix(name, suffix)
 	text, err := process.ReadText(v.h.Files, stem+metaSuffix, modules.MaxParse)
@@ -189,13 +187,13 @@ func (v *survey) read(ctx context.Context, key, name, text string) (*metadata, e
 	if err != nil {
 		return nil, fmt.Errorf("its metadata: %w", err)
 	}
-	if !m.Suitable.Never { // what is not suitable now may become so
+	if !m.Suitable.Never { // an unsuitable provider may become suitable
 		v.r.described.Put(key, m)
 	}
 	return m, nil
 }
 
-// parse gives a YAML document as JSON, which it may be already.
+// parse converts a YAML document to JSON; it may be JSON already.
 func (v *survey) parse(ctx context.Context, text string) (json.RawMessage, error) {
 	switch {
 	case json.Valid([]byte(text)):

@@ -12,12 +12,11 @@ import (
 // failure is an error of a provider, or about one.
 type failure struct {
 	process.Failure
-	message string // that the provider has told
-	silent  bool   // the provider has told of an error without a message
+	message string // message from the provider
+	silent  bool   // the provider has reported an error without a message
 }
 
-// told is an error that the provider itself has told: of an action, or of a resource
-// in it.
+// told returns an error reported by the provider itself: of an action, or of a resource in it.
 func (p *provider) told(kind modules.ErrorKind, message string) *failure {
 	become := ""
 	if kind == modules.ErrorForbidden {
@@ -30,8 +29,7 @@ func (p *provider) told(kind modules.ErrorKind, message string) *failure {
 	}}
 }
 
-// silent is an error that the provider has told without a message. What it has instead
-// is quoted.
+// silent returns an error that the provider has reported without a message. It quotes instead, the value in its place.
 func (p *provider) silent(kind modules.ErrorKind, instead any) *failure {
 	text := "it reports an error without a message"
 	if instead != nil {
@@ -42,7 +40,7 @@ func (p *provider) silent(kind modules.ErrorKind, instead any) *failure {
 	return f
 }
 
-// broken is an error of a provider that does not do what the convention asks for.
+// broken returns an error of a provider that violates the convention.
 func (p *provider) broken(action, format string, args ...any) *failure {
 	return &failure{Failure: process.Failure{
 		Text: fmt.Sprintf("provider %s: %s %s", p.full(), action, fmt.Sprintf(format, args...)),
@@ -60,9 +58,9 @@ func (p *provider) notRun(action string, err error) *failure {
 	return f
 }
 
-// ended is about a provider that ended with another exit code than 0. It quotes the
-// error that the provider has told nevertheless, or else the last line of standard error,
-// or of standard output; rest is what of standard error is not in it.
+// ended returns the error of a provider that exited with a code other than 0. It quotes the error that the provider has
+// reported anyway, or else the last line of standard error, or of standard output; rest is the part of standard error
+// that it does not quote.
 func (p *provider) ended(action string, exit modules.Exit) (f *failure, rest string) {
 	code := fmt.Sprintf("ended with exit code %d", exit.Code)
 	if signal := exit.Code - 128; signal > 0 && signal < 65 {
@@ -85,8 +83,7 @@ func (p *provider) ended(action string, exit modules.Exit) (f *failure, rest str
 	return f, said[:last]
 }
 
-// complaint is the message of the error that a provider has told of the whole action;
-// "" if there is none.
+// complaint returns the message of the error that a provider has reported for the whole action, or "".
 func (p *provider) complaint(text string) string {
 	var f *failure
 	if p.Invoke == invokeSimple {
@@ -100,9 +97,8 @@ func (p *provider) complaint(text string) string {
 	return f.message
 }
 
-// evidence adds to an error of a provider that has ended with exit code 0 what it said
-// besides, if the error itself says nothing, and reports all that it has printed for
-// whoever looks for the fault.
+// evidence adds the last line of standard error to an error of a provider that has exited with code 0, if the error
+// itself has no message, and reports the whole output for debugging.
 func (p *provider) evidence(report modules.Reporter, action string, said modules.Exit, f *failure) *failure {
 	if f == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// find chooses the provider: the suitable one of those that the resource can mean and the
-// play brings along; if the play brings none of these, of those on the host.
+// find selects the provider: the suitable one among the play's matching providers; if the play has none, among the
+// host's.
 func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
 	v := &survey{r: r, h: h}
 	if err := v.ofPlay(ctx); err != nil {
@@ -33,8 +33,7 @@ func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
 	return p, err
 }
 
-// matching gives the providers that the resource can mean: those that have the name it
-// asks for, or else those that have the type.
+// matching returns the providers that match the resource: those with the requested name, or else those with the type.
 func (v *survey) matching() []*provider {
 	var list, called []*provider
 	for _, p := range v.all {
@@ -52,7 +51,7 @@ func (v *survey) matching() []*provider {
 	return list
 }
 
-// known lists, for an error, the providers that were found and those that were ignored.
+// known lists, for an error, the found and the ignored providers.
 func (v *survey) known() string {
 	var names []string
 	ignored := v.ignored
@@ -76,7 +75,7 @@ func (v *survey) known() string {
 // where is the name of a provider and its file.
 func (p *provider) where() string { return fmt.Sprintf("%s (%s)", p.full(), p.source) }
 
-// suitable gives the one provider whose requirements the host fulfils.
+// suitable returns the only provider whose requirements the host fulfils.
 func (r *Ral) suitable(files modules.FileReader, from []*provider) (*provider, error) {
 	var fit []*provider
 	var reasons []string
@@ -100,7 +99,7 @@ func (r *Ral) suitable(files modules.FileReader, from []*provider) (*provider, e
 	return nil, modules.Refuse("more than one %s is suitable for this host: %s; write provider: %s", r.asked(), strings.Join(names, ", "), fit[0].full())
 }
 
-// unsuitable says why a provider cannot work on this host; "" if it can.
+// unsuitable returns why a provider cannot be used on this host; "" if it can.
 func (p *provider) unsuitable(files modules.FileReader) string {
 	if p.Suitable.Never {
 		return "says that it is not"

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// says is a provider in sh that says what it is, and reports one attribute.
+// says returns a provider in sh that describes itself with the metadata, and reports one attribute.
 func says(metadata string) string {
 	return "#!/bin/sh\ncase $1 in\nral_action=describe) echo x >>$(dirname $0)/described; echo '" + metadata + "';;\n" +
 		`ral_action=get) echo '{"resources":[{"name":"n","from":"'$0'"}]}';;` + "\nesac\n"
@@ -84,7 +84,7 @@ func TestFind(t *testing.T) {
 			dir, host := folder(t, test.play), realDir(t)
 			put(t, host, test.host)
 			t.Setenv("RALSH_DATA_DIR", "relative:"+host+":/nowhere")
-			for _, name := range []string{"kv.prov", "conf.prov", "canned.prov"} { // only those of the test
+			for _, name := range []string{"kv.prov", "conf.prov", "canned.prov"} { // only the providers of the test remain
 				require.NoError(t, os.Remove(filepath.Join(dir, name)))
 			}
 			r := of(t, dir, `{"name":"n",`+test.properties+`,"properties":{"from":"x"}}`).checked().results(t)[0]
@@ -98,8 +98,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestDescribedOnce asks a provider once what it is, and never one with a file beside
-// it that says so.
+// TestDescribedOnce checks that describe is called once per provider, and never for one with a metadata file.
 func TestDescribedOnce(t *testing.T) {
 	metadata := "provider: {type: t, invoke: json, suitable: true, " + from + "}"
 	dir := folder(t, map[string]string{"a.prov": says(metadata)})
@@ -156,8 +155,8 @@ func TestSuitableOnceItIsThere(t *testing.T) {
 	require.Equal(t, "changed: executed\nstable", briefs(r.results(t)))
 }
 
-// TestRootRunsNothingOfOthers has providers of the host that others can change, and a
-// directory in which they can put some. None of them is even asked what it is.
+// TestRootRunsNothingOfOthers checks providers of the host that others can change, and a directory in which they can
+// put some. Not even describe may run.
 func TestRootRunsNothingOfOthers(t *testing.T) {
 	needs.Root(t, "others than root may trust whom they like")
 	provider := says("provider: {type: t, invoke: json, suitable: true, " + from + "}")

@@ -60,7 +60,7 @@ func FuzzJSON(f *testing.F) {
 				}
 				again, err := p.parseGet(`{"resources":[` + string(e.values.state(name)) + `]}`)
 				require.Nil(t, err)
-				if len(again) == 1 && again[name] != nil { // a name that is no UTF-8 has become another
+				if len(again) == 1 && again[name] != nil { // a name that is not UTF-8 has changed
 					require.Equal(t, e.values.state(name), again[name].values.state(name))
 				}
 			}

@@ -57,7 +57,7 @@ func put(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// read gives a file of a folder; "" if it is not there.
+// read returns a file of a folder; "" if it is missing.
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -75,7 +75,7 @@ func hostWith(dir string) modules.Host {
 	return h
 }
 
-// source is what a controller does for a play with that folder.
+// source returns the controller's source for a play with that folder.
 func source(dir string) modules.Source {
 	return modules.Source{Resources: func() fs.FS { return os.DirFS(dir) }, YAML: toJSON}
 }
@@ -150,8 +150,7 @@ func one(t *testing.T, dir, properties string) *wire.Result {
 	return of(t, dir, properties).results(t)[0]
 }
 
-// brief is a result in one line, without what is for whoever looks for a fault: see
-// TestAllThatWasPrinted.
+// brief returns a result in one line, without the output for debugging: see TestAllThatWasPrinted.
 func brief(r *wire.Result) string {
 	var b strings.Builder
 	b.WriteString(string(r.Status))

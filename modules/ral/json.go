@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// getJSON asks a provider that speaks JSON.
+// getJSON calls get of a json provider.
 func (p *provider) getJSON(ctx context.Context, h modules.Host, names []string) (map[string]*entry, *failure) {
 	if names == nil {
 		names = []string{}
@@ -59,7 +59,7 @@ func (p *provider) encode(action string, doc any) (string, *failure) {
 	return text + "\n", nil
 }
 
-// answer is what a provider prints, for get and for set.
+// answer is the output of a provider, for get and for set.
 type answer struct {
 	Error     json.RawMessage   `json:"error"`
 	Resources *[]map[string]any `json:"resources"`
@@ -87,9 +87,8 @@ func (p *provider) parseAnswer(action, text string) (*answer, *failure) {
 	return nil, p.parseError(told)
 }
 
-// parseError reads {"message": ..., "kind": ...}. A kind that is missing or not known
-// is a failure; the message may be a list. A code, which some providers add, and a kind
-// that libral does not know are put behind the message.
+// parseError reads {"message": ..., "kind": ...}. A missing or unknown kind means a failure; the message may be a list.
+// A code, which some providers add, and a kind that libral does not know are appended to the message.
 func (p *provider) parseError(told any) *failure {
 	doc, ok := told.(map[string]any)
 	if !ok {
@@ -116,7 +115,7 @@ func (p *provider) parseError(told any) *failure {
 	return p.told(kind, message)
 }
 
-// written quotes a value as the provider has printed it, but for blanks and order.
+// written quotes a value as printed by the provider, except for blanks and order.
 func written(v any) string {
 	text, err := process.JSON(v)
 	if err != nil {
@@ -125,7 +124,7 @@ func written(v any) string {
 	return process.Quote(text)
 }
 
-// inText gives the text of a single value, or of those in a list; "" if there is none.
+// inText returns the text of a single value, or the joined texts of a list; "" if there is none.
 func inText(v any) string {
 	list, isList := v.([]any)
 	if !isList {

@@ -150,14 +150,14 @@ func TestAnswersToGet(t *testing.T) {
 	}
 }
 
-// TestAllThatWasPrinted stands beside an error, for whoever looks for the fault, but for
-// that of a resource that is sensitive.
+// TestAllThatWasPrinted checks that the full output is reported next to an error, for debugging, except for a sensitive
+// resource.
 func TestAllThatWasPrinted(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		files     map[string]string
 		sensitive bool
-		err, said string // said: "" is nothing
+		err, said string // said: "" means no message
 	}{
 		{"an answer that is used", map[string]string{"get": there}, false, "", ""},
 		{"no answer", map[string]string{"get": "Warning: please upgrade\n" + there + "\n"}, false,
@@ -236,7 +236,7 @@ func TestAnswersToSet(t *testing.T) {
 	}
 }
 
-// sorted is what a provider was asked, with the keys of set in one order.
+// sorted returns the requests to a provider, with the keys of set in one order.
 func sorted(t *testing.T, log string) string {
 	t.Helper()
 	var b strings.Builder
@@ -293,7 +293,7 @@ func TestRemoval(t *testing.T) {
 	require.Contains(t, read(t, dir, "canned.log"), `"should":{"ensure":"absent"}`)
 }
 
-// TestUnknownIs has an is for what get does not mention.
+// TestUnknownIs checks the current state in an update of a resource that get does not mention.
 func TestUnknownIs(t *testing.T) {
 	dir := canned(t, "{type: thing, invoke: json, suitable: true, attributes: {name: , a: }}", map[string]string{
 		"get": `{"resources":[]}`, "get.2": `{"resources":[{"name":"n","a":"1"}]}`, "set": `{"derive":true}`})
@@ -327,7 +327,7 @@ func TestLatest(t *testing.T) {
 	})
 }
 
-// TestNoop calls set in a check run only if the provider is said to heed noop.
+// TestNoop checks that a check run calls set only if the metadata mark noop as safe.
 func TestNoop(t *testing.T) {
 	metadata := "{type: thing, invoke: json, noop_safe: true, suitable: true, attributes: {name: , a: }}"
 	get := `{"resources":[{"name":"n","a":"1"}]}`
@@ -380,7 +380,7 @@ stable`
 	require.Equal(t, want, briefs(r.results(t)))
 }
 
-// TestMuch has an answer beyond what is kept of other commands.
+// TestMuch reads an answer that is longer than the kept output of other commands.
 func TestMuch(t *testing.T) {
 	dir := canned(t, "", map[string]string{"get": `{"resources":[{"name":"m","a":"` + strings.Repeat("x", 300<<10) + `"},{"name":"n","a":"1"}]}`})
 	require.Equal(t, "stable", brief(one(t, dir, `{"name":"n","type":"thing","properties":{"a":"1"}}`)))

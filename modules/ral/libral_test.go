@@ -45,7 +45,7 @@ func TestPackageApt(t *testing.T) {
 	}
 }
 
-// ask asks a resource a question.
+// ask runs a query of a resource.
 func ask(t *testing.T, dir, properties, query string) (string, error) {
 	t.Helper()
 	r := prepared(t, Type(), dir, properties)

@@ -16,7 +16,7 @@ const (
 	invokeSimple = "simple"
 )
 
-// metadata is what a provider says of itself.
+// metadata is a provider's description of itself.
 type metadata struct {
 	Type       string               `json:"type"`
 	Name       string               `json:"name"`
@@ -25,8 +25,8 @@ type metadata struct {
 	Actions    []string             `json:"actions,omitempty"` // nil: all of them
 	Suitable   suitable             `json:"suitable"`
 	Attributes map[string]attribute `json:"attributes"`
-	// NoopSafe says that set with ral.noop changes nothing. It is an addition of ours:
-	// libral does not know which providers heed the flag.
+	// NoopSafe reports that set with ral.noop changes nothing. It is an addition of ours: libral does not know which
+	// providers respect the flag.
 	NoopSafe bool `json:"noop_safe,omitempty"`
 }
 
@@ -38,18 +38,16 @@ func (m *metadata) does(actions ...string) bool {
 	return m.Actions == nil || slices.ContainsFunc(actions, func(a string) bool { return slices.Contains(m.Actions, a) })
 }
 
-// writes reports whether it can change anything. Old documents of libral name the
-// actions of json as those of simple.
+// writes reports whether it can change anything. Old documents of libral use the action names of simple for json.
 func (m *metadata) writes() bool { return m.does("set", "update") }
 
-// suitable is what a host needs for the provider.
+// suitable has the requirements of the provider on a host.
 type suitable struct {
 	Never    bool     `json:"never,omitempty"`
 	Commands []string `json:"commands,omitempty"` // "a" has to be there, "not a" must not
 }
 
-// parseMetadata reads the document of a provider. name is that of its file without
-// .prov.
+// parseMetadata reads the document of a provider. name is the name of its file without .prov.
 func parseMetadata(text json.RawMessage, name string) (*metadata, error) {
 	var doc struct {
 		Provider *struct {

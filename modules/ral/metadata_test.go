@@ -80,8 +80,7 @@ func TestBadMetadata(t *testing.T) {
 	}
 }
 
-// FuzzMetadata holds that metadata that are accepted come through the wire, and that
-// what they call an attribute can be an argument.
+// FuzzMetadata checks that accepted metadata survive the transfer, and that their attribute names can be arguments.
 func FuzzMetadata(f *testing.F) {
 	for _, seed := range []string{
 		`{"provider":{"type":"t","invoke":"json","suitable":"true","attributes":{"name":null,"a":{"type":"enum[a, b]","kind":"r"}}}}`,

@@ -7,19 +7,18 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// answers are what providers have told of many resources at once, by group.
+// answers are the answers of providers about many resources at once, by group.
 type answers map[string]*preloaded
 
 // preloaded is one answer.
 type preloaded struct {
-	said    recorder  // what the provider had to say besides
+	said    recorder  // other messages of the provider
 	once    sync.Once // the first to use the answer reports that, and several may at once
 	entries map[string]*entry
 	err     error
 }
 
-// Preload implements [modules.Preloader]: each provider that speaks JSON is asked once
-// for all of its resources.
+// Preload implements [modules.Preloader]: each json provider is called once for all of its resources.
 func (r *Ral) Preload(ctx context.Context, h modules.Host, all []modules.Resource) (any, error) {
 	ask := map[string][]string{}
 	of := map[string]*provider{}
@@ -61,7 +60,7 @@ func unique(names []string) []string {
 	return list
 }
 
-// recall gives what Preload has found out about a resource, if it has.
+// recall returns the entries that Preload has found for a resource, or nil.
 func (p *provider) recall(h modules.Host, name string) (map[string]*entry, error) {
 	found, _ := h.Preloaded("").(answers)
 	t := found[p.group()]

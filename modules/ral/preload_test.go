@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// TestAnswerForSeveralAtOnce has resources that are checked at once use one answer:
-// what the provider had to say besides is told by one of them.
+// TestAnswerForSeveralAtOnce checks that resources that are checked at once share one answer, and that one of them
+// reports the provider's other messages.
 func TestAnswerForSeveralAtOnce(t *testing.T) {
 	p := &provider{metadata: &metadata{}}
 	of := &preloaded{entries: map[string]*entry{"n": {}}}

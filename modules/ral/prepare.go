@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// Prepare implements [modules.Preparer]: it looks which providers the play brings
-// along, and reads the metadata that are beside them.
+// Prepare implements [modules.Preparer]: it lists the providers in the play's folder, and reads the metadata files next
+// to them.
 func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
 	numbersAsText(r.Properties)
 	if r.Play != nil || src.Resources == nil || src.YAML == nil {
@@ -53,7 +53,7 @@ func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
 	return errors.Join(errs...)
 }
 
-// maxLost bounds the metadata that a resource is told of though it cannot mean them.
+// maxLost limits the bad metadata that are reported to a resource that does not match them.
 const maxLost = 10
 
 // mayMean reports whether a resource can mean a provider whose metadata cannot be read.
@@ -63,7 +63,7 @@ func (r *Ral) mayMean(b badMetadata) bool {
 		of, name = r.TypeName, r.Provider
 	}
 	switch {
-	case r.Provider == everyProvider: // which is only asked about
+	case r.Provider == everyProvider: // only in a query
 		return false
 	case of != "" && len(b.types) > 0 && !slices.Contains(b.types, of):
 		return false
@@ -78,7 +78,7 @@ func (r *Ral) mayMean(b badMetadata) bool {
 type contents struct {
 	candidates []candidate
 	bad        []badMetadata
-	err        error // of the folder itself
+	err        error // error of the folder itself
 }
 
 // badMetadata cannot be used. types and names are guesses at the provider that they
@@ -93,7 +93,7 @@ func (b badMetadata) Error() string { return b.err.Error() }
 // An candidate is a provider of the play.
 type candidate struct {
 	file     string
-	metadata *metadata // nil: it has to be asked what it is
+	metadata *metadata // nil: describe must be called
 }
 
 func readFolder(folder fs.FS, yaml func([]byte) (json.RawMessage, error)) *contents {
@@ -150,7 +150,7 @@ func readCandidate(folder fs.FS, file string, yaml func([]byte) (json.RawMessage
 	return candidate{file, m}, nil
 }
 
-// brief leaves out what is for people only.
+// brief omits text for people.
 func (m *metadata) brief() *metadata {
 	b := *m
 	b.Desc, b.Attributes = "", map[string]attribute{}

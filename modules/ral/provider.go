@@ -12,32 +12,32 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// A provider is an executable on the host, and what it says of itself.
+// A provider is an executable on the host, with its metadata.
 type provider struct {
 	*metadata
-	file   string        // without symbolic links, so that it finds what is beside it
+	file   string        // without symbolic links, so that it finds files next to it
 	source string        // where it was found
-	limit  time.Duration // of one call; 0 is any time
+	limit  time.Duration // timeout of one call; 0 means none
 }
 
-// Bounds of what goes to and comes from a provider, in bytes.
+// Limits for the input and the output of a provider, in bytes.
 const (
 	maxQuestion = 8 << 20
 	maxAnswer   = 8 << 20
 )
 
-// entry is what a provider says of one resource.
+// entry is a provider's answer about one resource.
 type entry struct {
 	values      values
-	err         *failure // of this resource alone
+	err         *failure // error of this resource alone
 	unmentioned bool     // the provider has not mentioned it
 }
 
 // starter is Probe or Run.
 type starter func(context.Context, modules.Command) (modules.Exit, error)
 
-// call runs the provider once. Whatever it has to say on standard error is reported, and
-// any exit code but 0 discards all that it printed on the other one.
+// call runs the provider once. Messages on standard error are reported, and an exit code other than 0 discards the
+// standard output.
 func (p *provider) call(ctx context.Context, h modules.Host, start starter, action string, args []string, stdin string) (modules.Exit, *failure) {
 	if len(stdin) > maxQuestion {
 		return modules.Exit{}, p.broken(action, "needs an input of more than %d MiB", maxQuestion>>20)
@@ -73,8 +73,8 @@ func command(argv []string) modules.Command {
 	}
 }
 
-// interpreter says what is missing if a file that is there cannot be started because
-// it is not: the program in its first line.
+// interpreter names the missing program if an existing file cannot be started because the program in its first line is
+// missing.
 func interpreter(files modules.FileReader, file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -89,8 +89,7 @@ func interpreter(files modules.FileReader, file string, err error) error {
 	return fmt.Errorf("its interpreter %s is not on the host", quoted(words[0]))
 }
 
-// get asks for resources by name; for all that there are if there are no names. The
-// answer has an entry for each name.
+// get gets resources by name; all existing ones if there are no names. The answer has an entry for each name.
 func (p *provider) get(ctx context.Context, h modules.Host, names []string) (map[string]*entry, error) {
 	var all map[string]*entry
 	var err *failure
@@ -110,23 +109,23 @@ func (p *provider) get(ctx context.Context, h modules.Host, names []string) (map
 	return all, nil
 }
 
-// An update is a resource that shall become different.
+// An update is a resource to change.
 type update struct {
 	name       string
 	is, should values
 }
 
-// A change is what a provider says it has done to one attribute.
+// A change is a provider's report about the change of one attribute.
 type change struct{ was, is any }
 
-// A report is what a provider says it has done to one resource.
+// A report is a provider's report about one resource.
 type report struct {
 	changes map[string]change
 	err     *failure
 }
 
-// set changes resources, all in one call, or says with noop what it would change. The
-// answer has no report on those of which the provider says nothing.
+// set changes resources, all in one call, or with noop predicts the changes. The result has no report for resources
+// that the provider does not mention.
 func (p *provider) set(ctx context.Context, h modules.Host, updates []update, noop bool) (map[string]*report, error) {
 	start := h.Commands.Run
 	if noop {
@@ -156,8 +155,8 @@ func orNil[T any](v T, err *failure) (T, error) {
 	return v, nil
 }
 
-// attributes reads the values of a resource as a provider tells them. Attributes that
-// its metadata do not name are left out, and so are those that are never reported.
+// attributes reads the values of a resource in a provider's answer. It omits attributes that the metadata do not name
+// and attributes that are never reported.
 func (p *provider) attributes(action string, told map[string]any) (values, *failure) {
 	v := values{}
 	for key, raw := range told {
@@ -174,8 +173,7 @@ func (p *provider) attributes(action string, told map[string]any) (values, *fail
 	return v, nil
 }
 
-// derived is the report on an update that the provider says to have made as it was asked
-// for (derive).
+// derived returns the report for an update that the provider reports to have made as requested (derive).
 func derived(u update) *report {
 	r := &report{changes: map[string]change{}}
 	if gone(u.should[ensure]) {

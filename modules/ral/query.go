@@ -15,7 +15,7 @@ import (
 const (
 	queryGet       = "get"       // the resource, as {"resource": {...}}
 	queryList      = "list"      // all resources of the provider, as {"resources": [...]}
-	queryProviders = "providers" // what providers there are, as {"providers": [...]}
+	queryProviders = "providers" // lists the providers, as {"providers": [...]}
 )
 
 // Queries implements [modules.Querier]. The answers have the form of ralsh --json.
@@ -76,8 +76,7 @@ func (p *provider) list(ctx context.Context, h modules.Host) (json.RawMessage, e
 	return json.Marshal(map[string]any{"resources": list})
 }
 
-// providers lists those of the play and then those of the host, whatever the resource
-// asks for.
+// providers lists the providers of the play and then those of the host, whatever the resource requests.
 func (r *Ral) providers(ctx context.Context, h modules.Host) (json.RawMessage, error) {
 	v := &survey{r: r, h: h}
 	if r.Play != nil {
@@ -112,7 +111,7 @@ func (p *provider) described(files modules.FileReader) map[string]any {
 	}
 }
 
-// everyProvider stands in the place of one where all are asked for.
+// everyProvider requests all providers instead of one.
 const everyProvider = "*"
 
 // queryLine is for [modules.Type].QueryLine: list PROVIDER, get PROVIDER NAME..., providers.

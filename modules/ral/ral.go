@@ -24,18 +24,16 @@ type Ral struct {
 	Verify     *bool              `json:"verify,omitempty" doc:"whether the provider is called again after a change, to verify it; false: its report is trusted; default: true"`
 	Play       *play              `json:"play,omitempty" wire:"only"`
 
-	// described are the metadata of the host's providers, by what they were made of; it is
-	// that of the type.
+	// described has the metadata of the host's providers, by their source. All resources of the type share it.
 	described *process.Memo[*metadata]
-	done      *applied // what Apply has left for the next Check
+	done      *applied // result of Apply for the next Check
 	discreet  bool     // the properties must not be shown
 }
 
-// play is what the controller has found out about the providers that the play brings
-// along. Paths are below its folder resources/.
+// play has the controller's information about the providers of the play. Paths are below its folder resources/.
 type play struct {
-	Found       []found  `json:"found,omitempty"`       // those that match, with metadata beside them
-	Undescribed []string `json:"undescribed,omitempty"` // those that have to be asked what they are
+	Found       []found  `json:"found,omitempty"`       // matching ones with metadata files
+	Undescribed []string `json:"undescribed,omitempty"` // providers without metadata files, which need describe
 	Others      []string `json:"others,omitempty"`      // full names of the rest, if none matches
 	Lost        []string `json:"lost,omitempty"`        // why others cannot be used, if none is found
 }
@@ -46,8 +44,7 @@ type found struct {
 	metadata
 }
 
-// Type is the entry of the registry. What its resources find out about the providers
-// of a host they find out once.
+// Type returns the entry of the registry. Its resources share the information about the providers of a host.
 func Type() modules.Type {
 	described := &process.Memo[*metadata]{}
 	return modules.Type{
@@ -76,14 +73,13 @@ func (r *Ral) Requires() modules.Requirements {
 	return modules.Requirements{FullProgram: true, Resources: true}
 }
 
-// Names as they may stand in manifests and metadata.
+// Names allowed in manifests and metadata.
 var (
 	plainName    = lazily(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	providerName = lazily(`^([A-Za-z][A-Za-z0-9_-]*::)?[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// lazily gives a pattern that is compiled when it is first needed: most runs need few
-// of them, or none.
+// lazily returns a pattern that is compiled when it is first needed: most runs need few of them, or none.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
@@ -130,9 +126,8 @@ func (r *Ral) validateWho() error {
 	return errors.Join(errs...)
 }
 
-// validateWanted holds the properties against the metadata of the play's providers,
-// if it is certain that one of those will be used: then at least one has to take
-// them.
+// validateWanted checks the properties against the metadata of the play's providers, if it is certain that one of them
+// will be used: at least one must accept them.
 func (r *Ral) validateWanted() error {
 	exact := strings.Contains(r.Provider, "::") || r.TypeName != "" && r.Provider != ""
 	if r.Play == nil || len(r.Play.Found) == 0 || len(r.Play.Undescribed) > 0 && !exact {
@@ -152,7 +147,7 @@ func (r *Ral) validateWanted() error {
 	return first
 }
 
-// limit is how long one call may take; 0 is any time.
+// limit returns the timeout of one call; 0 means none.
 func (r *Ral) limit() (time.Duration, error) {
 	if r.Timeout == "" || r.Timeout == "0" {
 		return 0, nil
@@ -166,7 +161,7 @@ func (r *Ral) limit() (time.Duration, error) {
 	return d, nil
 }
 
-// matches reports whether a provider is one that the resource asks for.
+// matches reports whether a provider matches the request of the resource.
 func (r *Ral) matches(m *metadata) bool {
 	if r.TypeName != "" && r.TypeName != m.Type {
 		return false
@@ -178,7 +173,7 @@ func (r *Ral) matches(m *metadata) bool {
 	return r.TypeName == "" && r.Provider == m.Type // from the command line, where one word has to do
 }
 
-// asked is what the resource asks for, in words.
+// asked describes the requested provider.
 func (r *Ral) asked() string {
 	switch {
 	case r.Provider == "":

@@ -22,7 +22,7 @@ const (
 	simpleDerive  = "ral_derive"
 )
 
-// unfit says why a text cannot be handed to a simple provider: it answers in lines.
+// unfit returns why a text cannot be passed to a simple provider, which answers in lines.
 func unfit(text string) error {
 	switch {
 	case strings.ContainsAny(text, "\n\r"):
@@ -70,14 +70,13 @@ func splitList(text string) []string {
 	return list
 }
 
-// argument writes key='value' with the quotes in it, since providers in shell read
-// their arguments with eval: what is between them is one word there, whatever it is.
+// argument writes key='value' including the quotes, since providers in shell read their arguments with eval: the text
+// between the quotes is one word there, whatever it contains.
 func argument(key, value string) string {
 	return key + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// getSimple asks for each resource by itself; for all with one call if no name is
-// given.
+// getSimple calls find for each resource; without names one call gets all.
 func (p *provider) getSimple(ctx context.Context, h modules.Host, names []string) (map[string]*entry, *failure) {
 	if len(names) == 0 || !p.does("find", "get") {
 		said, failed := p.call(ctx, h, h.Commands.Probe, "list", []string{"ral_action=list"}, "")
@@ -105,8 +104,7 @@ func (p *provider) getSimple(ctx context.Context, h modules.Host, names []string
 	return all, nil
 }
 
-// setSimple changes one resource. It gives nil if the provider says that it has
-// changed nothing.
+// setSimple changes one resource. It returns nil if the provider reports that nothing has changed.
 func (p *provider) setSimple(ctx context.Context, h modules.Host, start starter, u update, noop bool) (*report, *failure) {
 	args := []string{argument("name", u.name)}
 	for _, key := range slices.Sorted(maps.Keys(u.should)) {
@@ -130,7 +128,7 @@ func (p *provider) setSimple(ctx context.Context, h modules.Host, start starter,
 // A field is a line "key: value".
 type field struct{ key, value string }
 
-// parseFields reads the lines of an answer. An error that it tells ends it.
+// parseFields reads the lines of an answer. A reported error ends it.
 func (p *provider) parseFields(action, text string, header bool) ([]field, *failure) {
 	var fields []field
 	lines := strings.Split(text, "\n")
@@ -160,7 +158,7 @@ func (p *provider) parseFields(action, text string, header bool) ([]field, *fail
 	return fields, nil
 }
 
-// simpleMessage puts an error together that goes on over lines.
+// simpleMessage joins an error message of several lines.
 func simpleMessage(first string, more []string) string {
 	parts := []string{first}
 	for _, line := range more {
@@ -213,7 +211,7 @@ func (p *provider) parseList(text string) (map[string]*entry, *failure) {
 	return all, finish()
 }
 
-// parseFind reads the answer about one resource; nil if it tells of none.
+// parseFind reads the answer about one resource; nil if it has none.
 func (p *provider) parseFind(text, name string) (*entry, *failure) {
 	fields, failed := p.parseFields("find", text, true)
 	if failed != nil {
@@ -237,7 +235,7 @@ func (p *provider) parseFind(text, name string) (*entry, *failure) {
 	return e, nil
 }
 
-// parseUpdate reads what has been changed.
+// parseUpdate reads the reported changes.
 func (p *provider) parseUpdate(text string, u update) (*report, *failure) {
 	fields, failed := p.parseFields("update", text, false)
 	if failed != nil {

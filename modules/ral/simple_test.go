@@ -152,7 +152,7 @@ func TestArgumentsSurviveEval(t *testing.T) {
 	}
 }
 
-// TestSimpleNoop hands the flag to a simple provider that is said to heed it.
+// TestSimpleNoop checks that a simple provider receives the flag if its metadata mark noop as safe.
 func TestSimpleNoop(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash")
 	dir := folder(t, map[string]string{"conf.yaml": "provider: {type: conf, invoke: simple, noop_safe: true, suitable: true, attributes: {name: , ensure: , text: }}"})
@@ -163,7 +163,7 @@ func TestSimpleNoop(t *testing.T) {
 	require.NoFileExists(t, dir+"/conf/n")
 }
 
-// shell gives what a script prints that is run with one argument.
+// shell returns the output of a script that runs with one argument.
 func shell(t *testing.T, script, arg string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", script, "bash", arg).Output()

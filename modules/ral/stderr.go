@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// levels are those of libral's log lines and what reports call them.
+// levels are the levels of libral's log lines, with their names in reports.
 var levels = map[string]string{"debug": "debug", "info": "info", "warn": "warning", "warning": "warning", "error": "error"}
 
 // logLine takes a line of standard error apart: "LEVEL: text", in any case, with or
@@ -20,11 +20,10 @@ func logLine(line string) (level, text string) {
 	return "warning", strings.TrimSpace(line)
 }
 
-// maxLogLines is how many lines of one call are reported.
+// maxLogLines is the number of reported lines of one call.
 const maxLogLines = 100
 
-// log reports what a provider wrote to its standard error. What it has for
-// debugging is left out.
+// log reports the lines of a provider's standard error. Debug messages are omitted.
 func log(report modules.Reporter, stderr modules.Output) {
 	var lines []string
 	for line := range strings.Lines(stderr.Text) {

@@ -76,8 +76,8 @@ func TestValidate(t *testing.T) {
 	require.EqualError(t, r.Validate(), "name: the name must not contain a NUL byte")
 }
 
-// TestHostHoldsToMetadata refuses on the host, before the provider is asked for
-// anything, what the controller could not know.
+// TestHostHoldsToMetadata checks that the host refuses, before any call of the provider, properties that the controller
+// could not check.
 func TestHostHoldsToMetadata(t *testing.T) {
 	dir := canned(t, "", map[string]string{"get": there})
 	r := &Ral{Name: "n", TypeName: "thing", Properties: map[string]any{"x": "s3cret", "b": "s3cret"}}
@@ -87,8 +87,8 @@ func TestHostHoldsToMetadata(t *testing.T) {
 	require.Empty(t, read(t, dir, "canned.log"))
 }
 
-// TestBadMetadataOfThePlay is told with the file, to resources that may mean the provider
-// as far as its name and the words in it tell.
+// TestBadMetadataOfThePlay checks that an error in metadata is reported with its file, to resources that may match the
+// provider as far as its name and its words show.
 func TestBadMetadataOfThePlay(t *testing.T) {
 	const noInvoke, noYAML = `resources/x.yaml: provider.invoke: "" is not one of json, simple`, "resources/x.yaml: yaml: line 3: did not find expected node content"
 	described := "provider: {type: t, suitable: true, attributes: {name: , b: {type: boolean}}}"
@@ -96,7 +96,7 @@ func TestBadMetadataOfThePlay(t *testing.T) {
 	for _, test := range []struct {
 		text, typ, provider string
 		want                string // the error
-		ignored             bool   // it is told of with others that are not used
+		ignored             bool   // listed with other unused providers
 	}{
 		{described, "t", "", noInvoke, false},
 		{described, "", "x", noInvoke, false},
@@ -131,7 +131,7 @@ func TestBadMetadataOfThePlay(t *testing.T) {
 		`failed: there is no provider of type "elsewhere"; known: kv::python (resources/kv.prov), conf::conf (resources/conf.prov); ignored: `+noInvoke)
 }
 
-// TestSensitive withholds what a provider says.
+// TestSensitive checks that messages of a provider are withheld.
 func TestSensitive(t *testing.T) {
 	dir := canned(t, "", map[string]string{"get": `{"error":{"message":"s3cret","kind":"forbidden"}}`})
 	r := of(t, dir, `{"name":"n","type":"thing","properties":{"a":"s3cret"}}`)
@@ -143,8 +143,8 @@ func TestSensitive(t *testing.T) {
 	require.NotContains(t, string(text), "s3cret")
 }
 
-// TestSensitiveIsAlone has a provider that prints what it is told: what it says of a
-// sensitive resource is in no other one's messages.
+// TestSensitiveIsAlone checks a provider that prints its input: its messages about a sensitive resource are not among
+// the messages of others.
 func TestSensitiveIsAlone(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	loud := "#!/usr/bin/env python3\nimport json, sys\nq = sys.stdin.read()\nprint(q, file=sys.stderr)\n" +
@@ -173,8 +173,7 @@ func TestSensitiveIsAlone(t *testing.T) {
 	}
 }
 
-// TestFolderIsReadOnce has resources of many hosts ask for the same providers: the
-// folder is read for the first of them.
+// TestFolderIsReadOnce checks that resources of many hosts with the same providers read the folder once.
 func TestFolderIsReadOnce(t *testing.T) {
 	src := source(folder(t, nil))
 	known := map[string]any{}
@@ -214,7 +213,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 	require.Equal(t, want, r.Properties)
 	require.Equal(t, want, wired(t, Type(), r).Properties)
 
-	// What another resource has sent comes to the host as JSON.
+	// A value from another resource reaches the host as JSON.
 	received, err := modules.Registry{Type()}.Decode("ral", []byte(`{"name":"n","type":"elsewhere","properties":{"version":1.10}}`))
 	require.NoError(t, err)
 	text, ok := scalar(received.(*Ral).Properties["version"])
@@ -222,7 +221,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 	require.Equal(t, "1.10", text)
 }
 
-// TestSensitiveAttributes: what nobody may see goes to standard input only.
+// TestSensitiveAttributes checks that secrets are only passed on standard input.
 func TestSensitiveAttributes(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
 	const want = "the resource is sensitive, and provider conf::conf takes values as arguments, where other users can see them; use a provider with invoke: json, which reads them from standard input"

@@ -12,11 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// values are those of a resource by attribute: strings, bools, []string, and nil for
-// unset. A name that is missing is not known.
+// values are the values of a resource by attribute: strings, bools, []string, and nil for unset. A missing name means
+// that the value is not known.
 type values map[string]any
 
-// scalar gives the text of a single value; numbers in decimal.
+// scalar returns the text of a single value; numbers in decimal.
 func scalar(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -52,7 +52,7 @@ func inWords(v any) string {
 	return "a map"
 }
 
-// validateShape refuses what no attribute could be.
+// validateShape refuses values that no attribute could have.
 func validateShape(path string, v any) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -114,7 +114,7 @@ func (v values) state(name string) json.RawMessage {
 	return text
 }
 
-// plus gives the values with others over them.
+// plus returns the values overridden by others.
 func (v values) plus(over values) values {
 	all := values{}
 	maps.Copy(all, v)

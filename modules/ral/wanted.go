@@ -19,8 +19,8 @@ const (
 	purged    = "purged"
 )
 
-// wanted gives what shall hold of a resource in the types of the provider, or says
-// what the provider would not take.
+// wanted converts the desired values of a resource to the types of the provider, or returns the values that the
+// provider would refuse.
 func (m *metadata) wanted(name string, properties map[string]any) (values, error) {
 	var errs []error
 	if m.Invoke == invokeSimple {
@@ -66,7 +66,7 @@ func (m *metadata) wantedValue(key string, value any) (any, error) {
 	return v, nil
 }
 
-// settable lists the attributes that can be asked for.
+// settable lists the attributes that can be set.
 func (m *metadata) settable() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
@@ -80,7 +80,7 @@ func (m *metadata) settable() []string {
 	return names
 }
 
-// missing is the state of a resource that a provider has not told of.
+// missing returns the state of a resource that a provider has not mentioned.
 func (m *metadata) missing() values {
 	if _, ok := m.Attributes[ensure]; ok {
 		return values{ensure: absent}
@@ -88,8 +88,8 @@ func (m *metadata) missing() values {
 	return values{}
 }
 
-// should gives what has to be set so that is becomes want: nothing, or the attributes
-// that differ together with those that cannot be compared.
+// should returns the values to set so that is becomes want: none, or the attributes that differ together with those
+// that cannot be compared.
 func (m *metadata) should(want, is values) values {
 	if gone(want[ensure]) {
 		if ensured(want[ensure], is[ensure]) {
@@ -120,8 +120,8 @@ func (m *metadata) should(want, is values) values {
 
 func gone(v any) bool { return v == absent || v == purged }
 
-// ensured reports whether an ensure is what it shall be. A provider of packages tells
-// a version for what is there. Whether that is the latest is not known.
+// ensured reports whether an ensure has the desired value. A provider of packages reports the version of an installed
+// package. Whether that is the latest is not known.
 func ensured(want, is any) bool {
 	switch want {
 	case absent:
