@@ -21,8 +21,8 @@ func readFile(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// parseDocument reads YAML or JSON of one document, a map. Nothing at all gives
-// nil. by opens what is encrypted, and may be nil.
+// parseDocument reads YAML or JSON of one document, a map. It returns nil for an empty text. by opens encrypted values,
+// and may be nil.
 func parseDocument(name string, data []byte, by yamlpos.Opener) (*yamlpos.Node, error) {
 	docs, err := yamlpos.Parse(name, yamlOfJSON(data), yamlpos.Secrets(), yamlpos.KeepSealed(by))
 	switch {
@@ -38,7 +38,7 @@ func parseDocument(name string, data []byte, by yamlpos.Opener) (*yamlpos.Node, 
 	return docs[0], nil
 }
 
-// plainMap is a document as plain values, nil for one that is not there.
+// plainMap returns a document as plain values; nil if there is none.
 func plainMap(doc *yamlpos.Node) map[string]any {
 	if doc == nil {
 		return nil
@@ -46,15 +46,15 @@ func plainMap(doc *yamlpos.Node) map[string]any {
 	return doc.Any().(map[string]any)
 }
 
-// yamlOfJSON writes what yaml.v3 does not read in JSON in another way: \/ and
-// characters that are escaped as a pair of surrogates. Other text stays as it is.
+// yamlOfJSON rewrites the parts of JSON that yaml.v3 does not read: \/ and characters that are escaped as a pair of
+// surrogates. Other text is returned unchanged.
 func yamlOfJSON(data []byte) []byte {
 	if !json.Valid(data) {
 		return data
 	}
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {
-		if data[i] != '\\' { // which stands in strings only
+		if data[i] != '\\' { // a backslash occurs in strings only
 			out = append(out, data[i])
 			continue
 		}
@@ -73,8 +73,8 @@ func yamlOfJSON(data []byte) []byte {
 	return out
 }
 
-// surrogates reads the character that two escapes stand for, and their width. A
-// lone surrogate stands for U+FFFD; the width is 0 if there is none.
+// surrogates reads the character of two escapes, and their width. A lone surrogate means U+FFFD; the width is 0 if
+// there is none.
 func surrogates(escapes []byte) (rune, int) {
 	first := escaped(escapes)
 	if !utf16.IsSurrogate(first) {
@@ -87,7 +87,7 @@ func surrogates(escapes []byte) (rune, int) {
 	return utf8.RuneError, width
 }
 
-// escaped is the code of an escape such as \ud83d, -1 if there is none.
+// escaped returns the code of an escape such as \ud83d, or -1 if there is none.
 func escaped(escape []byte) rune {
 	if len(escape) < len(`\ud83d`) || escape[0] != '\\' || escape[1] != 'u' {
 		return -1

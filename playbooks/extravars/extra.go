@@ -15,9 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Read reads the values of -e: key=value, whose value is a string, several
-// of them, @FILE, or a map in YAML or JSON. The errors show no value. keys opens what is
-// encrypted in them, and may be nil. @- is stdin, which can be read once.
+// Read reads the values of -e: one or several key=value, whose values are strings, @FILE, or a map in YAML or JSON. The
+// errors show no value. keys opens encrypted values, and may be nil. @- is stdin, which can be read once.
 func Read(ctx context.Context, args []string, stdin io.Reader, keys *sealed.Ring) ([]templates.Layer, error) {
 	var extra []templates.Layer
 	read := false
@@ -63,7 +62,7 @@ func readOne(ctx context.Context, arg string, stdin io.Reader, by yamlpos.Opener
 	return templates.Layer{Name: "-e", Values: values}, err
 }
 
-// maxStdin is more than YAML may have, in bytes: what is longer is refused for it.
+// maxStdin is above the limit of YAML, in bytes: a longer text is refused for that.
 const maxStdin = 17 << 20
 
 // secretNames are the ends of names of variables whose values are secrets, most likely.
@@ -93,8 +92,8 @@ func extraDocument(name string, data []byte, by yamlpos.Opener) (templates.Layer
 	return templates.Layer{Name: "-e", Values: plainMap(doc), Node: doc}, err
 }
 
-// unquotedError leaves out the values that errors about a map on the command line
-// quote, those that YAML takes for aliases or tags: they may be secrets.
+// unquotedError removes values that errors about a map on the command line quote, which YAML takes for aliases or tags:
+// they may be secrets.
 func unquotedError(err error) error {
 	var errs, safe yamlpos.Errors
 	errs.Add(err)
@@ -108,9 +107,8 @@ func unquotedError(err error) error {
 	return safe.Err()
 }
 
-// assignments reads key=value, or several with blanks between them. As in
-// Ansible a value with blanks stands in quotes, and quotes that do not enclose
-// the whole value belong to it.
+// assignments reads key=value, or several separated by blanks. As in Ansible, a value with blanks is quoted, and quotes
+// that do not enclose the whole value belong to it.
 func assignments(arg string) (map[string]any, error) {
 	values := map[string]any{}
 	last := ""
@@ -143,8 +141,8 @@ func notAssignment(word string) error {
 
 const blanks = " \t\r\n"
 
-// splitAssignments splits at blanks outside quotes and expressions. Without blanks there is
-// nothing to split, and a single quote is one like any other character.
+// splitAssignments splits at blanks outside quotes and expressions. Without blanks there is nothing to split, and a
+// single quote has no meaning.
 func splitAssignments(arg string) ([]string, error) {
 	if !strings.ContainsAny(arg, blanks) {
 		return []string{arg}, nil
@@ -178,9 +176,8 @@ func splitAssignments(arg string) ([]string, error) {
 	return words, nil
 }
 
-// quoteEnd is the offset of the last character of what stands at i: of the
-// closing quote for a quote, of the quote for one behind a backslash, and i for
-// any other character. It is -1 for a quote that is not closed.
+// quoteEnd returns the offset of the last character of the unit at i: of the closing quote for a quote, of the quote
+// for a quote after a backslash, and i for any other character. It returns -1 for a quote that is not closed.
 func quoteEnd(s string, i int) int {
 	quote := s[i]
 	switch {
@@ -202,8 +199,7 @@ func quoteEnd(s string, i int) int {
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// unquoted is a value without the quotes that enclose it. Between those a
-// backslash stands before a quote or a backslash.
+// unquoted returns a value without the quotes around it. Between them a backslash escapes a quote or a backslash.
 func unquoted(value string) string {
 	if value == "" || !isQuote(value[0]) || quoteEnd(value, 0) != len(value)-1 {
 		return value
@@ -211,9 +207,8 @@ func unquoted(value string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(value[1 : len(value)-1])
 }
 
-// ReadFacts gives the facts of a file and, over them, those of KEY=VALUE pairs, as in the
-// documentation of CCM (its program has it the other way round). The values of pairs are
-// texts, and dots in a key mean nothing.
+// ReadFacts returns the facts of a file, overridden by those of KEY=VALUE pairs, as in the documentation of CCM (its
+// program has the other precedence). The values of pairs are texts, and dots in a key have no meaning.
 func ReadFacts(ctx context.Context, path string, pairs []string) (map[string]any, error) {
 	facts, err := factsFile(ctx, path)
 	for _, pair := range pairs {
@@ -230,7 +225,7 @@ func ReadFacts(ctx context.Context, path string, pairs []string) (map[string]any
 	return facts, err
 }
 
-// factsFile reads --facts; without it there are none.
+// factsFile reads --facts; it may be unset.
 func factsFile(ctx context.Context, path string) (map[string]any, error) {
 	if path == "" {
 		return nil, nil

@@ -19,21 +19,21 @@ import (
 // as in CCM.
 const HieraVariable = "CCM_HIERA_DATA"
 
-// Buckets are what NATS keeps under keys.
+// Buckets has NATS' values under keys.
 type Buckets interface {
 	Value(ctx context.Context, bucket, key string) ([]byte, error)
 }
 
 // A Document is a document with data, hierarchy and overrides of its own, which has been read.
 type Document struct {
-	Name string `json:"name"` // what positions call it
+	Name string `json:"name"` // name in positions
 	Data []byte `json:"data"`
-	// Foreign says that it is no file of the operator's: what it says is not run.
+	// Foreign reports that it is not a file of the operator: its commands do not run.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
 // ReadHiera reads the document of --hiera, which is in a file, on the web or in a bucket of NATS, or else that of
-// [HieraVariable]. Without either there is none. buckets may be nil, and has none then.
+// [HieraVariable]. Without either it returns none. buckets may be nil.
 func ReadHiera(ctx context.Context, flag, variable string, buckets Buckets, warn func(string)) (*Document, error) {
 	from := cmp.Or(flag, variable)
 	if from == "" {
@@ -49,7 +49,7 @@ func ReadHiera(ctx context.Context, flag, variable string, buckets Buckets, warn
 	return &Document{Name: name, Data: data, Foreign: strings.Contains(from, "://")}, nil
 }
 
-// Source is what the document says; nil is nothing, as of no document. keys opens what is encrypted in it, and may be nil.
+// Source returns the data of the document; nil for no document. keys opens encrypted values, and may be nil.
 func (d *Document) Source(keys *sealed.Ring, warn func(string)) (*templates.Source, error) {
 	if d == nil {
 		return nil, nil
@@ -78,7 +78,7 @@ func (d *Document) Plain(warn func(string)) (*templates.Source, error) {
 	return d.Source(nil, warn)
 }
 
-// hieraData reads a file or a URL; name is what positions call it.
+// hieraData reads a file or a URL; name is its name in positions.
 func hieraData(ctx context.Context, from string, buckets Buckets, warn func(string)) (name string, data []byte, err error) {
 	scheme, _, isURL := strings.Cut(from, "://")
 	if !isURL {
@@ -107,7 +107,7 @@ func hieraData(ctx context.Context, from string, buckets Buckets, warn func(stri
 	return page.String(), data, err
 }
 
-// bucketData reads what NATS has under a key. As in CCM, it is a mistake that there is nothing.
+// bucketData reads NATS' value under a key. As in CCM, a missing value is an error.
 func bucketData(ctx context.Context, from string, buckets Buckets, warn func(string)) (name string, data []byte, err error) {
 	at, sum, err := source.ParsePinned(from)
 	if err != nil {

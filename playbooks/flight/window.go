@@ -41,7 +41,7 @@ type Sample struct {
 type Load struct {
 	LoggingIn int           // on their way in
 	Working   int           // worked on, these included
-	Waiting   int           // have not begun
+	Waiting   int           // hosts in progress, including these
 	In        int           // have come in since the load before
 	Took      time.Duration // how long that has taken them, together
 }
@@ -53,10 +53,10 @@ const (
 	firstLogins = 64                     // before anything is known
 	leastLogins = 8                      // however busy this machine is with something else
 	leastHosts  = 16                     // whatever memory says
-	noLag       = 25 * time.Millisecond  // what a round trip to a host takes, perhaps
-	muchLag     = 100 * time.Millisecond // still far from any deadline
+	noLag       = 25 * time.Millisecond  // limit even with little memory
+	muchLag     = 100 * time.Millisecond // about the time of a round trip to a host
 	someTime    = 100 * time.Millisecond // by which ways in differ anyway
-	longTime    = 4 * time.Second        // not so far from the deadline of a handshake
+	longTime    = 4 * time.Second        // usual difference between logins
 	calmSamples = 20                     // a few round trips
 	fewIn       = 16                     // hosts, which say nothing about others
 )

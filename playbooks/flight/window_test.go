@@ -116,18 +116,18 @@ func TestWindowFindsTheMachine(t *testing.T) {
 // A machine brings hosts in.
 type machine struct {
 	processors int
-	cpu, waits time.Duration // for each host, in all
+	cpu, waits time.Duration // for each host, in total
 	hosts      int
 }
 
-// parts is how often a host that comes in has to be worked for here.
+// parts is the number of steps of a login on this machine.
 const parts = 8
 
-// run gives how long it takes, and how many were on their way at once.
+// run returns the time that it takes, and the largest number of logins at once.
 func (m machine) run() (took time.Duration, peak int) {
 	type host struct {
 		began time.Duration
-		parts int // that are done
+		parts int // completed steps
 	}
 	w := NewWindow(Bounds{})
 	answers := map[time.Duration][]*host{} // that come in an interval

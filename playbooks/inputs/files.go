@@ -1,7 +1,6 @@
-// Package inputs knows which files of the controller something was made of, such as manifests, data,
-// templates and inventories, and when they have changed. Whoever reads them says so with
-// [Files.Note]. It asks the file system again and again, as that works everywhere and on every file
-// system: for a hundred files that takes a fraction of a millisecond.
+// Package inputs knows the files of the controller from which something was made, such as manifests, data, templates
+// and inventories, and notices changes. Readers report files with [Files.Note]. The package polls the file system,
+// which works everywhere: for a hundred files that takes a fraction of a millisecond.
 package inputs
 
 import (
@@ -19,18 +18,18 @@ import (
 	"time"
 )
 
-// Files are those that were read, and folders that were listed. The zero value has none. It may be
-// used by many goroutines at once; nil notes nothing.
+// Files are the files that were read, and the folders that were listed. The zero value has none. Many goroutines may
+// use it at once; a nil one records nothing.
 type Files struct {
 	mu     sync.Mutex
 	known  map[string]state  // by absolute path
-	hashes map[string]string // of those known, as far as [Files.Hashes] has been called
+	hashes map[string]string // hashes of known files for which [Files.Hashes] was called
 }
 
-// A state is what a file looks like from outside, or a folder.
+// A state is the state of a file or a folder as seen from outside.
 type state struct {
-	info  fs.FileInfo // nil if it cannot be looked at: mostly, there is none
-	names string      // that the folder lists
+	info  fs.FileInfo // nil if it cannot be examined: usually, it does not exist
+	names string      // names in the folder
 }
 
 // same reports whether nothing has been written.

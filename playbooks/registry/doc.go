@@ -1,6 +1,6 @@
-// Package registry has what CCM tells others of a service: where it is found, for how long that holds,
-// and under which subject NATS keeps it.
+// Package registry has CCM's registrations of services: where a service is found, how long that is valid, and the
+// subject under which NATS stores it.
 //
-// Subjects, instances and headers are those of CCM (choria-io/ccm, packages model and registration), so
-// that either finds what the other has registered.
+// Subjects, instances and headers are those of CCM (choria-io/ccm, packages model and registration), so that each tool
+// finds the registrations of the other.
 package registry

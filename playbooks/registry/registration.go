@@ -20,22 +20,22 @@ const Stream = "REGISTRATION"
 // prefix begins the subject of each registration.
 const prefix = "choria.ccm.registration.v1"
 
-// Subjects are those of all registrations.
+// Subjects matches the subjects of all registrations.
 const Subjects = prefix + ".>"
 
-// A Registration says where a service is found.
+// A Registration is the place of a service.
 type Registration struct {
 	Cluster     string            `json:"cluster"`
 	Service     string            `json:"service"`
 	Protocol    string            `json:"protocol"`
 	Address     string            `json:"address"` // an IP address
-	Port        *int              `json:"port"`    // nil is none
+	Port        *int              `json:"port"`    // nil means none
 	Priority    int               `json:"priority"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	TTL         TTL               `json:"ttl,omitzero"`
 }
 
-// String is how reports call it.
+// String returns its name in reports.
 func (r Registration) String() string {
 	at := r.Address
 	if r.Port != nil {
@@ -44,14 +44,14 @@ func (r Registration) String() string {
 	return fmt.Sprintf("%s %s of %s at %s", r.Protocol, r.Service, r.Cluster, at)
 }
 
-// Subject is where it is kept: one place for each address and port of a service.
+// Subject returns the subject that stores it: one for each address and port of a service.
 func (r Registration) Subject() string {
 	return strings.Join([]string{prefix, r.Cluster, r.Protocol, r.Service, token(r.Address), r.instance()}, ".")
 }
 
-// instance tells ports of a service apart.
+// instance distinguishes ports of a service.
 func (r Registration) instance() string {
-	port := "%!d(<nil>)" // what CCM hashes in place of none
+	port := "%!d(<nil>)" // CCM hashes this text if there is no port
 	if r.Port != nil {
 		port = strconv.Itoa(*r.Port)
 	}
@@ -65,7 +65,7 @@ func (r Registration) instance() string {
 // token is an address as a part of a subject, which dots separate.
 func token(address string) string { return strings.ReplaceAll(address, ".", "_") }
 
-// Filter gives the subjects of registrations. "*" and "" are any.
+// Filter returns a pattern of subjects. "*" and "" match any.
 func Filter(cluster, protocol, service, address string) (string, error) {
 	parts := []string{cluster, protocol, service, token(address)}
 	for i, part := range parts {
@@ -81,13 +81,13 @@ func Filter(cluster, protocol, service, address string) (string, error) {
 
 var subjectToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_:-]+$`) })
 
-// Never is the TTL of what is kept for as long as the stream keeps it.
+// Never is the TTL of a registration that the stream keeps as long as it can.
 const Never TTL = -1
 
 // LeastTTL is the shortest one that NATS has.
 const LeastTTL = TTL(time.Second)
 
-// A TTL is for how long a registration holds; 0 is as the stream says.
+// A TTL is the validity of a registration; 0 means that of the stream.
 type TTL time.Duration
 
 // ParseTTL reads never, or a duration with units up to y, as CCM has them; "" is 0.
@@ -134,7 +134,7 @@ func units() map[string]time.Duration {
 	}
 }
 
-// String is never, or a duration; "" is none.
+// String returns never, or a duration; "" means none.
 func (t TTL) String() string {
 	switch {
 	case t == Never:
@@ -153,7 +153,7 @@ func (t TTL) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.String())
 }
 
-// UnmarshalJSON takes what others have registered: a text, null, or nanoseconds.
+// UnmarshalJSON reads the forms of other tools: a text, null, or nanoseconds.
 func (t *TTL) UnmarshalJSON(text []byte) (err error) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {

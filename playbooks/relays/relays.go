@@ -14,25 +14,25 @@ import (
 	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
-// Options are what relays need of a run.
+// Options are the inputs of a run for relays.
 type Options struct {
-	Authority *usercert.Authority // that hosts trust
+	Authority *usercert.Authority // authority that hosts trust
 	Dial      func(ctx context.Context, h *inventory.Host) (*transport.Client, error)
-	Members   func() []Member // the hosts of the run; asked when the first of them lacks the program
+	Members   func() []Member // returns the hosts of the run; called when the first of them lacks the program
 	NewNonce  func() string
-	// First is told one host of each site when the first host of the run lacks the program: whatever they lack had
-	// better be known soon, since its way to their relay takes long.
+	// First receives one host of each site when the first host of the run lacks the program: these hosts should start
+	// soon, since the way to their relay takes long.
 	First func(hosts []string)
 	Run   string            // id, for the logs of hosts
-	Warn  func(text string) // is told the same for each host that it concerns
+	Warn  func(text string) // receives the same text for each host that it concerns
 }
 
 // A Member is a host of the run that can be delivered to.
 type Member struct {
 	Host       string
-	User       string            // who logs in
-	Site       string            // of the host; "" is none
-	Candidates []*inventory.Host // for its relay, in order
+	User       string            // login user
+	Site       string            // site of the host; empty means none
+	Candidates []*inventory.Host // candidates for its relay, in order
 }
 
 // Relays are those of a run. A nil one has none.
@@ -55,7 +55,7 @@ func New(o Options) *Relays {
 	return r
 }
 
-// oneOfEach gives a host of each site.
+// oneOfEach returns a host of each site.
 func oneOfEach(members []Member, sites map[string]*site) (hosts []string) {
 	met := map[*site]bool{}
 	for _, m := range members {
@@ -67,7 +67,7 @@ func oneOfEach(members []Member, sites map[string]*site) (hosts []string) {
 	return hosts
 }
 
-// sitesOf gives the site of each host that has one. A site of one host is none, since nothing would be saved.
+// sitesOf returns the site of each host that has one. A site of one host does not count, since it would save nothing.
 func (r *Relays) sitesOf(members []Member) map[string]*site {
 	byCandidates, byFirst, sites := map[string]*site{}, map[string]*site{}, map[string]*site{}
 	for _, m := range members {
@@ -86,7 +86,7 @@ func (r *Relays) sitesOf(members []Member) map[string]*site {
 		s.add(m)
 		sites[m.Host] = s
 	}
-	// A jump host is behind none, and shares what it is sent with the hosts behind it.
+	// A jump host has no jump host before it, and shares its copy with the hosts behind it.
 	for _, m := range members {
 		if s := byFirst[m.Host]; s != nil && sites[m.Host] == nil {
 			s.add(m)
@@ -109,8 +109,8 @@ func namesOf(hosts []*inventory.Host) string {
 	return strings.Join(list, " ")
 }
 
-// Bring has the relay of a host bring it a build, and gives the path where it is then, for [start.Request]; "" if the
-// host is to be sent it. sent is told how much of it is on its way to the relay.
+// Bring has the relay of a host copy a build to it, and returns the path there, for [start.Request]; "" if the
+// controller must send it. sent receives the progress of sending it to the relay.
 func (r *Relays) Bring(ctx context.Context, host string, c *transport.Client, b start.Build, sent func(n, size int64)) (path string) {
 	if r == nil || r.off.Load() {
 		return ""
@@ -122,7 +122,7 @@ func (r *Relays) Bring(ctx context.Context, host string, c *transport.Client, b 
 	return ""
 }
 
-// Refused says that what a relay has brought to a host was not what it had been sent.
+// Refused records that the file that a relay copied to a host was not the build.
 func (r *Relays) Refused(host string) {
 	if s := r.sites()[host]; s != nil {
 		s.refused(host)
@@ -165,7 +165,7 @@ type delivery struct {
 	sent  func(n, size int64)
 }
 
-// certificateID is what sshd logs of a relay's certificate.
+// certificateID returns the id of a relay's certificate, which sshd logs.
 func (r *Relays) certificateID(relay string) string {
 	return fmt.Sprintf("ccm-push:%s:relay:%s", r.options.Run, relay)
 }

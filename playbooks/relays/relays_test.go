@@ -240,7 +240,7 @@ func TestAuthorityRefuses(t *testing.T) {
 	require.Equal(t, []string{"g1"}, f.dialed)
 }
 
-// TestRelayThatLies has a relay say that it has delivered what it has not.
+// TestRelayThatLies has a relay report a delivery that it has not made.
 func TestRelayThatLies(t *testing.T) {
 	f := newFleet(t, nil, "g1", "g2")
 	require.NotEmpty(t, f.bring("web1"))

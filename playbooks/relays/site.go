@@ -21,13 +21,13 @@ import (
 type site struct {
 	relays     *Relays
 	candidates []*inventory.Host
-	principals []string // by which its hosts are logged in to
+	principals []string // login users of its hosts
 	hosts      int
 
 	mu      sync.Mutex
-	tried   int   // of the candidates
-	current *post // nil before the first, and when none is left
-	told    bool  // that a host was not delivered to
+	tried   int   // number of tried candidates
+	current *post // nil before the first, and if none is left
+	told    bool  // a failed delivery was reported
 }
 
 // A post is a relay that is open.
@@ -83,8 +83,8 @@ func (s *site) bring(ctx context.Context, d delivery) (path string) {
 	}
 }
 
-// post gives the relay of the site, which is opened if need be; nil if no candidate is one. All hosts
-// of the site wait for that.
+// post returns the relay of the site, and opens it if needed; nil if no candidate works. All hosts of the site wait for
+// that.
 func (s *site) post(ctx context.Context) *post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +123,8 @@ func (s *site) drop(p *post, why string) {
 	s.relays.options.Warn(fmt.Sprintf("relay %s is not used any more: %s", p.host, why))
 }
 
-// tell says, once for the site, why a host is sent the program from here. A relay that has not delivered anything to
-// several hosts is none: they may not trust the authority, and each of them would wait for it.
+// tell reports, once for the site, why the controller sends the program to a host. A relay whose deliveries have all
+// failed for several hosts is given up: the hosts may not trust the authority, and each of them would wait for it.
 func (s *site) tell(p *post, host string, err error) {
 	const enough = 3
 	p.mu.Lock()
@@ -142,7 +142,7 @@ func (s *site) tell(p *post, host string, err error) {
 	}
 }
 
-// refused says that a relay has not delivered what it was sent, although it has said so.
+// refused records that a relay has reported a delivery of another file than the build.
 func (s *site) refused(host string) {
 	s.mu.Lock()
 	p := s.current

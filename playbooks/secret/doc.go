@@ -1,4 +1,3 @@
-// Package secret keeps values that are marked as secret out of sight: [Paths] says where
-// they stand in data, so that who reads them is known, and a [Mask] takes their texts out of
-// what others print.
+// Package secret hides values that are marked as secret: [Paths] has their places in data, so that reads of them are
+// known, and a [Mask] removes their texts from other texts.
 package secret

@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// Searchable is how long a text must be to be found in others, in bytes: shorter ones stand
-// in many that have nothing to do with them.
+// Searchable is the least length of a text that is searched for, in bytes: shorter ones occur in many unrelated texts.
 const Searchable = 6
 
 // A Mask takes secrets out of texts, in the forms in which programs print them: as they are,
@@ -22,10 +21,10 @@ type Mask struct {
 	mu       sync.Mutex
 	known    map[string]bool // the secrets
 	forms    map[string]bool
-	replacer *strings.Replacer // of forms; nil when there are more
+	replacer *strings.Replacer // replacer of forms; nil after new ones
 }
 
-// Add adds a secret. One that is shorter than [Searchable] is not looked for.
+// Add adds a secret. One that is shorter than [Searchable] is not searched for.
 func (m *Mask) Add(text string) {
 	if m == nil || len(text) < Searchable || text == Shown {
 		return
@@ -65,7 +64,7 @@ func (m *Mask) add(text string) {
 		m.forms[encoding.EncodeToString([]byte(text))] = true
 		for before := range 3 { // bytes in front of it in its group
 			all := encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", before) + text))
-			if (before+len(text))%3 != 0 { // the last character has bits of what follows
+			if (before+len(text))%3 != 0 { // the last character contains bits of the following text
 				all = all[:len(all)-1]
 			}
 			m.forms[all[(before*8+5)/6:]] = true

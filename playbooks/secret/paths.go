@@ -8,15 +8,15 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// Shown stands in the place of a secret.
+// Shown replaces a secret.
 const Shown = "[secret]"
 
 // anyKey in a path is every element of a list. It matches every key: what one layer has as a
 // list can be a map in another.
 const anyKey = "*"
 
-// Paths are where secrets stand in data, whichever layer they are from: a value that another
-// layer has put in the place of a secret counts as one too. The zero Paths are none.
+// Paths are the places of secrets in data, of any layer: a value of another layer that replaces a secret counts as one,
+// too. The zero Paths have none.
 type Paths struct{ list [][]string }
 
 // Everything are the paths of a value that is secret as a whole.
@@ -32,8 +32,8 @@ func (p *Paths) Add(more Paths, keys ...string) {
 	}
 }
 
-// Marked adds the scalars below n that are marked as secret, and those that isSecret, which
-// may be nil, reports.
+// Marked adds the scalars below n that are marked as secret, and those for which isSecret, which may be nil, returns
+// true.
 func (p *Paths) Marked(n *yamlpos.Node, isSecret func(*yamlpos.Node) bool) {
 	p.marked(n, isSecret, nil)
 }
@@ -56,8 +56,7 @@ func (p *Paths) marked(n *yamlpos.Node, isSecret func(*yamlpos.Node) bool, path 
 	}
 }
 
-// add adds a path up to a key with a dot in it, where it would look like two keys to
-// those who say what they read.
+// add adds a path up to a key with a dot in it, which would look like two keys in lists of reads.
 func (p *Paths) add(path []string) {
 	if i := slices.IndexFunc(path, func(key string) bool { return strings.Contains(key, ".") }); i >= 0 {
 		path = path[:i]
@@ -67,8 +66,7 @@ func (p *Paths) add(path []string) {
 	}
 }
 
-// Below are the paths of the value that keys lead to. It is secret as a whole if what is above
-// it is.
+// Below returns the paths within the value at keys. The value is secret as a whole if a value above it is.
 func (p Paths) Below(keys ...string) (below Paths) {
 	for _, path := range p.list {
 		if n := min(len(path), len(keys)); matches(path[:n], keys[:n]) {
@@ -86,8 +84,8 @@ func (p Paths) Element() (below Paths) {
 	return below
 }
 
-// ReadBy reports whether what is at, above or below one of the paths, whose keys have dots
-// between them, holds a secret; with all the whole data is read.
+// ReadBy reports whether reading the paths, whose keys are separated by dots, reads a secret: at, above or below one of
+// them. With all, the whole data is read.
 func (p Paths) ReadBy(paths []string, all bool) bool {
 	if all {
 		return !p.None()

@@ -1,9 +1,8 @@
-// Package tell tells other programs on the controller what becomes of watched hosts, as reporters
-// of events.
+// Package tell reports events of watched hosts to other programs on the controller.
 //
 //	hook.go      Hook: a command that is started for each event, one after the other
 //	manager.go   Manager: the service manager that has started this program (sd_notify)
-//	listen.go    Listener: whoever asks for metrics
+//	listen.go    Listener: clients that request metrics
 //
-// None of them keeps a run waiting, and none that fails ends it: that is a warning.
+// None of them delays a run, and a failure does not end it: it is a warning.
 package tell

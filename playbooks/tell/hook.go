@@ -18,33 +18,33 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Bounds of what a hook may cost.
+// Limits of the cost of a hook.
 const (
 	maxWaiting = 1000             // events that wait for it
-	hookTime   = 30 * time.Second // of one call, from its start to its end
-	drainTime  = 5 * time.Second  // for what waits at the end of the run
+	hookTime   = 30 * time.Second // for one call, from its start to its end
+	drainTime  = 5 * time.Second  // for the waiting events at the end of the run
 	maxSaid    = 4 << 10          // bytes of its output that are kept
 )
 
-// A Hook starts a command for what becomes of watched hosts: it gets the event on its standard input,
-// as a line of JSON. One call ends before the next one begins. What a host has sent is nowhere but in
-// that line: not in an argument, not in the environment.
+// A Hook starts a command for each change of a watched host: it gets the event on its standard input, as a line of
+// JSON. One call ends before the next one begins. Data of a host are only in that line: not in an argument, not in the
+// environment.
 type Hook struct {
 	argv   []string
 	warn   func(string) // may be called at any time
 	queue  chan []byte
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
-	time   time.Duration // of one call
+	time   time.Duration // limit of one call
 	drain  time.Duration
 
-	// These belong to whoever reports.
+	// Used by the reporting goroutine:
 	lost    map[string]bool // hosts that are not watched for now
 	dropped int
 
 	// These belong to the calls, until they have ended.
 	failed int
-	said   string // of the last failure
+	said   string // output of the last failure
 }
 
 // NewHook reads a command as a shell would read its words, and no more of it than that: nothing is
@@ -63,8 +63,7 @@ func NewHook(command string, warn func(string)) (*Hook, error) {
 	return &Hook{argv: argv, warn: warn, queue: make(chan []byte, maxWaiting), time: hookTime, drain: drainTime, lost: map[string]bool{}}, nil
 }
 
-// Start has the command be called for what is reported from then on, until [Hook.Close] or the end of
-// ctx.
+// Start begins to call the command for reported events, until [Hook.Close] or the end of ctx.
 func (h *Hook) Start(ctx context.Context) {
 	ctx, h.cancel = context.WithCancel(ctx)
 	h.calls.Go(func() {
@@ -90,8 +89,8 @@ func (h *Hook) Report(e events.Event) {
 	}
 }
 
-// wants reports whether an event is for the hook: drift and its end, repairs, fights, hosts that are
-// not watched any more, and those that are again.
+// wants reports whether an event is for the hook: drift and its end, repairs, fights, and hosts whose watch ends or
+// begins again.
 func (h *Hook) wants(e events.Event) bool {
 	switch e := e.(type) {
 	case events.Drifted, events.Repaired, events.Fighting:
@@ -107,7 +106,7 @@ func (h *Hook) wants(e events.Event) bool {
 	return false
 }
 
-// call starts the command once. Only the first failure in a row is told at once.
+// call starts the command once. It reports only the first failure in a row at once.
 func (h *Hook) call(ctx context.Context, line []byte) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.time, fmt.Errorf("it took longer than %s", h.time))
 	defer cancel()
@@ -123,7 +122,7 @@ func (h *Hook) call(ctx context.Context, line []byte) {
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = time.Second
 	err := c.Run()
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // somebody whom it has started has its output still
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // one of its children still holds its output
 		h.said = ""
 		return
 	}
@@ -141,8 +140,8 @@ func (h *Hook) call(ctx context.Context, line []byte) {
 	h.said = why
 }
 
-// Close waits for the calls that are left, a few seconds at most, and then ends the one under way. The
-// error says what was not given to the command, or failed; it is no reason for the run to fail.
+// Close waits for the remaining calls, at most a few seconds, and then ends the current one. The error has the counts
+// of dropped events and failures; the run must not fail for it.
 func (h *Hook) Close() error {
 	close(h.queue)
 	stop := time.AfterFunc(h.drain, h.cancel)
@@ -159,7 +158,7 @@ func (h *Hook) Close() error {
 	return errors.New(text)
 }
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the end of the written text.
 type tail struct {
 	most int
 	kept []byte
@@ -174,7 +173,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lastLine is the last line that says something, harmless for a terminal.
+// lastLine returns the last line that is not empty, safe for a terminal.
 func (t *tail) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
 	return printable.Line(lines[len(lines)-1])

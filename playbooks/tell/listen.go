@@ -22,8 +22,8 @@ type Listener struct {
 	serving  sync.WaitGroup
 }
 
-// Listen begins to serve what write gives, at an address as --listen has it: see [listenAddress]. ctx
-// bounds how long the address is looked for.
+// Listen begins to serve the output of write, at an address in the form of --listen: see [listenAddress]. ctx bounds
+// the lookup of the address.
 func Listen(ctx context.Context, address string, write func(io.Writer) error) (*Listener, error) {
 	address, err := listenAddress(address)
 	if err != nil {
@@ -52,7 +52,7 @@ func Listen(ctx context.Context, address string, write func(io.Writer) error) (*
 	return l, nil
 }
 
-// Address is where the metrics are served.
+// Address returns the address of the metrics.
 func (l *Listener) Address() string { return l.listener.Addr().String() }
 
 // Close ends serving.

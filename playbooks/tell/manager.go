@@ -13,9 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/report"
 )
 
-// A Manager is the service manager that has started this program and wants to know how it is
-// (sd_notify(3)): the plays are over and hosts are watched, what they are at, that the program is
-// alive, and that it ends.
+// A Manager reports the state of this program to the service manager that has started it (sd_notify(3)): that hosts are
+// watched, the current step, a sign of life, and the end.
 type Manager struct {
 	conn   *net.UnixConn
 	beat   time.Duration // between two signs of life; 0 has none
@@ -27,8 +26,8 @@ type Manager struct {
 	said  string // the last STATUS
 }
 
-// NewManager connects to the service manager that the environment names; nil if there is none. state is
-// told of events before this is.
+// NewManager connects to the service manager that the environment names; nil if there is none. state receives each
+// event before it does.
 func NewManager(getenv func(string) string, pid int, state *report.Watch) (*Manager, error) {
 	path := getenv("NOTIFY_SOCKET")
 	if path == "" {
@@ -50,8 +49,8 @@ func NewManager(getenv func(string) string, pid int, state *report.Watch) (*Mana
 	return m, nil
 }
 
-// Start sends signs of life until [Manager.Close] or the end of ctx, at which it says that the
-// program is about to end.
+// Start sends signs of life until [Manager.Close] or the end of ctx, at which it reports that the program is about to
+// end.
 func (m *Manager) Start(ctx context.Context) {
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.alive.Go(func() {
@@ -66,7 +65,7 @@ func (m *Manager) Start(ctx context.Context) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				m.mu.Lock() // whoever reports may hang
+				m.mu.Lock() // the reporting goroutine may hang
 				m.mu.Unlock()
 				m.send("WATCHDOG=1")
 			}
@@ -91,13 +90,13 @@ func (m *Manager) Report(e events.Event) {
 	}
 }
 
-// send sends lines. A manager that does not listen any more is none of the run's business.
+// send sends lines. Errors are ignored: the run does not depend on the manager.
 func (m *Manager) send(lines ...string) {
 	_ = m.conn.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = m.conn.Write([]byte(strings.Join(lines, "\n")))
 }
 
-// Close says that the program is about to end.
+// Close reports that the program is about to end.
 func (m *Manager) Close() error {
 	m.cancel()
 	m.alive.Wait()

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// warnings are those of a hook.
+// warnings are the warnings of a hook.
 type warnings struct {
 	mu    sync.Mutex
 	lines []string
@@ -87,7 +87,7 @@ func TestHook(t *testing.T) {
 	require.NotContains(t, string(environment), "web1")
 }
 
-// TestHookFails is told once for failures in a row, and counted at the end.
+// TestHookFails: failures in a row are reported once, and counted at the end.
 func TestHookFails(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "good")
 	h, said := startHook(t, "test -e "+flag+" || { echo first; printf \"no pager\\033[31m\\n\" >&2; exit 3; }")
@@ -98,8 +98,7 @@ func TestHookFails(t *testing.T) {
 	require.Equal(t, []string{`--on-drift sh: exit status 3: no pager\x1b[31m`}, said.all())
 }
 
-// TestHookIsSlow gives up what it cannot keep: calls that take too long, with whom they have started,
-// and events beyond the bound.
+// TestHookIsSlow: calls that take too long are ended, with their children, and events above the limit are dropped.
 func TestHookIsSlow(t *testing.T) {
 	dir := t.TempDir()
 	h, said := startHook(t, "echo $$ >"+dir+"/pid; sleep 1000 & wait")
@@ -138,7 +137,7 @@ func TestHookCommands(t *testing.T) {
 	require.Equal(t, []string{"echo", "a b", "$HOME"}, h.argv)
 }
 
-// TestManager reads what a service manager is told.
+// TestManager reads the messages to a service manager.
 func TestManager(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	listener, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
@@ -191,7 +190,7 @@ func TestManagerThatIsNone(t *testing.T) {
 	require.ErrorContains(t, err, "NOTIFY_SOCKET: ")
 }
 
-// TestListen asks for metrics as Prometheus does.
+// TestListen requests metrics as Prometheus does.
 func TestListen(t *testing.T) {
 	l, err := Listen(t.Context(), "0", func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "ccm_push_watch_hosts 3")

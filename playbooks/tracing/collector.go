@@ -15,12 +15,12 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// Bounds of what a collector may cost.
+// Limits of the cost of a collector.
 const (
 	maxWaiting  = 64               // requests that wait for it
 	maxFailures = 3                // one after the other: then it is given up
-	sendTime    = 10 * time.Second // of a request, as the specification has it
-	drainTime   = 3 * time.Second  // what is left at the end of the run
+	sendTime    = 10 * time.Second // for a request, by the specification
+	drainTime   = 3 * time.Second  // for the remaining requests at the end of the run
 	maxAnswer   = 64 << 10         // bytes that are read
 )
 
@@ -40,15 +40,14 @@ type collector struct {
 	sending  sync.WaitGroup
 	drain    time.Duration
 
-	// These belong to whoever reports.
+	// Used by the reporting goroutine:
 	all, dropped int // spans
 	// These belong to the sender, until that has ended.
 	lost, failures int
 	why            error // the last one
 }
 
-// Connect has the spans sent to the collector of the configuration, if it has one, until
-// [Trace.Close] or the end of ctx.
+// Connect begins to send the spans to the configured collector, if there is one, until [Trace.Close] or the end of ctx.
 func (t *Trace) Connect(ctx context.Context) {
 	if t.config.Endpoint == "" {
 		return
@@ -94,7 +93,7 @@ func (c *collector) send(ctx context.Context) {
 	}
 }
 
-// post sends a batch, and says how many of its spans were not taken, and why.
+// post sends a batch, and returns the number of spans that were not accepted, and why.
 func (c *collector) post(ctx context.Context, b batch) (rejected int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(b.body))
 	if err != nil {
@@ -137,7 +136,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// Close waits a moment for the collector, and reports in one line what it has not taken.
+// Close waits a moment for the collector, and reports in one line the spans that it has not accepted.
 func (t *Trace) Close() error {
 	c := t.collector
 	if c == nil {

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// A Config is what the environment says of traces, in the variables of OpenTelemetry
+// A Config has the environment's settings of traces, in the variables of OpenTelemetry
 // (https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
 type Config struct {
-	Endpoint string // that requests are posted to; "" if none was asked for
+	Endpoint string // target of requests; empty if traces are disabled
 	headers  http.Header
 	resource []attribute
 	parent   parent
 }
 
-// A parent is the span that the run belongs to. The zero parent is none.
+// A parent is the span that the run belongs to. The zero parent means none.
 type parent struct {
 	trace, span string // in hex
-	unsampled   bool   // nobody keeps the trace
+	unsampled   bool   // the trace is not kept
 }
 
-// FromEnvironment reads the variables. What cannot be is an error, which names no value of a header;
-// then there is no endpoint. If none was asked for there is no error either.
+// FromEnvironment reads the variables. Invalid ones are an error, which contains no value of a header; then there is no
+// endpoint. Without the variables there is no error either.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	var c Config
 	pairs, err := listOf(getenv("OTEL_RESOURCE_ATTRIBUTES"))
@@ -94,7 +94,7 @@ func (c *Config) collector(getenv func(string) string) error {
 
 type pair struct{ key, value string }
 
-// errList does not quote the list, in which secrets may stand.
+// errList does not quote the list, which may contain secrets.
 var errList = errors.New("it is not a list such as KEY=VALUE,KEY=VALUE; write %2C for a comma in a value")
 
 // listOf reads the form of W3C baggage.
@@ -115,8 +115,8 @@ func listOf(list string) ([]pair, error) {
 	return pairs, nil
 }
 
-// parentOf reads what W3C calls traceparent: VERSION-TRACE-SPAN-FLAGS. What is none means that there
-// is no parent, as the specification wants it.
+// parentOf reads W3C's traceparent: VERSION-TRACE-SPAN-FLAGS. An invalid one means that there is no parent, as the
+// specification demands.
 func parentOf(s string) parent {
 	parts := strings.Split(s, "-")
 	if len(parts) < 4 || parts[0] == "ff" || parts[0] == "00" && len(parts) > 4 {

@@ -90,7 +90,7 @@ func texts(key string, list []string) attribute {
 	return attribute{key, value{Array: &array}}
 }
 
-// encode gives spans as a request on one line.
+// encode returns spans as a request on one line.
 func encode(of resource, version string, spans []span) ([]byte, error) {
 	return printable.JSON(request{[]resourceSpans{{of, []scopeSpans{{scope{"ccm-push", version}, spans}}}}})
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// maxSpans is how many spans are handed on at once.
+// maxSpans bounds the spans of a request.
 const maxSpans = 256
 
-// maxName is how long the name of a span is, in bytes: that of an exec is a command.
+// maxName bounds the name of a span, in bytes: that of an exec is a command.
 const maxName = 200
 
 // A Trace is a reporter that makes spans of events.
 type Trace struct {
 	config    Config
 	version   string
-	file      io.Writer  // nil is none
-	collector *collector // nil is none
-	err       error      // of the file
+	file      io.Writer  // nil means none
+	collector *collector // nil means none
+	err       error      // error of the file
 
 	run       string
 	trace     string // its id, in hex
 	start     events.RunStart
 	addresses map[string]string
 	play      int                  // number of the one under way
-	since     map[string]time.Time // of each host at work: until when its spans are told
-	reason    map[string]string    // of each host at work that has failed as a whole
+	since     map[string]time.Time // end of the reported spans of each host in progress
+	reason    map[string]string    // failure of each host in progress that has failed as a whole
 	spans     []span
 }
 
@@ -92,7 +92,7 @@ func (t *Trace) begin(e events.RunStart) {
 	}
 }
 
-// id is that of a part of the run, in hex; the first 16 digits are one of a span.
+// id returns the id of a part of the run, in hex; its first 16 digits are the id of a span.
 func (t *Trace) id(parts ...string) string {
 	sum := sha256.New()
 	io.WriteString(sum, t.run)
@@ -124,9 +124,8 @@ func (s *span) failed(sort string) {
 	s.Attributes = append(s.Attributes, text("error.type", sort))
 }
 
-// startsOf are the times at which the resources of results began, by their index. Results that
-// came together have one time: that of the last. Unless they cannot have run one after the other
-// since the ones before, they did.
+// startsOf returns the times at which the resources of results began, by their index. Results that came together have
+// one time: that of the last. They count as run one after the other since the earlier ones, unless that is impossible.
 func (t *Trace) startsOf(all []events.Event) map[int]time.Time {
 	starts := map[int]time.Time{}
 	sums := map[string]time.Duration{}
@@ -208,7 +207,7 @@ func (t *Trace) host(e events.HostDone) {
 			parent = within
 		}
 		parts := []string{"step", e.Host, step.Phase, strconv.Itoa(step.Play)}
-		if key := step.Phase + strconv.Itoa(step.Play); seen[key] > 0 { // once more, after a connection that was lost
+		if key := step.Phase + strconv.Itoa(step.Play); seen[key] > 0 { // again, after a lost connection
 			parts = append(parts, strconv.Itoa(seen[key]))
 		}
 		seen[step.Phase+strconv.Itoa(step.Play)]++

@@ -230,7 +230,7 @@ func TestNamesAreBounded(t *testing.T) {
 	require.Equal(t, strings.Repeat("a", maxName-1)+"…", name)
 }
 
-// A server is a collector that keeps what it is sent.
+// A server is a collector that keeps the requests.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -274,7 +274,7 @@ func TestCollector(t *testing.T) {
 	require.Equal(t, "0af7651916cd43dd8448eb211c80319c", spans[0].TraceID)
 }
 
-// TestManySpans are sent in parts, while the run goes on.
+// TestManySpans: they are sent in parts, during the run.
 func TestManySpans(t *testing.T) {
 	s := serve(t, ok)
 	trace := New(configOf(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", s.URL+"/x"), "1.0", nil)
@@ -290,7 +290,7 @@ func TestManySpans(t *testing.T) {
 	require.Len(t, spansOf(t, s.bodies.Bytes()), 3*maxSpans+2)
 }
 
-// TestCollectorThatFails is told in one line, and costs the run nothing but its spans.
+// TestCollectorThatFails: it is reported in one line, and costs only spans.
 func TestCollectorThatFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string
