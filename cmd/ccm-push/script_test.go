@@ -210,6 +210,9 @@ func hostPrograms(t *testing.T) string {
 			entry, err := b.Write(programsFolder)
 			require.NoError(t, err)
 			entries = append(entries, entry)
+			program, err := b.Program()
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(programsFolder, b.SHA256), program, 0o700))
 		}
 		require.NoError(t, builds.WriteIndex(programsFolder, entries))
 	})
@@ -304,10 +307,10 @@ func (h *scriptHosts) writeInventory() error {
 
 // sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
 // NAME... The options are silent, closes (at the banner), reject, greets (as a
-// login shell may), exits (as a profile may), unknown (known_hosts is empty), outlives (what runs is not ended with its
+// login shell may), exits (as a profile may), unknown (known_hosts is empty), empty (no earlier run has sent the host program), outlives (what runs is not ended with its
 // connection), path=FOLDER (its programs come before those of this machine) and certified=FILE: who logs in needs a certificate of that public key.
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
-	config, unknown := sshtest.Config{}, false
+	config, unknown, empty := sshtest.Config{}, false, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		option, value, _ := strings.Cut(args[0], "=")
 		switch option {
@@ -333,6 +336,8 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 			config.Outlive = true
 		case "-unknown":
 			unknown = true
+		case "-empty":
+			empty = true
 		default:
 			ts.Fatalf("sshhost has no option %s", args[0])
 		}
@@ -348,6 +353,9 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.MkdirAll(config.Dir, 0o700))
 		s, err := sshtest.Serve(context.Background(), config)
 		ts.Check(err)
+		if !empty {
+			ts.Check(installPrograms(filepath.Join(config.Home, ".cache", "ccm-push")))
+		}
 		hosts.servers[name] = s
 		hosts.names = append(hosts.names, name)
 		if unknown {
@@ -355,6 +363,24 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(hosts.writeInventory())
+}
+
+// installPrograms puts the host programs where earlier runs of a login user leave them: to send and unpack them was a third of
+// the time of the scripts. Scripts about that have hosts with the option -empty.
+func installPrograms(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	list, err := builds.Load(programsFolder)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if err := os.Link(filepath.Join(programsFolder, b.SHA256), filepath.Join(dir, b.SHA256)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wantsCertificate makes a server that takes certificates of an authority and no keys.

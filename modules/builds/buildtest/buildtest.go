@@ -4,8 +4,12 @@ package buildtest
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/compile"
@@ -13,7 +17,7 @@ import (
 
 const pkg = "github.com/ccm-push/ccm-push/cmd/ccm-module"
 
-// Each program is made at most once per test process: many tests want it, and
+// Each program is built at most once per test process: many tests need it, and
 // the go command takes a second even if nothing has changed.
 var (
 	lean = sync.OnceValues(func() (builds.Build, error) { return build(compile.Own()) })
@@ -28,7 +32,78 @@ func build(t compile.Target) (builds.Build, error) {
 	if err != nil {
 		return builds.Build{}, err
 	}
-	return compile.Build(context.Background(), pkg, t, id, true) // shared by all tests of the process
+	dir := cached(id, t)
+	if b, err := load(dir); err == nil {
+		return b, nil
+	}
+	b, err := compile.Build(context.Background(), pkg, t, id, true) // shared by all tests of the process
+	if err == nil && dir != "" {
+		_ = store(dir, b) // without it the next process builds the program again
+	}
+	return b, err
+}
+
+// cached returns the folder for a program in the cache of the user; empty if the user has none. To link and pack both programs
+// takes four seconds of a processor, and several test processes of a run need them.
+func cached(id string, t compile.Target) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	name := id + "-" + t.OS + "-" + t.Arch
+	if t.Full {
+		name += "-full"
+	}
+	return filepath.Join(dir, "ccm-push-tests", name)
+}
+
+// load returns the program in a folder, whose hash it verifies.
+func load(dir string) (builds.Build, error) {
+	list, err := builds.Load(dir)
+	if err != nil {
+		return builds.Build{}, err
+	}
+	if len(list) != 1 {
+		return builds.Build{}, fmt.Errorf("%s has %d programs", dir, len(list))
+	}
+	packed, err := list[0].Compressed() // now: another process may remove the folder
+	if err != nil {
+		return builds.Build{}, err
+	}
+	b := list[0].WithCompressed(packed)
+	_, err = b.Program()
+	return b, err
+}
+
+// age is how long a program stays in the cache.
+const age = 3 * 24 * time.Hour
+
+// store puts a program into a folder, and removes old ones next to it.
+func store(dir string, b builds.Build) error {
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(parent); err == nil {
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > age {
+				os.RemoveAll(filepath.Join(parent, e.Name()))
+			}
+		}
+	}
+	made, err := os.MkdirTemp(parent, "new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(made)
+	entry, err := b.Write(made)
+	if err == nil {
+		err = builds.WriteIndex(made, []builds.Entry{entry})
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(made, dir) // fails if another process was faster
 }
 
 // Own builds cmd/ccm-module from this tree for this machine: the lean program.
