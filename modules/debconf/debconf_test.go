@@ -120,7 +120,7 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for properties, want := range map[string]string{
+	modtest.Decodes(t, Type(), map[string]string{
 		`{"name":"app/mode","package":"app","type":"string"}`:                            "",
 		`{"name":"app/mode","package":"app","type":"boolean","value":"true"}`:            "",
 		`{"name":"app/mode","package":"app"}`:                                            "type: type cannot be empty (write the type of the question, such as string, boolean or select, with value; or password)",
@@ -132,14 +132,7 @@ func TestValidate(t *testing.T) {
 		`{"name":"app/mode","package":"-x","type":"string"}`:                             `package: "-x" is not a package name`,
 		`{"name":"app/mode","package":"app","password":"x","value":"y","type":"string"}`: "password: 'password' takes the place of 'type' and 'value'",
 		`{"name":"app/mode","package":"app","ensure":"absent","value":"y"}`:              "value: 'value' is about a question that is present",
-	} {
-		_, err := modules.Registry{Type()}.Decode("debconf", []byte(properties))
-		if want == "" {
-			require.NoError(t, err, properties)
-		} else {
-			require.EqualError(t, err, want, properties)
-		}
-	}
+	})
 }
 
 // TestSecret looks for a password where others could see it.

@@ -1,7 +1,6 @@
 package dsc
 
 import (
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -66,7 +65,7 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for properties, want := range map[string]string{
+	modtest.Decodes(t, Type(), map[string]string{
 		`{"name": "x"}`:                                                          "type: type is required",
 		`{"name": "x", "type": "nonsense"}`:                                      `type: type "nonsense" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
 		`{"name": "x", "type": "A/B/C"}`:                                         `type: type "A/B/C" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
@@ -77,14 +76,7 @@ func TestValidate(t *testing.T) {
 		`{"name": "x", "type": "A/B", "properties": []}`:                         "properties must be an object",
 		`{"name": "x", "type": "A.B"}`:                                           "",
 		`{"name": "x", "type": "A.B.C/D", "version": "^1", "properties": null}`:  "",
-	} {
-		_, err := modules.Registry{Type()}.Decode("dsc", json.RawMessage(properties))
-		if want == "" {
-			require.NoError(t, err, properties)
-			continue
-		}
-		require.EqualError(t, err, want)
-	}
+	})
 }
 
 // TestFamily: a type can be called by the name of its resources, and types of the

@@ -114,30 +114,18 @@ func TestReversal(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		properties, err string
-	}{
-		{`{"name":"/srv(/.*)?","type":"etc_t"}`, ""},
-		{`{"name":"data","target":"/srv","type":"<<none>>","ftype":"d"}`, ""},
-		{`{"name":"srv","type":"etc_t"}`, `name: "srv" is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes (write one such as /srv/web(/.*)?)`},
-		{`{"name":"data","target":"/a b","type":"etc_t"}`, `target: "/a b" is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes (write one such as /srv/web(/.*)?)`},
-		{`{"name":"/srv"}`, "type: type cannot be empty (write one such as httpd_sys_content_t; semanage fcontext -l lists them)"},
-		{`{"name":"/srv","type":"a b"}`, `type: "a b" is not an SELinux type`},
-		{`{"name":"/srv","type":"<<none>>","user":"system_u"}`, "type: <<none>> has neither user nor range"},
-		{`{"name":"/srv","type":"t","user":"a b"}`, `user: "a b" is not an SELinux user`},
-		{`{"name":"/srv","type":"t","range":"a b"}`, `range: "a b" is not a range of levels`},
-		{`{"name":"/srv","type":"t","restorecon":["srv"]}`, "restorecon[0]: file path must be absolute"},
-	} {
-		res, err := modules.Registry{Type()}.Decode("fcontext", []byte(test.properties))
-		if err == nil {
-			err = res.Validate()
-		}
-		if test.err == "" {
-			require.NoError(t, err, test.properties)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Decodes(t, Type(), map[string]string{
+		`{"name":"/srv(/.*)?","type":"etc_t"}`:                          "",
+		`{"name":"data","target":"/srv","type":"<<none>>","ftype":"d"}`: "",
+		`{"name":"srv","type":"etc_t"}`:                                 `name: "srv" is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes (write one such as /srv/web(/.*)?)`,
+		`{"name":"data","target":"/a b","type":"etc_t"}`:                `target: "/a b" is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes (write one such as /srv/web(/.*)?)`,
+		`{"name":"/srv"}`:                                     "type: type cannot be empty (write one such as httpd_sys_content_t; semanage fcontext -l lists them)",
+		`{"name":"/srv","type":"a b"}`:                        `type: "a b" is not an SELinux type`,
+		`{"name":"/srv","type":"<<none>>","user":"system_u"}`: "type: <<none>> has neither user nor range",
+		`{"name":"/srv","type":"t","user":"a b"}`:             `user: "a b" is not an SELinux user`,
+		`{"name":"/srv","type":"t","range":"a b"}`:            `range: "a b" is not a range of levels`,
+		`{"name":"/srv","type":"t","restorecon":["srv"]}`:     "restorecon[0]: file path must be absolute",
+	})
 }
 
 func TestDescribe(t *testing.T) {

@@ -41,6 +41,22 @@ func Validates[T any, P interface {
 	}
 }
 
+// Decodes requires the error of decoding and validating each properties, in JSON; empty if they are valid.
+func Decodes(t *testing.T, typ modules.Type, cases map[string]string) {
+	t.Helper()
+	for properties, want := range cases {
+		res, err := modules.Registry{typ}.Decode(typ.Name, []byte(properties))
+		if err == nil {
+			err = res.Validate()
+		}
+		if want == "" {
+			require.NoError(t, err, properties)
+		} else {
+			require.EqualError(t, err, want, properties)
+		}
+	}
+}
+
 // Describes requires the state that a resource reports of a host, as JSON.
 func Describes(t *testing.T, h modules.Host, r modules.Resource, want string) {
 	t.Helper()

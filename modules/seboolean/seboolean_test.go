@@ -3,8 +3,6 @@ package seboolean
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
@@ -90,25 +88,13 @@ func TestReversal(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		properties, err string
-	}{
-		{`{"name":"httpd_enable_cgi","value":true}`, ""},
-		{`{"name":"a b","value":true}`, `name: "a b" is not a valid boolean: use letters, digits and underscores`},
-		{`{"name":"a"}`, "value: value cannot be empty (write true or false)"},
-		{`{"name":"a","ensure":"absent","value":true}`, "value: an absent boolean has the value of the policy"},
-		{`{"name":"a","ensure":"absent","persistent":true}`, "persistent: 'persistent' is about a value, and absent has none"},
-	} {
-		res, err := modules.Registry{Type()}.Decode("seboolean", []byte(test.properties))
-		if err == nil {
-			err = res.Validate()
-		}
-		if test.err == "" {
-			require.NoError(t, err, test.properties)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Decodes(t, Type(), map[string]string{
+		`{"name":"httpd_enable_cgi","value":true}`:         "",
+		`{"name":"a b","value":true}`:                      `name: "a b" is not a valid boolean: use letters, digits and underscores`,
+		`{"name":"a"}`:                                     "value: value cannot be empty (write true or false)",
+		`{"name":"a","ensure":"absent","value":true}`:      "value: an absent boolean has the value of the policy",
+		`{"name":"a","ensure":"absent","persistent":true}`: "persistent: 'persistent' is about a value, and absent has none",
+	})
 }
 
 func TestDescribe(t *testing.T) {

@@ -3,8 +3,6 @@ package selinux
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
@@ -73,24 +71,12 @@ func TestReversal(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		properties, err string
-	}{
-		{`{"name":"enforcing","policy":"targeted"}`, ""},
-		{`{"name":"for a test","mode":"permissive"}`, ""},
-		{`{"name":"on"}`, `name: "on" is not a mode (write enforcing, permissive or disabled, or the property mode)`},
-		{`{"name":"enforcing","policy":"../x"}`, `policy: "../x" is not a policy: write the name of a folder in /etc/selinux`},
-	} {
-		res, err := modules.Registry{Type()}.Decode("selinux", []byte(test.properties))
-		if err == nil {
-			err = res.Validate()
-		}
-		if test.err == "" {
-			require.NoError(t, err, test.properties)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Decodes(t, Type(), map[string]string{
+		`{"name":"enforcing","policy":"targeted"}`:  "",
+		`{"name":"for a test","mode":"permissive"}`: "",
+		`{"name":"on"}`:                        `name: "on" is not a mode (write enforcing, permissive or disabled, or the property mode)`,
+		`{"name":"enforcing","policy":"../x"}`: `policy: "../x" is not a policy: write the name of a folder in /etc/selinux`,
+	})
 }
 
 func TestDescribe(t *testing.T) {

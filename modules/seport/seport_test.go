@@ -105,28 +105,16 @@ func TestReversal(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		properties, err string
-	}{
-		{`{"name":"8080","type":"http_port_t"}`, ""},
-		{`{"name":"1-65535/sctp","ensure":"absent"}`, ""},
-		{`{"name":"http","type":"http_port_t"}`, `name: "http" is not a port (write 8080/tcp or 10000-10100/udp)`},
-		{`{"name":"0","type":"http_port_t"}`, `name: "0" is not a range of ports from 1 to 65535`},
-		{`{"name":"9-8/tcp","type":"http_port_t"}`, `name: "9-8/tcp" is not a range of ports from 1 to 65535`},
-		{`{"name":"80"}`, "type: type cannot be empty (write one such as http_port_t; semanage port -l lists them)"},
-		{`{"name":"80","type":"a b"}`, `type: "a b" is not an SELinux type`},
-		{`{"name":"80","type":"t","range":"s0 x"}`, `range: "s0 x" is not a range of levels`},
-	} {
-		res, err := modules.Registry{Type()}.Decode("seport", []byte(test.properties))
-		if err == nil {
-			err = res.Validate()
-		}
-		if test.err == "" {
-			require.NoError(t, err, test.properties)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Decodes(t, Type(), map[string]string{
+		`{"name":"8080","type":"http_port_t"}`:      "",
+		`{"name":"1-65535/sctp","ensure":"absent"}`: "",
+		`{"name":"http","type":"http_port_t"}`:      `name: "http" is not a port (write 8080/tcp or 10000-10100/udp)`,
+		`{"name":"0","type":"http_port_t"}`:         `name: "0" is not a range of ports from 1 to 65535`,
+		`{"name":"9-8/tcp","type":"http_port_t"}`:   `name: "9-8/tcp" is not a range of ports from 1 to 65535`,
+		`{"name":"80"}`:                           "type: type cannot be empty (write one such as http_port_t; semanage port -l lists them)",
+		`{"name":"80","type":"a b"}`:              `type: "a b" is not an SELinux type`,
+		`{"name":"80","type":"t","range":"s0 x"}`: `range: "s0 x" is not a range of levels`,
+	})
 }
 
 func TestDescribe(t *testing.T) {
