@@ -234,7 +234,7 @@ func pattern(tests []string) string {
 
 // seedOfCommit returns the seed that the hash of the commit chooses.
 func seedOfCommit(ctx context.Context) uint64 {
-	commit, _ := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output() // without git every commit has the same seed
+	commit, _ := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output() // without git the seed is always the same
 	h := fnv.New64a()
 	_, _ = h.Write(commit)
 	return h.Sum64() % 1_000_000
