@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// BenchmarkRun records a run of 50 hosts with 30 resources each, whose results come three
-// times each: what a record costs, besides all that a run is otherwise.
+// BenchmarkRun records a run of 50 hosts with 30 resources each, whose results are repeated three times: the cost of a
+// record, without the rest of the run.
 //
 //	cpu-ms/run   processor time, of the user and of the kernel
 func BenchmarkRun(b *testing.B) {
@@ -49,7 +49,7 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportMetric(float64(processorTime(b)-before)/1e6/float64(b.N), "cpu-ms/run")
 }
 
-// processorTime is what this process has taken.
+// processorTime returns the processor time of this process.
 func processorTime(tb testing.TB) time.Duration {
 	var use syscall.Rusage
 	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &use))

@@ -88,8 +88,8 @@ func TestDamagedEnd(t *testing.T) {
 	require.Equal(t, Failed, again.Outcome())
 }
 
-// TestDamagedLine holds that what is left of the events is used for all that is safe: what may have
-// been lost the hosts are asked.
+// TestDamagedLine checks that the remaining events are used for everything that is safe: hosts are queried for what may
+// have been lost.
 func TestDamagedLine(t *testing.T) {
 	s := newStore(t)
 	hosts := []string{"web1", "web2", "web3"}

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// longestDelay is how long a line waits for others to be written with: of a run that is
-	// killed, as much is missing at most.
+	// longestDelay is the maximum time before a line is written, so that lines are written together. If a run is
+	// killed, at most the lines of this time are lost.
 	longestDelay = 100 * time.Millisecond
-	// mostDelayed is how many bytes are written at once, whatever the time.
+	// mostDelayed is the number of bytes that are written at once, before the delay is over.
 	mostDelayed = 32 << 10
 )
 
-// A delayed file is written to in few large writes: of some 150 small ones each cost as much as
-// making thirty lines. An error is told by whatever is called next.
+// A delayed is a file with few large writes: each small write of some 150 bytes costs as much as making thirty lines.
+// The next call returns the error of a write.
 type delayed struct {
 	mu      sync.Mutex
 	file    *os.File
 	pending []byte
 	timer   *time.Timer // runs while something is pending; nil before the first time
 	err     error       // the first of the file; nothing was written after it
-	copied  Copy        // gets what is in the file; nil is nobody
+	copied  Copy        // receives a copy of the data in the file; may be nil
 	written int64       // bytes in the file
 
 	settling sync.Mutex // taken before mu
 	settled  int64      // bytes that the disk has
-	closed   bool       // the disk has all that it will get
+	closed   bool       // all data is on disk
 }
 
 // Write takes whole lines.
@@ -50,7 +50,7 @@ func (d *delayed) Write(lines []byte) (int, error) {
 	return len(lines), d.err
 }
 
-// Sync writes what is pending.
+// Sync writes pending data.
 func (d *delayed) Sync() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,8 +58,8 @@ func (d *delayed) Sync() error {
 	return d.err
 }
 
-// Settle returns once the disk has what was written. Calls at the same time share one sync, so its
-// cost does not grow with the number of hosts.
+// Settle returns once all written data is on disk. Calls at the same time share one sync, so its cost does not grow
+// with the number of hosts.
 func (d *delayed) Settle() error {
 	d.mu.Lock()
 	d.flush()
@@ -103,7 +103,7 @@ func (d *delayed) flush() {
 	d.pending = d.pending[:0]
 }
 
-// Close writes what is pending, and closes the file.
+// Close writes pending data, and closes the file.
 func (d *delayed) Close() error {
 	err := d.Sync()
 	d.settling.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestDelayed holds when events are in the file: together, a tenth of a second after the first
-// of them, earlier if they are many, when they are asked for, and at the end.
+// TestDelayed checks when events are in the file: together, a tenth of a second after the first of them, earlier if
+// they are many, on Sync, and at the end.
 func TestDelayed(t *testing.T) {
 	s := newStore(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 type Difference struct {
 	Host     string
 	Resource string // type#name
-	A, B     string // how it ended; "" where there was none
+	A, B     string // outcome; empty if there was none
 }
 
-// Diff compares what became of each host and resource in two runs.
+// Diff compares the outcomes of each host and resource in two runs.
 func Diff(a, b *Run) ([]Difference, error) {
 	endsA, err := ends(a)
 	if err != nil {
@@ -46,7 +46,7 @@ type ended struct {
 	n              int
 }
 
-// ends gives the end of each host and resource.
+// ends returns the outcome of each host and resource.
 func ends(r *Run) (map[ended]string, error) {
 	all, results := map[ended]string{}, map[ended]int{}
 	tally := new(events.Tally)

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// The folders of a run below which the files of hosts are, those of sensitive resources apart.
+// Folders of a run with files of hosts. Files of sensitive resources are in a separate one.
 const (
 	fetchedFolder   = "fetched"
 	sensitiveFolder = "fetched-sensitive"
@@ -19,24 +19,24 @@ const (
 
 // Fetched are the files of hosts that a run brings into its folder. It is used by many goroutines.
 type Fetched struct {
-	folder string // of the run
+	folder string // folder of the run
 	begun  atomic.Int64
 	kept   atomic.Int64
 }
 
-// Fetched gives those of a run.
+// Fetched returns the fetched files of a run.
 func (s Store) Fetched(run string) *Fetched { return &Fetched{folder: s.FolderOf(run)} }
 
-// Count is how many have been kept so far.
+// Count returns how many files have been kept so far.
 func (f *Fetched) Count() int { return int(f.kept.Load()) }
 
-// Place is where the file of a host at an absolute path is put.
+// Place returns the path for the file of a host at an absolute path.
 func (f *Fetched) Place(host, name string, sensitive bool) string {
 	return filepath.Join(f.folder, fetchedAt(host, name, sensitive))
 }
 
-// fetchedAt is that place in the folder of the run. What a host or a file is called is a value: it
-// cannot lead anywhere else.
+// fetchedAt returns that path in the folder of the run. Names of hosts and files are untrusted: they cannot lead out of
+// the folder.
 func fetchedAt(host, name string, sensitive bool) string {
 	at := []string{fetchedFolder, element(host)}
 	if sensitive {
@@ -48,7 +48,7 @@ func fetchedAt(host, name string, sensitive bool) string {
 	return filepath.Join(at...)
 }
 
-// element makes a name of a file of any text: what is special in one is written as %XX.
+// element converts any text to a file name: special characters are written as %XX.
 func element(text string) string {
 	if text == "" || text == "." || text == ".." {
 		return "%" + strings.Repeat("2E", len(text))
@@ -99,14 +99,14 @@ func (f *Fetched) Create(host, name string, sensitive bool) (*FetchedFile, error
 	return &FetchedFile{file, f, root, at, part}, nil
 }
 
-// Keep gives the file its name.
+// Keep renames the file to its final name.
 func (f *FetchedFile) Keep() error {
 	err := f.File.Close()
 	if err == nil {
 		err = f.root.Rename(f.part, f.at)
 	}
 	if err != nil {
-		f.root.Remove(f.part) // the error says more
+		f.root.Remove(f.part) // the error is more informative
 	} else {
 		f.of.kept.Add(1)
 	}
@@ -117,6 +117,6 @@ func (f *FetchedFile) Keep() error {
 // Drop removes it.
 func (f *FetchedFile) Drop() {
 	f.File.Close()
-	f.root.Remove(f.part) // what stays is removed with the run
+	f.root.Remove(f.part) // leftovers are removed with the run
 	f.root.Close()
 }

@@ -73,7 +73,7 @@ func TestFetchedFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 
-	// A link that somebody has put there leads nowhere.
+	// A planted link is not followed.
 	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(s.FolderOf("run"), "fetched", "web2")))
 	_, err = f.Create("web2", "/etc/motd", false)
 	require.ErrorContains(t, err, "path escapes from parent")

@@ -55,7 +55,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowIsLeft leaves a run that goes on.
+// TestFollowIsLeft stops following a run that continues.
 func TestFollowIsLeft(t *testing.T) {
 	s := newStore(t)
 	run := s.record(t, Header{}, events.RunStart{Plays: plays("web1")})

@@ -7,32 +7,31 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// format is that of the files of a run. What a newer ccm-push has written is left alone.
+// format is the version of a run's files. Files of a newer ccm-push are not touched.
 const format = 1
 
-// A Header is what a run was about. Whoever starts the run fills it in, but for the fields
-// that say otherwise.
+// A Header describes a run. The caller that starts the run fills it in, except fields with another comment.
 type Header struct {
 	Format    int       `json:"format"` // filled in by the recorder
 	Run       string    `json:"run"`
 	Started   time.Time `json:"started"`
-	User      string    `json:"user"` // who ran it
+	User      string    `json:"user"` // user who ran it
 	Host      string    `json:"host"` // and where
 	PID       int       `json:"pid"`
 	Version   string    `json:"version"`   // of ccm-push
-	Directory string    `json:"directory"` // that relative paths begin in
+	Directory string    `json:"directory"` // working directory, for relative paths
 	Command   string    `json:"command"`   // apply, check-health, undo or ad-hoc
 	What      string    `json:"what"`      // the manifests, or the resource of an ad-hoc call, for people
 	Check     bool      `json:"check,omitempty"`
 	Session   string    `json:"session,omitempty"` // session of an ad-hoc call
-	// AdHoc says that the output of a command was the point, see [events.TextOptions].
+	// AdHoc is set if the purpose was the output of a command, see [events.TextOptions].
 	AdHoc bool   `json:"ad_hoc,omitempty"`
 	Flags []Flag `json:"flags,omitempty"`
-	// Manifests are those of the command line, in its order; Files are others that plays
-	// were read from.
+	// Manifests are the manifests of the command line, in its order; Files are the other files from which plays were
+	// read.
 	Manifests []Manifest `json:"manifests,omitempty"`
 	Files     []Manifest `json:"files,omitempty"`
-	// Resumes is the run that this one goes on with, and Origin where that began.
+	// Resumes is the run that this one resumes, and Origin the first one of that chain.
 	Resumes string `json:"resumes,omitempty"`
 	Origin  Origin `json:"origin,omitzero"`
 	// Undoes is the run that this one takes back.
@@ -72,20 +71,20 @@ func (h Header) selects(r events.Result) bool {
 type Flag struct {
 	Name  string   `json:"name"`
 	Words []string `json:"words,omitempty"` // its values
-	// Withheld says that it had values which are not recorded, since they may be secrets.
+	// Withheld is set if it had values that are not recorded, since they may be secrets.
 	Withheld bool `json:"withheld,omitempty"`
 }
 
 // A Manifest is a file that plays were read from.
 type Manifest struct {
 	Path string `json:"path"` // as given; of a URL without user, password and query
-	// SHA256 is that of the file, in hex; "" of what is no file on this machine.
+	// SHA256 is the checksum of the file, in hex; empty if it is not a file on this machine.
 	SHA256 string `json:"sha256,omitempty"`
-	// Withheld says that the path is not whole, since the rest may be a secret.
+	// Withheld is set if the path is incomplete, since the rest may be a secret.
 	Withheld bool `json:"withheld,omitempty"`
 }
 
-// An End is how a run ended that was not killed.
+// An End describes how a run ended. A killed run has none.
 type End struct {
 	Ended       time.Time     `json:"ended"`
 	Interrupted bool          `json:"interrupted,omitempty"`
@@ -100,7 +99,7 @@ const (
 	OK          Outcome = "ok"
 	Failed      Outcome = "failed"
 	Unreachable Outcome = "unreachable" // hosts, and none failed
-	Interrupted Outcome = "interrupted" // by Ctrl-C or a signal
+	Interrupted Outcome = "interrupted" // interrupted by Ctrl-C or a signal
 	Incomplete  Outcome = "incomplete"  // hosts did not get all of their plays, and none failed
 	Running     Outcome = "running"
 	Killed      Outcome = "killed" // the program ended before the run did

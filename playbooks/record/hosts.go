@@ -9,13 +9,13 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// States are those that hosts of a run can be asked for by, see [Run.Hosts].
+// States are the states by which hosts of a run can be selected, see [Run.Hosts].
 var States = []string{"ok", "failed", "unreachable", "interrupted", "incomplete", "changed", "notstarted", "unknown"}
 
-// Hosts gives the hosts of the run that ended in one of [States], in the order of the
-// inventory. A host is ok only if it says so at its end: of a run that was killed, hosts that
-// may have begun and did not end are incomplete. changed are those that were changed, or in a check run would be, however they
-// ended. unknown selects hosts with a result whose outcome is unknown, however they ended.
+// Hosts returns the hosts of the run that ended in one of [States], in the order of the inventory. A host is ok only if
+// its last event says so: in a killed run, hosts that may have begun and did not end are incomplete. changed selects
+// the hosts that were changed, or would be in a check run, with any final state. unknown selects hosts with a result
+// whose outcome is unknown, with any final state.
 func (r *Run) Hosts(state string) ([]string, error) {
 	if !slices.Contains(States, state) {
 		return nil, fmt.Errorf("%q is not a state of a host; use one of %s", state, strings.Join(States, ", "))
@@ -71,8 +71,8 @@ func (r *Run) selected() []string {
 // Selected reports whether the run was about a host.
 func (r *Run) Selected(host string) bool { return slices.Contains(r.selected(), host) }
 
-// EventsOf gives the events of one host, as if the run had been about it alone; of all
-// hosts if it is "". An error is the last.
+// EventsOf returns the events of one host, as if the run had no other hosts; of all hosts if host is empty. An error is
+// the last element.
 func (r *Run) EventsOf(host string) iter.Seq2[events.Event, error] {
 	if host == "" {
 		return r.Events()
@@ -94,7 +94,7 @@ func (r *Run) EventsOf(host string) iter.Seq2[events.Event, error] {
 	}
 }
 
-// onlyOf gives what of an event is about a host. tally has counted what was before.
+// onlyOf returns the part of an event about a host. tally has counted the earlier events.
 func onlyOf(host string, e events.Event, tally *events.Tally) (only events.Event, about bool) {
 	switch e := e.(type) {
 	case events.RunStart:

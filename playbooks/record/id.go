@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// alphabet is that of ULIDs (https://github.com/ulid/spec): no I, L, O and U.
+// alphabet is the alphabet of ULIDs (https://github.com/ulid/spec): without I, L, O and U.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 var crockford = base32.NewEncoding(alphabet).WithPadding(base32.NoPadding)
 
 var ulid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`) })
 
-// NewID gives a ULID: 26 letters and digits that sort by time, to the millisecond, with 80
-// random bits behind.
+// NewID returns a ULID: 26 letters and digits that sort by time, to the millisecond, followed by 80 random bits.
 func NewID(now time.Time) string {
 	// The 26 digits are 130 bits: two that are 0, 48 of the time, 80 random ones. Bytes
 	// have the beginning of a digit at every 40th bit, so 30 zero bits go before, as six

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestLeftOn holds which resources have run in a run that was undone, and were left as they are by the undo.
+// TestLeftOn checks which resources ran in an undone run and were not reverted by the undo.
 func TestLeftOn(t *testing.T) {
 	s := newStore(t)
 	of := func(play, host, typ, name string, status events.Status) events.Result {
@@ -54,7 +54,7 @@ func TestLeftOn(t *testing.T) {
 	require.Nil(t, undone, "the undo was undone")
 }
 
-// TestChain holds that a run is undone with those that resumed it, the newest first.
+// TestChain checks that a run is undone together with the runs that resumed it, the newest first.
 func TestChain(t *testing.T) {
 	s := newStore(t)
 	result := events.Result{Play: "web tier", Host: "web1", Type: "file", Name: "/a", Status: events.Changed, Changed: true}

@@ -11,18 +11,18 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// A PastResult is how a resource ended on a host in a recorded run.
+// A PastResult is the outcome of a resource on a host in a recorded run.
 type PastResult struct {
 	Run     string
 	Started time.Time // the run
 	Result  events.Result
 }
 
-// maxPast is how many of the newest runs are asked for what became of a resource.
+// maxPast is how many of the newest runs are searched for results of a resource.
 const maxPast = 200
 
-// Past gives what became of a resource on a host when it was last worked on, and when it was
-// last changed; nil if no run that is recorded has done that. Check runs have done nothing.
+// Past returns the last result of a resource on a host, and the last result with a change; nil if no recorded run has
+// one. Check runs are ignored.
 func (s Store) Past(host, typeName, name string) (last, change *PastResult, err error) {
 	runs, err := s.List()
 	if err != nil {
@@ -46,8 +46,7 @@ func (s Store) Past(host, typeName, name string) (last, change *PastResult, err 
 	return last, nil, err
 }
 
-// past gives the last result of a resource on a host in the run, and the last one that
-// changed it.
+// past returns the last result of a resource on a host in the run, and the last one with a change.
 func (r *Run) past(host, typeName, name string) (last, change *PastResult, err error) {
 	number := 0
 	for line, err := range r.Lines() {
@@ -75,8 +74,7 @@ func (r *Run) past(host, typeName, name string) (last, change *PastResult, err e
 	return last, change, nil
 }
 
-// mayHold reports whether a text can stand in a line of JSON: decoding all of them would
-// take long.
+// mayHold reports whether a line of JSON may contain a text: decoding all lines would take long.
 func mayHold(line []byte, text string) bool {
 	escaped := strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) })
 	return escaped || bytes.Contains(line, []byte(text))

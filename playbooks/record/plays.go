@@ -12,17 +12,17 @@ import (
 type PlayTable struct {
 	Plays []events.SelectedPlay
 	Hosts []string                  // hosts of all plays, in the order of the inventory
-	Ends  map[string][]events.State // by host, and in it by play
+	Ends  map[string][]events.State // states by host, and for each host by play
 
 	play  int      // number of the current one, from 0; -1 before the first
 	batch []string // hosts of its current batch
 	gaps  bool     // events are missing
 }
 
-// States of a host in a play that is no [events.PlayEnd].
+// States of a host in a play that are not states of an [events.PlayEnd].
 const (
 	NotMeant events.State = ""      // the play is not for the host, or an earlier run has finished it there
-	Begun    events.State = "begun" // no event says how the host ended the play
+	Begun    events.State = "begun" // no event has the host's final state in the play
 )
 
 // NewPlayTable returns the table of a run before its first event.
@@ -46,11 +46,11 @@ func NewPlayTable(plays []events.SelectedPlay) *PlayTable {
 	return t
 }
 
-// Gap says that an event is missing, which may have been any: from then on only hosts themselves say that
-// they ended a play well.
+// Gap notes that an event is missing, which may have been any. From then on only a host's own report proves that it
+// ended a play well.
 func (t *PlayTable) Gap() { t.gaps = true }
 
-// Report notes what e says of plays.
+// Report notes the data about plays in e.
 func (t *PlayTable) Report(e events.Event) {
 	switch e := e.(type) {
 	case events.PlayStart:
@@ -109,7 +109,7 @@ func (t *PlayTable) begin(e events.PlayStart) {
 		}
 	}
 	t.play, t.batch = e.Number-1, nil
-	if e.Batch == 0 { // hosts are only asked what will change
+	if e.Batch == 0 { // hosts are only queried for the coming changes
 		return
 	}
 	t.batch = e.Hosts
@@ -118,7 +118,8 @@ func (t *PlayTable) begin(e events.PlayStart) {
 	}
 }
 
-// done notes how a host says that it ended its plays. Earlier versions told how many it did not enter.
+// done notes how a host reports the end of its plays. Earlier versions reported the number of plays that it did not
+// enter.
 func (t *PlayTable) done(e events.HostDone) {
 	row := t.Ends[e.Host]
 	for _, play := range e.Plays {
@@ -151,8 +152,8 @@ func (t *PlayTable) fill(host string, from, to events.State) {
 	}
 }
 
-// missing returns how a host ended of which no event says that: [NotMeant] if the run had no
-// play for it, not started, or incomplete if it may have begun.
+// missing returns the state of a host without an event about its end: [NotMeant] if the run had no play for it, not
+// started, or incomplete if it may have begun.
 func (t *PlayTable) missing(host string) events.State {
 	state := NotMeant
 	for _, end := range t.Ends[host] {

@@ -9,12 +9,12 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// A Progress is how far a run got, for one that goes on with it.
+// A Progress describes how far a run got, for a run that resumes it.
 type Progress struct {
 	Plays []PlayProgress // as in the header
 
 	runs    []string         // their ids, the run itself last
-	telling sync.Mutex       // for Told of plays and untold
+	telling sync.Mutex       // guards Told of plays and untold
 	untold  map[untoldOf]int // results that this run has reported as untold, by how often
 }
 
@@ -24,23 +24,23 @@ type untoldOf struct {
 	status               events.Status
 }
 
-// A PlayProgress is how far a run got with a play.
+// A PlayProgress describes how far a run got with a play.
 type PlayProgress struct {
 	events.SelectedPlay
-	// Batches are those that were begun, in their order.
+	// Batches are the batches that were begun, in their order.
 	Batches [][]string
-	// Rollout is what that of the play had come to; nil if it has none, or had not begun.
+	// Rollout is the progress of the play's rollout; nil if it has none, or had not begun.
 	Rollout *rollout.Past
 	// Done are the hosts that are known to have come through the play well.
 	Done map[string]bool
-	// Once are the results of what runs once for all hosts of a batch, and was not left to do.
+	// Once has the finished results of resources that run once for all hosts of a batch.
 	Once []OnceResult
 	// Started are resources that had begun and have no result, or one with an unknown outcome.
 	Started []events.ResourceStart
-	// Told are the results that were told of others, by host, and how often.
+	// Told has the reported results of other hosts, by host, with their counts.
 	Told map[string]map[ToldResult]int
 
-	// left are resources that an undo of the run left as they are, by the run that changed them.
+	// left has resources that an undo of the run did not revert, by the run that changed them.
 	left map[string]map[ResourceName]string
 }
 
@@ -50,7 +50,7 @@ type OnceResult struct {
 	events.Result
 }
 
-// RanOnce gives the result of a resource that has run for the batch of a host. It is named as in results.
+// RanOnce returns the result of a resource that has run for the batch of a host. Its name has the form used in results.
 func (p *PlayProgress) RanOnce(host, once string) (events.Result, bool) {
 	for _, r := range p.Once {
 		if r.Result.Once == once && slices.Contains(p.Batches[r.Batch], host) {
@@ -71,7 +71,7 @@ func (p *PlayProgress) BeganOnce(host, once string) string {
 	return ""
 }
 
-// A ToldResult is what was told of a resource.
+// A ToldResult is a reported result of a resource.
 type ToldResult struct {
 	Type, Name, Alias string
 	Status            events.Status
@@ -79,13 +79,14 @@ type ToldResult struct {
 
 func toldOfResult(e events.Result) ToldResult { return ToldResult{e.Type, e.Name, e.Alias, e.Status} }
 
-// An Origin is the first of the runs that go on with each other, and how many there were before this one.
+// An Origin is the first run of a chain in which each run resumes the one before, with the number of earlier runs in
+// it.
 type Origin struct {
 	First string `json:"first,omitempty"`
 	Epoch int    `json:"epoch,omitempty"`
 }
 
-// Next is the origin of a run that goes on with r: it comes after all others that have.
+// Next returns the origin of a run that resumes r: it is later than all others that have.
 func (s Store) Next(r *Run) (Origin, error) {
 	o := Origin{First: cmp.Or(r.Origin.First, r.Run)}
 	all, err := s.List()
@@ -105,7 +106,7 @@ func (p *Progress) Retold(play int, e events.Result) bool {
 	if p == nil || e.Unknown || !e.Earlier && (e.Status == events.Changed || e.Status.HasFailed()) {
 		return false
 	}
-	if p.Plays[play].Done[e.Host] { // it has told all, and is asked again for what others receive of it
+	if p.Plays[play].Done[e.Host] { // it has reported everything, and runs again for the values that others receive from it
 		return true
 	}
 	p.telling.Lock()
@@ -139,7 +140,7 @@ func (p *Progress) Untold(e events.Untold) {
 	}
 }
 
-// Progress reads how far the run got, those included that it went on with.
+// Progress reads how far the run got, including the runs that it resumed.
 func (r *Run) Progress(s Store) (*Progress, error) {
 	p := &Progress{}
 	if r.Resumes != "" {
@@ -171,8 +172,8 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 	return p, p.takenBack(r, s)
 }
 
-// takenBack makes hosts that the run was taken back on not done: nothing of it is there, except the
-// resources that the undo left as they are.
+// takenBack marks hosts as not done if the run was undone on them: nothing of it is left, except the resources that the
+// undo did not revert.
 func (p *Progress) takenBack(r *Run, s Store) error {
 	undos, err := s.undos(r)
 	if err != nil || len(undos) == 0 {
@@ -235,7 +236,7 @@ func (p *PlayProgress) leave(e events.Result, run string) {
 	p.left[e.Host][ResourceName{e.Type, e.Name}] = run
 }
 
-// LeftOn returns the resources of a host that an undo left as they are, and the runs that have run them.
+// LeftOn returns the resources of a host that an undo did not revert, and the runs that have run them.
 func (p *PlayProgress) LeftOn(host string) map[ResourceName]string { return p.left[host] }
 
 // takenBack notes that the play, or what undo selects of it, is not on a host any more.
@@ -244,13 +245,12 @@ func (p *PlayProgress) takenBack(host string, undo *Run) {
 	p.Once = slices.DeleteFunc(p.Once, func(r OnceResult) bool { return cmp.Or(r.On, r.Host) == host && undo.selects(r.Result) })
 }
 
-// A tracker follows a run from event to event. A host is done with a play if the table of
-// plays says that it ended it well.
+// A tracker follows a run from event to event. A host is done with a play if the table of plays has it ended well.
 type tracker struct {
 	progress *Progress
 	table    *PlayTable
-	play     int // that has begun; -1 before the first
-	number   int // of the batch that has begun, from 0
+	play     int // current play; -1 before the first
+	number   int // number of the current batch, from 0
 }
 
 func newTracker(p *Progress, plays []events.SelectedPlay) *tracker {
@@ -306,7 +306,7 @@ func (t *tracker) begin(e events.PlayStart) {
 	if number := e.Number - 1; number >= 0 && number < len(t.progress.Plays) {
 		t.play = number
 		play := &t.progress.Plays[number]
-		if e.Batch == 0 { // hosts are only asked what will change
+		if e.Batch == 0 { // hosts are only queried for the coming changes
 			return
 		}
 		if r := play.Rollout; r != nil {
@@ -320,7 +320,7 @@ func (t *tracker) begin(e events.PlayStart) {
 		for _, host := range *at {
 			known[host] = true
 		}
-		for _, host := range e.Hosts { // of one that is gone on with: those that remained
+		for _, host := range e.Hosts { // in a resumed run: the remaining hosts
 			if !known[host] {
 				*at = append(*at, host)
 			}
@@ -334,7 +334,7 @@ func (p *PlayProgress) isDone(host string) {
 	delete(p.Told, host)
 }
 
-// told notes what was told of a host that may not be done.
+// told notes the reported results of a host that may not be done.
 func (t *tracker) told(e events.Result) {
 	if t.play < 0 || e.Check || t.table.gaps && e.Play != t.progress.Plays[t.play].Name { // the start of its play is missing
 		return
@@ -347,7 +347,7 @@ func (t *tracker) told(e events.Result) {
 	of[e.Host][toldOfResult(e)]++
 }
 
-// ranOnce notes what has run for all hosts of a batch. What failed is tried again.
+// ranOnce notes the resources that have run for all hosts of a batch. Failed ones are tried again.
 func (t *tracker) ranOnce(e events.Result) {
 	play := &t.progress.Plays[t.play]
 	if e.Once == "" || t.number >= len(play.Batches) || e.Status != events.Changed && e.Status != events.Stable {
@@ -358,9 +358,8 @@ func (t *tracker) ranOnce(e events.Result) {
 	}
 }
 
-// For gives the progress for plays that may have changed since: each has that of the play
-// with its name, the nth of several plays that are called alike that of the nth. A play that is new is for all
-// hosts of the run.
+// For returns the progress for plays that may have changed since. Each gets the progress of the play with its name; if
+// several have the same name, the nth gets the progress of the nth. A new play is for all hosts of the run.
 func (p *Progress) For(plays []string) *Progress {
 	var hosts []string
 	for _, play := range p.Plays {

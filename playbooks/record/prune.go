@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Limits are how much is kept.
+// Limits bound the kept records.
 type Limits struct {
-	Age   time.Duration // of a run, since it began; 0 is any
-	Bytes int64         // of all runs together; 0 is any
+	Age   time.Duration // age of a run, since it began; 0 means any
+	Bytes int64         // size of all runs together; 0 means any
 	// Damaged removes records that cannot be read, whatever their age. Without it they are removed
 	// when they are too old.
 	Damaged bool
 }
 
-// DefaultLimits are those of the command line.
+// DefaultLimits are the default limits of the command line.
 var DefaultLimits = Limits{Age: 90 * 24 * time.Hour, Bytes: 1 << 30}
 
-// A Pruned run is one that has been removed, or would be.
+// A Pruned is a run that has been removed, or would be.
 type Pruned struct {
 	Run, What string // What is empty if the record is damaged
 	Bytes     int64
 }
 
-// Prune removes what is beyond the limits, except runs that are in progress and records of a newer
-// ccm-push. With dry it only returns what it would remove.
+// Prune removes records beyond the limits, except runs that are in progress and records of a newer ccm-push. With dry
+// it only returns the runs that it would remove.
 func (s Store) Prune(limits Limits, now time.Time, dry bool) ([]Pruned, error) {
 	runs, unreadable, err := s.list()
 	if err != nil {

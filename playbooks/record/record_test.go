@@ -26,7 +26,7 @@ func plays(hosts ...string) []events.SelectedPlay {
 	return []events.SelectedPlay{{Name: "web tier", Hosts: hosts}, {Name: "second", Hosts: hosts}}
 }
 
-// record records events as a run would, and gives the run.
+// record records events as a run would, and returns the run.
 func (s Store) record(t *testing.T, h Header, all ...events.Event) *Run {
 	t.Helper()
 	if h.Run == "" {
@@ -36,7 +36,7 @@ func (s Store) record(t *testing.T, h Header, all ...events.Event) *Run {
 	stream := events.NewStream(h.Run, func() time.Time { return began }, s.Recorder(h, func(text string) { t.Error(text) }))
 	stream.Report(all...)
 	stream.Sync()
-	t.Cleanup(func() { runtime.KeepAlive(stream) }) // its lock is what marks the run as in progress
+	t.Cleanup(func() { runtime.KeepAlive(stream) }) // its lock marks the run as in progress
 	r, err := s.Find(h.Run)
 	require.NoError(t, err)
 	return r
@@ -54,7 +54,7 @@ func TestID(t *testing.T) {
 	for _, id := range []string{a, b, later} {
 		require.True(t, IsID(id), id)
 	}
-	// The times are those of the specification's examples.
+	// The times are from the specification's examples.
 	require.Equal(t, "01ARYZ6S41", NewID(time.UnixMilli(1469918176385))[:10])
 	require.Equal(t, "7ZZZZZZZZZ", NewID(time.UnixMilli(1<<48 - 1))[:10])
 	for _, text := range []string{"", "last", strings.Repeat("8", 26), strings.Repeat("U", 26), a[:25]} {
@@ -62,8 +62,8 @@ func TestID(t *testing.T) {
 	}
 }
 
-// TestEveryByte holds that a run can be read wherever its controller was killed: what was
-// written whole is there, and it counts as killed.
+// TestEveryByte checks that a run can be read wherever its controller was killed: complete lines are there, and the run
+// counts as killed.
 func TestEveryByte(t *testing.T) {
 	s := newStore(t)
 	r := s.record(t, Header{What: "site.yaml"},
@@ -211,7 +211,8 @@ func TestProgressOfARunTakenBack(t *testing.T) {
 	require.Equal(t, map[string]bool{"web2": true}, done())
 }
 
-// TestProgressOfWhatRunsOnce knows what has run for all hosts of a batch, until it is taken back.
+// TestProgressOfWhatRunsOnce checks that the progress has the resources that ran for all hosts of a batch, until they
+// are undone.
 func TestProgressOfWhatRunsOnce(t *testing.T) {
 	s := newStore(t)
 	once := func(host, on, name string, status events.Status) events.Result {
@@ -243,7 +244,8 @@ func TestProgressOfWhatRunsOnce(t *testing.T) {
 	require.Empty(t, ran("web2", "migrate"))
 }
 
-// TestRetold leaves out what hosts have told that are done, and are asked again for what others receive.
+// TestRetold checks that repeated results are ignored for hosts that are done, and run again for values that others
+// receive.
 func TestRetold(t *testing.T) {
 	s := newStore(t)
 	run := s.record(t, Header{Run: NewID(began)},
@@ -332,8 +334,8 @@ func TestPrune(t *testing.T) {
 	require.Equal(t, all[:1], left())
 }
 
-// TestClockJumps has the clock of the controller be a day off, either way: each run is found,
-// the last one is that of the latest time, and none is removed before its time.
+// TestClockJumps sets the clock of the controller a day off, either way: each run is found, the last one has the latest
+// time, and none is removed too early.
 func TestClockJumps(t *testing.T) {
 	s := newStore(t)
 	day := 24 * time.Hour
@@ -510,7 +512,7 @@ func newWorld(random *rand.Rand) *world {
 	return w
 }
 
-// run gives the events of a run up to where it is killed.
+// run returns the events of a run up to where it is killed.
 func (w *world) run(p *Progress) []events.Event {
 	all := []events.Event{events.RunStart{Plays: w.plays}}
 	failed := map[string]bool{}

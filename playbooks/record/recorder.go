@@ -21,13 +21,13 @@ const (
 	inputsFile = "inputs.json"
 )
 
-// A Recorder is a reporter that writes the record of one run. It begins with the
-// [events.RunStart]: of a run that was refused there is none.
+// A Recorder is a reporter that writes the record of one run. The record begins with the [events.RunStart]; a refused
+// run has no record.
 type Recorder struct {
 	store  Store
 	header Header
-	warn   func(string) // told once what cannot be written
-	copied Copy         // nil is nobody
+	warn   func(string) // called once if the record cannot be written
+	copied Copy         // may be nil
 	// inputs returns the hashes of the files that the run has read, or nil if there are no more than have;
 	// a nil function records none.
 	inputs func(have int) map[string]string
@@ -37,7 +37,7 @@ type Recorder struct {
 	lines  *events.JSON
 
 	mu     sync.Mutex // held by whatever uses the fields below: Settle is called while others report
-	file   *delayed   // locked as long as the run goes on; nil before and after
+	file   *delayed   // locked while the run is in progress; nil before and after
 	broken error      // why the record ended early
 }
 
@@ -46,20 +46,20 @@ func (s Store) Recorder(h Header, warn func(string)) *Recorder {
 	return &Recorder{store: s, header: h, warn: warn}
 }
 
-// A Copy gets what is in a record, as it is written. It waits for nothing, and owns what it is given.
+// A Copy receives the data of a record as it is written. It never blocks, and owns the data that it receives.
 type Copy interface {
 	Begin(h Header)
 	Lines(text []byte) // whole lines of events
 	End(e End)
 }
 
-// CopyTo has all that is recorded copied.
+// CopyTo copies all recorded data to c.
 func (r *Recorder) CopyTo(c Copy) *Recorder {
 	r.copied = c
 	return r
 }
 
-// WithInputs records the files that the run reads while it goes on: templates, data and nested manifests are
+// WithInputs records the files that the run reads while it is in progress: templates, data and nested manifests are
 // read for each host. They are recorded before a host may delete its results, and at the end.
 func (r *Recorder) WithInputs(inputs func(have int) map[string]string) *Recorder {
 	r.inputs = inputs
@@ -81,8 +81,8 @@ func (r *Recorder) writeInputs() error {
 // Report records e.
 func (r *Recorder) Report(e events.Event) { r.ReportAll([]events.Event{e}) }
 
-// ReportAll records events, which are in the file a moment later. What commands write while
-// they run is left out: their results have it.
+// ReportAll records events, which are in the file a moment later. It omits the output of running commands: their
+// results have it.
 func (r *Recorder) ReportAll(all []events.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func isOutput(e events.Event) bool {
 	return is
 }
 
-// Sync writes what has been reported to the file.
+// Sync writes the reported events to the file.
 func (r *Recorder) Sync() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,8 +120,8 @@ func (r *Recorder) Sync() {
 	}
 }
 
-// Settle returns once the disk has what was reported. An error means that the record ended early, so
-// the record cannot replace the results that hosts have kept.
+// Settle returns once the reported events are on disk. An error means that the record ended early, so the record cannot
+// replace the results that hosts have kept.
 func (r *Recorder) Settle() error {
 	r.mu.Lock()
 	file, broken := r.file, r.broken
@@ -140,7 +140,7 @@ func (r *Recorder) Settle() error {
 	return err
 }
 
-// attempt gives the record up at the first error. The run goes on.
+// attempt ends the record at the first error. The run continues.
 func (r *Recorder) attempt(err error) {
 	if err == nil {
 		return
@@ -155,7 +155,7 @@ func (r *Recorder) attempt(err error) {
 // close lets others see that nothing is written any more.
 func (r *Recorder) close() {
 	if r.file != nil {
-		_ = r.file.Close() // what it could tell is the error that it is closed for, if there is one
+		_ = r.file.Close() // its error would be the error that it is closed for, if there is one
 		r.file = nil
 	}
 }
@@ -170,7 +170,7 @@ func (r *Recorder) begin(e events.RunStart) error {
 	}
 	h := r.header
 	h.Format, h.Plays = format, e.Plays
-	// The events come first: a folder without the header is no run yet.
+	// The events file is created first: a folder without the header is not a run yet.
 	file, err := os.OpenFile(filepath.Join(r.folder, eventsFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// rollout follows that of a play, for a run that goes on with it.
+// rollout follows the rollout of a play, for a run that resumes it.
 func (t *tracker) rollout(e events.Event) {
 	switch e := e.(type) {
 	case events.RolloutPlan:
@@ -23,7 +23,7 @@ func (t *tracker) rollout(e events.Event) {
 		for _, host := range e.Failed {
 			add(&r.Failed, host)
 		}
-		if len(r.Batches) > 0 { // a run that goes on with another keeps its batches
+		if len(r.Batches) > 0 { // a resuming run keeps the batches of the resumed one
 			return
 		}
 		for _, b := range e.Batches {
@@ -48,7 +48,7 @@ func (t *tracker) rollout(e events.Event) {
 		case e.Failed:
 			add(&r.Failed, e.Host)
 		}
-		if !e.Touched { // it has ended well, or is as it was
+		if !e.Touched { // it has ended well, or is unchanged
 			delete(r.Left, e.Host)
 		}
 		if e.Restarted {
@@ -68,11 +68,11 @@ func (t *tracker) rolloutOf(number int) *rollout.Past {
 	return play.Rollout
 }
 
-// ErrNoRollout says that no play of a run has come over its hosts by a rollout.
+// ErrNoRollout means that no play of a run has begun a rollout.
 var ErrNoRollout = errors.New("no play of it has begun a rollout")
 
-// Rollout is how far the last rollout of the run had come, as far as that is recorded. The error wraps
-// [ErrNoRollout] where there was none.
+// Rollout returns how far the last rollout of the run got, as far as that is recorded. The error wraps [ErrNoRollout]
+// if there was none.
 func (r *Run) Rollout() (*rollout.Status, error) {
 	var s *rollout.Status
 	for e, err := range r.Events() {
@@ -113,7 +113,7 @@ func (r *Run) planned(e events.RolloutPlan) *rollout.Status {
 	return s
 }
 
-// follow has a status go on with an event.
+// follow updates a status with an event.
 func follow(s *rollout.Status, e events.Event) {
 	freed := func(host string) {
 		s.Held = slices.DeleteFunc(s.Held, func(h rollout.Held) bool { return h.Host == host })

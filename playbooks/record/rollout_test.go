@@ -41,7 +41,7 @@ func TestProgressOfARollout(t *testing.T) {
 	}, progress.Plays[0].Rollout)
 }
 
-// TestRolloutOfARun is what a record says of it when no program runs it any more.
+// TestRolloutOfARun checks the rollout status from a record after the program of the run has ended.
 func TestRolloutOfARun(t *testing.T) {
 	s := newStore(t)
 	names := []string{"web1", "web2", "web3", "web4", "web5", "web6"}

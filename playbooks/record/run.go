@@ -18,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// A Run is one that has been recorded.
+// A Run is a recorded run.
 type Run struct {
 	Header
 	End *End // nil if it has not ended, or was killed
@@ -94,7 +94,7 @@ func (r *Run) Inputs() (map[string]string, error) {
 	return hashes, err
 }
 
-// Outcome is how the run ended.
+// Outcome returns how the run ended.
 func (r *Run) Outcome() Outcome {
 	switch {
 	case r.End != nil:
@@ -115,14 +115,13 @@ func (r *Run) running() bool {
 	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// Lines gives the lines of the events, whole ones only: the last of a killed run may be
-// cut off. A line holds until the next one is asked for.
+// Lines yields the lines of the events, complete ones only: the last line of a killed run may be cut off. A line is
+// valid until the next one is read.
 func (r *Run) Lines() iter.Seq2[[]byte, error] {
 	return r.lines(func() bool { return false })
 }
 
-// lines gives the lines of the events that there are, and those that come as long as more waits for
-// them and reports true.
+// lines yields the recorded events, then follows the file while more returns true.
 func (r *Run) lines(more func() bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		file, err := os.Open(filepath.Join(r.folder, eventsFile))
@@ -132,7 +131,7 @@ func (r *Run) lines(more func() bool) iter.Seq2[[]byte, error] {
 		}
 		defer file.Close()
 		in := bufio.NewReaderSize(file, 64<<10)
-		var begun []byte // of a line that is not whole yet
+		var begun []byte // beginning of a line that is not complete yet
 		for {
 			line, err := in.ReadBytes('\n')
 			if len(begun) > 0 {
@@ -152,11 +151,11 @@ func (r *Run) lines(more func() bool) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Events returns the events of the run, as far as it got. Lines that cannot be read are left out with
-// a warning. An error is the last.
+// Events returns the events of the run, as far as it got. Unreadable lines are skipped with a warning. An error is the
+// last element.
 func (r *Run) Events() iter.Seq2[events.Event, error] { return r.decoded(r.Lines(), nil) }
 
-// readable returns the events of the run like [Run.Events], and calls gap where a line is left out.
+// readable returns the events of the run like [Run.Events], and calls gap where a line is skipped.
 func (r *Run) readable(gap func()) iter.Seq2[events.Event, error] { return r.decoded(r.Lines(), gap) }
 
 func (r *Run) decoded(lines iter.Seq2[[]byte, error], gap func()) iter.Seq2[events.Event, error] {
@@ -182,11 +181,11 @@ func (r *Run) decoded(lines iter.Seq2[[]byte, error], gap func()) iter.Seq2[even
 	}
 }
 
-// followTime is how often a run that is followed is asked for more.
+// followTime is the interval at which a followed run is checked for new events.
 const followTime = 100 * time.Millisecond
 
-// Follow gives the events of the run, those that are still to come too, until it has ended or was
-// killed. The end of ctx is an error, which is the last.
+// Follow yields the events of the run, including future ones, until the run has ended or was killed. The end of ctx is
+// an error, which is the last element.
 func (r *Run) Follow(ctx context.Context) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		over := false
@@ -198,7 +197,7 @@ func (r *Run) Follow(ctx context.Context) iter.Seq2[events.Event, error] {
 			case <-ctx.Done():
 			case <-time.After(followTime):
 			}
-			over = r.over() // then all that there will be is in the file, and is read once more
+			over = r.over() // then the file is complete, and is read once more
 			return true
 		}
 		for e, err := range r.decoded(r.lines(more), nil) {
@@ -262,7 +261,7 @@ func (h Header) Decode(from string, lines iter.Seq2[[]byte, error]) iter.Seq2[ev
 	}
 }
 
-// Tally counts what happened in the run, also in one that has no end.
+// Tally counts the events of the run, also if it has no end.
 func (r *Run) Tally() (*events.Tally, error) {
 	tally := new(events.Tally)
 	for e, err := range r.Events() {
@@ -274,7 +273,7 @@ func (r *Run) Tally() (*events.Tally, error) {
 	return tally, nil
 }
 
-// Totals are those of the end, or what had happened until the run was killed.
+// Totals returns the totals at the end, or until the run was killed.
 func (r *Run) Totals() (events.Totals, error) {
 	if r.End != nil {
 		return r.End.Totals, nil

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// saidFile has what the program of a run says that has no terminal: warnings, and why it has ended.
+// saidFile has the output of a run's program that has no terminal: warnings, and why it has ended.
 const saidFile = "stderr.txt"
 
-// KeepSaid makes the file for what the program of a run says, where there is its record.
+// KeepSaid opens the file for the output of a run's program, next to its record.
 func (s Store) KeepSaid(id string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(s.FolderOf(id), saidFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }

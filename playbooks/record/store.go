@@ -15,13 +15,13 @@ import (
 // A Store is the folder of the runs of one user.
 type Store struct {
 	Folder string // an absolute path
-	// Warn is called for records, and lines of them, that cannot be read and are left out; nil drops
-	// the warnings. It may be called again for the same one.
+	// Warn is called for unreadable records, and unreadable lines of them, which are skipped; nil drops the warnings.
+	// It may be called again for the same one.
 	Warn func(string)
 }
 
-// In gives the store of an environment: $XDG_STATE_HOME/ccm-push/runs, by default below
-// ~/.local/state (XDG Base Directory Specification). The error says that there is none.
+// In returns the store of an environment: $XDG_STATE_HOME/ccm-push/runs, by default below ~/.local/state (XDG Base
+// Directory Specification). It returns an error if there is none.
 func In(getenv func(string) string) (Store, error) {
 	state := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) { // which the specification has us ignore
@@ -37,8 +37,8 @@ func In(getenv func(string) string) (Store, error) {
 // FolderOf is the folder of a run with an id.
 func (s Store) FolderOf(id string) string { return filepath.Join(s.Folder, id) }
 
-// make makes the folder. What another user could have put there, such as the one whose $HOME sudo has
-// kept, is neither followed nor changed.
+// make creates the folder. It neither follows nor changes anything that another user could have put there, such as the
+// user whose $HOME sudo has kept.
 func (s Store) make() error { return rooted.MakePrivate(s.Folder) }
 
 // An Unreadable record is one of which the header cannot be read.
@@ -47,8 +47,8 @@ type Unreadable struct {
 	Err error // wraps [fs.ErrNotExist] if the run has no header (yet)
 }
 
-// List returns the runs, the newest first. A folder that is no run, or not yet, is left out. A record
-// that cannot be read is left out with a warning.
+// List returns the runs, the newest first. It skips folders that are not runs, or not yet, and skips unreadable records
+// with a warning.
 func (s Store) List() ([]*Run, error) {
 	runs, unreadable, err := s.list()
 	for _, u := range unreadable {
@@ -87,8 +87,8 @@ func (s Store) list() (runs []*Run, unreadable []Unreadable, err error) {
 // ErrNone is wrapped by the error of a name that no run has.
 var ErrNone = errors.New("there is no such run")
 
-// Find gives the run with a name: last, its id, or the beginning or the end of its id, of
-// at least four characters, that no other run has.
+// Find returns the run with a name: last, its id, or the beginning or the end of its id, of at least four characters,
+// that no other run has.
 func (s Store) Find(name string) (*Run, error) {
 	if name == "last" {
 		return s.Last(func(*Run) bool { return true })
@@ -121,7 +121,7 @@ func (s Store) Find(name string) (*Run, error) {
 	return nil, fmt.Errorf("%s begins or ends the ids of %d runs: %s", name, len(found), strings.Join(found, ", "))
 }
 
-// Last gives the newest run that is meant.
+// Last returns the newest run for which meant returns true.
 func (s Store) Last(meant func(*Run) bool) (*Run, error) {
 	runs, err := s.List()
 	if err != nil {

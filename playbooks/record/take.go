@@ -17,8 +17,8 @@ type Incoming struct {
 	end    *End
 }
 
-// TakeIn begins to take in a record. In this machine's place it is about a folder of its own: that of
-// the other one means nothing here.
+// TakeIn starts to receive a record from another machine. Its directory is replaced by a folder of this machine, since
+// the other machine's folder has no meaning here.
 func (s Store) TakeIn(h Header, directory string) (*Incoming, error) {
 	if err := s.make(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (i *Incoming) Lines(text []byte) error {
 // End takes the end of the run.
 func (i *Incoming) End(e End) { i.end = &e }
 
-// Keep makes a run of what has come in. If there is one by now, that stays.
+// Keep makes a run of the received record. If the run exists by now, the existing one is kept.
 func (i *Incoming) Keep() error {
 	err := errors.Join(i.events.Sync(), i.events.Close())
 	if err == nil && i.end != nil {
@@ -69,5 +69,5 @@ func (i *Incoming) Keep() error {
 	return nil
 }
 
-// Drop removes what has come in.
+// Drop removes the received record.
 func (i *Incoming) Drop() error { return errors.Join(i.events.Close(), os.RemoveAll(i.folder)) }

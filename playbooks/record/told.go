@@ -7,18 +7,18 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Told is what earlier runs have told, as far as their records are here. Its methods may be
-// called at any time; nil knows of none.
+// Told has the results that earlier runs have reported, as far as their records are here. It is safe for concurrent
+// use; nil has no results.
 type Told struct {
 	store Store
 	mu    sync.Mutex
 	runs  map[string]toldRun // by id
 }
 
-// maxTold is how many runs are read: hosts say which.
+// maxTold bounds the runs that are read: hosts name them.
 const maxTold = 32
 
-// A toldRun is what one run has told; zero without a record.
+// A toldRun has the reported results of one run; zero without a record.
 type toldRun struct {
 	plays   []string // their names
 	results map[toldOf]map[events.UntoldResult]int
@@ -26,12 +26,12 @@ type toldRun struct {
 
 type toldOf struct{ play, host, of string } // of is the host that a resource ran for, if that is another one
 
-// Told gives what the runs of the store have told.
+// Told returns the results that the runs of the store have reported.
 func (s Store) Told() *Told { return &Told{store: s, runs: map[string]toldRun{}} }
 
-// Of returns the changes and failures that a run, and the runs that resumed it, have reported of a host in a play, and how
-// often each was reported: of its own resources, or of those that ran there for the host of. The play counts from 1. The
-// results are without texts.
+// Of returns the changes and failures that a run, and the runs that resumed it, have reported of a host in a play, with
+// their counts: of its own resources, or of those that ran there for the host of. The play counts from 1. The results
+// are without texts.
 func (t *Told) Of(run string, play int, host, of string) map[events.UntoldResult]int {
 	if t == nil || !IsID(run) {
 		return nil
@@ -60,7 +60,7 @@ func (s Store) told(id string) toldRun {
 	}
 	told.add(run)
 	// A resume may have the result of a resource from the host that it is for. The host where it ran does not know that.
-	chain, _ := s.Chain(run) // without the records of others, its own is what is known
+	chain, _ := s.Chain(run) // without the other records, only its own results are known
 	for _, later := range chain {
 		if later.Origin.Epoch > run.Origin.Epoch {
 			told.add(later)

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestTold reads what a killed run had told of each host, and knows nothing of runs without a
-// record, whatever a host calls them.
+// TestTold reads the results that a killed run had reported of each host. It finds nothing for runs without a record,
+// with any name from a host.
 func TestTold(t *testing.T) {
 	s := newStore(t)
 	second := result("web1", events.Failed)

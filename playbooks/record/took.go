@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// maxAlike is how many runs are looked at for one that is like another: each costs two files.
+// maxAlike bounds the runs that are searched for a similar one: each costs two files.
 const maxAlike = 50
 
-// Took is how long the last run took that was like h: of the same plays, with the same words,
-// and on so many hosts. It is 0 if none such is among the last ones that came to their end.
+// Took returns the duration of the last run similar to h: with the same plays, the same arguments, and that many hosts.
+// It is 0 if there is none among the last completed runs.
 func (s Store) Took(h Header, hosts int) time.Duration {
 	entries, err := os.ReadDir(s.Folder)
 	if err != nil {
@@ -42,7 +42,7 @@ func wordsOf(flags []Flag, name string) []string {
 	return nil
 }
 
-// whole reports whether a run of so many hosts has come to its end.
+// whole reports whether a run of that many hosts was completed.
 func (r *Run) whole(hosts int) bool {
 	if r.End == nil || r.End.Outcome() == Interrupted || r.End.Outcome() == Incomplete {
 		return false
@@ -51,7 +51,7 @@ func (r *Run) whole(hosts int) bool {
 	return of.OK+of.Failed+of.Unreachable == hosts
 }
 
-// pace are flags that say how much is done, and how much of it at once.
+// pace lists the flags that decide how much is done, and how much of it at once.
 var pace = []string{"limit", "tags", "skip-tags", "start-at", "forks"}
 
 func (r *Run) alike(h Header) bool {

@@ -75,9 +75,9 @@ func (s Store) Undo(r *Run, only []string) (plays []*manifest.Play, runs []*Run,
 	return plays, runs, nil
 }
 
-// UndoneBy returns the newest undo of a run that is still in effect; nil if there is none. A run and the runs
-// that resume it are undone together. An undo that changed no host is in effect only if it ended well, and one that was
-// itself taken back as a whole is not.
+// UndoneBy returns the newest undo of a run that is still in effect; nil means none. A run and the runs that resume it
+// are undone together. An undo that changed no host is in effect only if it ended well. An undo that was itself undone
+// as a whole is not in effect.
 func (s Store) UndoneBy(r *Run) (*Run, error) {
 	undos, err := s.undos(r)
 	if len(undos) == 0 {
@@ -86,7 +86,8 @@ func (s Store) UndoneBy(r *Run) (*Run, error) {
 	return undos[0], err
 }
 
-// undos returns the undos of a run that are in effect, the newest first: those of its [Store.Chain] that began after it.
+// undos returns the undos of a run that are in effect, the newest first: the undos in its [Store.Chain] that began
+// after it.
 func (s Store) undos(r *Run) ([]*Run, error) {
 	all, err := s.List()
 	if err != nil {
@@ -183,14 +184,14 @@ func (r *Run) undo(only []string) (plays []*manifest.Play, missing []string, err
 		return c.apart(plays), missing, nil
 	}
 	all := 100.0
-	for _, p := range plays { // what one user cannot take back keeps no other from it
+	for _, p := range plays { // a failure of one user's undo does not stop the others
 		p.MaxFail = &all
 	}
 	return plays, missing, nil
 }
 
-// apart puts hosts behind the others, in plays of their own, that only resources of others were run on:
-// those of a rollout have taken these out of service.
+// apart moves hosts that only ran other hosts' resources into plays of their own, after the others: resources of a
+// rollout on them have taken the other hosts out of service.
 func (c *changes) apart(plays []*manifest.Play) (list []*manifest.Play) {
 	var behind []*manifest.Play
 	for _, p := range plays {
@@ -235,17 +236,17 @@ func (r *Run) Changed(only []string, yield func(ref, host string)) error {
 	return nil
 }
 
-// changes are what hosts of a run have told.
+// changes are the changes that hosts of a run have reported.
 type changes struct {
 	changed map[string]bool // hosts that were changed
-	unsure  map[string]bool // hosts that may have been, and could not tell
+	unsure  map[string]bool // hosts that may have been changed, and could not report it
 	own     map[string]bool // hosts of the plays
 	// elsewhere are, by play, hosts that resources of others were run on. The controller keeps nothing
 	// that could be found again.
 	elsewhere map[string]map[string]bool
 	// resources that a host keeps something of, as type#name, by play and host
 	resources map[string]map[string][]string
-	// rollout is how many hosts may be out at once, as in the run; nil is all.
+	// rollout limits how many hosts may be out of service at once, as in the run; nil means all.
 	rollout *manifest.Rollout
 	missing []string // resources that are named, and that no host has changed
 }
@@ -304,8 +305,8 @@ func (r *Run) changes(only []string) (*changes, error) {
 	return c, nil
 }
 
-// keeps reports whether a host keeps something of a resource that it has changed. It keeps nothing of an apply or a
-// block, of a fetch, and of changes that another run or host has asked for.
+// keeps reports whether a host remembers a changed resource. It remembers nothing of an apply or a block, of a fetch,
+// and of changes that another run or host has requested.
 func keeps(e *events.Result) bool {
 	return !slices.Contains([]string{"apply", "block", "fetch"}, e.Type) && !e.Left && !e.Repair && e.Once == "" && e.Fetched == "" && !strings.Contains(e.Name, events.Withheld)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestAcknowledgedWhenRecorded holds that a host is told to forget what it has changed only
-// when that is recorded, and that nothing is waited for where there is nothing of the kind.
+// TestAcknowledgedWhenRecorded checks that a host is told to forget its changes only when they are recorded, and that
+// nothing waits if there are none.
 func TestAcknowledgedWhenRecorded(t *testing.T) {
 	untold := &wire.Message{Untold: &wire.Untold{Run: "r0", Play: 1}}
 	for _, tt := range []struct {

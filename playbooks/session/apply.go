@@ -11,44 +11,44 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// A Task is a catalog for a host, and what it may take.
+// A Task is a catalog for a host, with its time limits and callbacks.
 type Task struct {
 	Compiled *catalog.Compiled
-	// Claim claims the semaphores of an entry. If the connection is lost while the host holds them, the
-	// turn is not released: the host may go on without the connection. Granted is called before the host is told that
-	// it holds them; nil is not.
+	// Claim claims the semaphores of an entry. If the connection is lost while the host holds them, the turn is not
+	// released: the host may continue without the connection. Granted is called before the host learns that it holds
+	// them; it may be nil.
 	Claim    func(index int, claims []share.Claim) *share.Turn
 	Granted  func(index int)
-	Exchange Exchange      // in which the host exports and imports; nil if there is none
-	Resource time.Duration // how long a resource may take; 0 is any time
+	Exchange Exchange      // exchange in which the host exports and imports; nil means none
+	Resource time.Duration // time limit of a resource; 0 means none
 	Host     HostTime      // the host's time for the play
 	Emit     func(*wire.Result)
 	Flush    func()
-	Sync     func() bool                        // returns when what came is recorded: if it is, the host is told next that it may forget it
+	Sync     func() bool                        // returns when the received results are recorded; if true, the host is then told that it may forget them
 	Untold   func(*wire.Untold) (reported bool) // takes results that earlier runs could not report; nil if there can be none
-	Output   func(*wire.Output)                 // is given what commands write, as it comes; nil asks for none
-	// Ask asks a person before an entry that has a semaphore does what it would; false is no,
-	// and then the run is being stopped. Its context ends with the question. nil asks nobody.
+	Output   func(*wire.Output)                 // receives the output of commands as it arrives; nil requests none
+	// Ask prompts the operator before an entry with a semaphore makes its change; false means no, and then the run is
+	// being stopped. Its context ends with the prompt. nil disables the prompt.
 	Ask func(ctx context.Context, e *wire.Entry, would string) bool
-	// Elsewhere brings an entry about on another host, and gives the result there; nil if the run ends
-	// before that has begun, or if it is to run here. refresh says that something has changed that the
-	// entry subscribes to. The end of ctx ends the waiting for that host alone.
+	// Elsewhere runs an entry on another host, and returns the result there; nil if the run ends before the entry has
+	// begun, or if it is to run here. refresh is set if something has changed that the entry subscribes to. The end of
+	// ctx ends only the wait for that host.
 	Elsewhere func(ctx context.Context, index int, refresh bool) (result *wire.Result, here bool)
-	// Arm tries the way in to the host before an entry changes it for the first time, and says why
-	// it cannot be changed. Armed is told how long the host then waits, from the end of the catalog
-	// on, for that to be confirmed; 0 if it does not. Reverted is given what it has taken back since nobody did, in
-	// this run or in earlier ones; nil leaves that to be told again.
+	// Arm tries to log in to the host before an entry changes it for the first time, and returns an error if it cannot
+	// be changed. Armed receives the time for which the host then waits for the confirmation, from the end of the
+	// catalog on; 0 if it does not wait. Reverted receives the changes that the host has reverted without a
+	// confirmation, in this run or in earlier ones; if it is nil, the host reports them again later.
 	Arm      func(ctx context.Context, index int, why string) error
 	ArmSet   func(index int, why string) // reports that the host has armed itself after Arm
 	Armed    func(within time.Duration)
 	Watchdog func(*wire.Watchdog) // reports that the watchdog has ended, from another goroutine and until the session ends
 	Reverted func(*wire.Reverted)
-	// Watched is given what becomes of a catalog with a Watch, from its end on until another one of the
-	// same play, by [Session.Hear] or during other catalogs.
+	// Watched receives the events of a catalog with a Watch, from its end on until another one of the same play, by
+	// [Session.Hear] or during other catalogs.
 	Watched func(*wire.Watched)
-	Locked  func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
-	// Fetch gives what takes the file that an entry hands over, and is asked again where that begins
-	// anew; nil where no file can be taken.
+	Locked  func(waits bool) // reports that the host waits for its lock, and later that it holds it; may be nil
+	// Fetch returns the receiver of the file that an entry transfers. It is called again if the transfer restarts. nil
+	// means that no file can be received.
 	Fetch func(e *wire.Entry) (File, error)
 	// Known are the entries, by index, whose results have come in an earlier session, the
 	// connection of which was lost: Emit is not given them again, unless the entry has had
@@ -63,11 +63,10 @@ type Exchange interface {
 	ImportedSensitive(index int) bool
 }
 
-// Apply sends a catalog and gives Emit each result as it comes; after those that
-// have come together it calls Flush. stop ends the catalog after the resource that
-// is running, the end of ctx kills that too. whole is false if entries were skipped
-// because of either. The error is a [Refused], a [Breach], a [Late], or that of
-// the connection or of how the host program ended.
+// Apply sends a catalog and passes each result to Emit as it arrives. It calls Flush after results that arrived
+// together. stop ends the catalog after the running resource; the end of ctx kills that resource too. whole is false if
+// entries were skipped because of either. The error is a [Refused], a [Breach], a [Late], or the error of the
+// connection or of the end of the host program.
 func (s *Session) Apply(ctx context.Context, stop <-chan struct{}, t Task) (whole bool, err error) {
 	whole, err = s.apply(ctx, stop, t)
 	if errors.Is(err, io.EOF) {

@@ -14,18 +14,18 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// A catalogRun is one catalog under way on a host: it handles what the host says of it.
+// A catalogRun is one catalog in progress on a host. It handles the host's messages about it.
 type catalogRun struct {
 	session  *Session
 	task     Task
-	catalog  *wire.Catalog   // of the task
-	reported []bool          // by the number of the entry
-	known    []bool          // the same, of an earlier session whose connection was lost: it may be told again
+	catalog  *wire.Catalog   // catalog of the task
+	reported []bool          // reported entries, by number
+	known    []bool          // the same for an earlier session whose connection was lost; the host may report them again
 	results  int             // so far
-	worth    bool            // of them, one has changed something or failed, or an earlier run's has
-	removed  bool            // the host has said what has left the manifest
-	acks     []*wire.Message // for what the host has told of earlier catalogs
-	untolds  int             // how many earlier catalogs the host has told of
+	worth    bool            // set if a result, or an earlier run's, has a change or a failure
+	removed  bool            // the host has reported the resources that have left the manifest
+	acks     []*wire.Message // acknowledgements of the host's reports about earlier catalogs
+	untolds  int             // number of earlier catalogs that the host has reported
 	halted   bool            // the host was told to stop
 	written  int             // bytes of output that has come while commands run
 	began    time.Time
@@ -33,17 +33,17 @@ type catalogRun struct {
 	overdue  *Late               // the deadline that has passed; nil if none has
 	ended    chan struct{}       // closed at the end of the catalog
 	over     bool                // the host has said that it has ended it
-	turns    map[int]*share.Turn // by the number of the entry that has asked for it
+	turns    map[int]*share.Turn // turns by the number of the requesting entry
 	turning  sync.WaitGroup      // of turns
-	armed    map[int]bool        // by the number of the entry that has asked for a second login
-	reverts  int                 // how often the host has told what it has taken back
-	fetches  map[int]*fetch      // by the number of the entry whose file the host hands over
-	needs    map[int]bool        // by the number of the entry that has asked for values of other hosts, or to run on one
+	armed    map[int]bool        // entries that have requested a second login, by number
+	reverts  int                 // number of reports about reverted changes
+	fetches  map[int]*fetch      // file transfers by the number of the entry
+	needs    map[int]bool        // entries that have requested values of other hosts, or to run on one, by number
 }
 
 func newCatalogRun(s *Session, t Task) *catalogRun {
 	c := &t.Compiled.Catalog
-	// What the host has undone is none of the play's: it says again what there is.
+	// Entries that the host has undone are not part of the play: the host reports them again.
 	c.Entries = slices.DeleteFunc(c.Entries, func(e wire.Entry) bool { return e.Reversal })
 	reported := make([]bool, len(c.Entries))
 	for i := range reported[:min(c.From, len(reported))] {
@@ -126,7 +126,7 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 	return false, breach("the host sent a message that only the controller sends")
 }
 
-// locked hands on whether the host waits for its lock. It says so once, and once that it has it.
+// locked forwards that the host waits for its lock, and that it holds it. The host reports each once.
 func (c *catalogRun) locked(waits bool) error {
 	if c.waits++; c.catalog.Lock == nil || c.results > 0 || waits != (c.waits == 1) || c.waits > 2 {
 		return breach("the host speaks of its lock out of turn")
@@ -137,8 +137,8 @@ func (c *catalogRun) locked(waits bool) error {
 	return nil
 }
 
-// output hands on what a command has written. A host keeps to a rate, since others are told of
-// too; whatever the network does to it, it does not come earlier.
+// output forwards the output of a command. A host limits its rate, since others see the output too; delays of the
+// network cannot make it arrive earlier than sent.
 func (c *catalogRun) output(o *wire.Output) error {
 	switch {
 	case c.task.Output == nil:
@@ -204,7 +204,7 @@ func (c *catalogRun) result(r *wire.Result) error {
 	}
 	c.fetched(r)
 	if c.overdue != nil && r.Status == wire.Failed {
-		// The host only knows that it was told to kill, not that it was for the time.
+		// The host only knows that it was told to kill, not that the reason was the time limit.
 		r.Killed, r.Overdue = false, true
 		r.Error = c.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+wire.RunInterrupted)
 	}
@@ -212,9 +212,8 @@ func (c *catalogRun) result(r *wire.Result) error {
 	return nil
 }
 
-// told reports whether a result has come in an earlier session. An entry that has had its turn
-// again since, as when another run has applied in between, is told again if that has changed
-// the host or failed.
+// told reports whether a result has arrived in an earlier session. An entry that has run again since, for example
+// because another run was applied in between, is reported again if that has changed the host or failed.
 func (c *catalogRun) told(r *wire.Result) bool {
 	if r.Index >= len(c.known) || !c.known[r.Index] {
 		return false
@@ -223,7 +222,7 @@ func (c *catalogRun) told(r *wire.Result) bool {
 	return !done || r.Status != wire.Changed && !r.Status.HasFailed()
 }
 
-// untold hands on what an earlier run could not tell. It is acknowledged with the catalog.
+// untold forwards results that an earlier run could not report. They are acknowledged together with the catalog.
 func (c *catalogRun) untold(u *wire.Untold) error {
 	if c.results > 0 || c.task.Untold == nil {
 		return breach("the host reports an earlier run without a request")
@@ -238,16 +237,16 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 	return nil
 }
 
-// acknowledge tells the host what of its results is known here. It waits until that is on its
-// way, since the connection may be closed next.
+// acknowledge tells the host which of its results have arrived. It waits until the message is sent, since the
+// connection may be closed next.
 func (c *catalogRun) acknowledge() {
-	if o := c.catalog.Once; o != nil && o.For == "" && c.catalog.Lock != nil && c.end() == len(c.reported) { // else it is gone on with
+	if o := c.catalog.Once; o != nil && o.For == "" && c.catalog.Lock != nil && c.end() == len(c.reported) { // otherwise it is resumed
 		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: o.Run, Play: o.Play}})
 	}
 	if len(c.acks) == 0 {
 		return
 	}
-	if c.worth && !c.task.Sync() { // else the host would tell nothing of it
+	if c.worth && !c.task.Sync() { // otherwise the host would never report it
 		return
 	}
 	c.session.tell(c.acks...)
@@ -262,11 +261,11 @@ func (s *Session) Acknowledge(of ...*wire.Once) {
 	s.tell(acks...)
 }
 
-// tell sends what the host need not tell again.
+// tell sends acknowledgements of reports that the host need not repeat.
 func (s *Session) tell(acks ...*wire.Message) {
 	sent := make(chan struct{})
 	s.work.Go(func() {
-		s.conn.Send(acks...) // if it fails, the host tells it again
+		s.conn.Send(acks...) // if it fails, the host repeats the report
 		close(sent)
 	})
 	select {
@@ -278,14 +277,14 @@ func (s *Session) tell(acks ...*wire.Message) {
 
 // CheckResult checks a result that another machine has read from a session: the host has at most so many health checks.
 func CheckResult(r *wire.Result, health int) error {
-	if r.Status == wire.Stable { // which hosts leave out
+	if r.Status == wire.Stable { // which hosts omit
 		r.Status = ""
 	}
 	return checkResult(r, health, true)
 }
 
-// checkResult holds a result against what may be said of its resource, which has so many health
-// checks. query says that its state is an answer.
+// checkResult checks that a result is allowed for its resource, which has that many health checks. query is set if its
+// state is an answer.
 func checkResult(r *wire.Result, health int, query bool) error {
 	if len(r.Changes) > modules.MaxParts || len(r.Messages) > modules.MaxParts || len(r.RefreshedBy) > modules.MaxParts {
 		return breach("the host reports more than %d changes, notes or triggers of one resource", modules.MaxParts)
@@ -306,8 +305,7 @@ func checkResult(r *wire.Result, health int, query bool) error {
 	return checkCause(r)
 }
 
-// checkHealth checks the verdicts of a result against the health checks that were
-// asked for.
+// checkHealth checks the verdicts of a result against the number of requested health checks.
 func checkHealth(r *wire.Result, asked int) error {
 	if len(r.Health) > asked {
 		return breach("the host reports %d health checks of a resource that has %d", len(r.Health), asked)
@@ -322,8 +320,8 @@ func checkHealth(r *wire.Result, asked int) error {
 	return nil
 }
 
-// remove adds to the catalog what the host says has left the manifest and is undone, or what
-// it takes back of an earlier run. The host may say so once.
+// remove adds resources to the catalog that the host reports as removed from the manifest and undone, or as reverted
+// from an earlier run. The host may report them once.
 func (c *catalogRun) remove(left *wire.Reversals) error {
 	if c.removed {
 		return breach("the host reports twice which resources it undoes")
@@ -341,9 +339,9 @@ func (c *catalogRun) remove(left *wire.Reversals) error {
 	return nil
 }
 
-// mayRemove refuses what cannot have left the manifest: the host says it of a play that it was
-// to remember, when it has reported all that the play has now; and it may name nothing of that,
-// and nothing twice.
+// mayRemove refuses resources that cannot have left the manifest. The host may report them only for a play that it was
+// to remember, after it has reported all current entries of the play. It may name none of those entries, and nothing
+// twice.
 func (c *catalogRun) mayRemove(left *wire.Reversals) error {
 	m := c.catalog.Remember
 	switch {
@@ -370,7 +368,7 @@ func (c *catalogRun) mayRemove(left *wire.Reversals) error {
 	return nil
 }
 
-// checkCause checks the cause and the reason of a result. What was not changed has no cause, and what was not skipped no reason.
+// checkCause checks the cause and the reason of a result. Only a change has a cause, and only a skip has a reason.
 func checkCause(r *wire.Result) error {
 	if r.Reason != "" && (r.Status != wire.Skipped || !slices.Contains(wire.SkipReasons(), r.Reason)) {
 		return breach("the host reports the reason %.64q of a resource that is %s", r.Reason, r.Status)
@@ -387,15 +385,15 @@ func checkCause(r *wire.Result) error {
 	return breach("the host reports the cause %.64q", r.Cause)
 }
 
-// Bounds of what a host may say of how a resource is.
+// Limits of the state that a host may report for a resource.
 const (
 	maxState  = 256 << 10 // bytes of each of its parts
 	maxAnswer = wire.MaxFromHost
 	maxTries  = 1_000_000
 )
 
-// checkState holds against their bounds what a result says of the state of a resource
-// and of the way there. query says that the state is an answer, which may be longer.
+// checkState checks the size of the reported state and changes of a resource. query is set if the state is an answer,
+// which may be longer.
 func checkState(r *wire.Result, query bool) error {
 	switch r.ErrorKind {
 	case "", modules.ErrorUnknown, modules.ErrorForbidden, modules.ErrorFailed:

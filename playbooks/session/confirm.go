@@ -48,7 +48,7 @@ func (c *catalogRun) reverted(r *wire.Reverted) error {
 		return breach("the host has taken back more than %d catalogs", wire.MaxUntoldCatalogs)
 	}
 	c.reverts++
-	if c.task.Reverted == nil { // it is told again
+	if c.task.Reverted == nil { // the host reports it again
 		return nil
 	}
 	c.acks = append(c.acks, acknowledged(r))
@@ -61,8 +61,8 @@ func acknowledged(r *wire.Reverted) *wire.Message {
 	return &wire.Message{Ack: &wire.Ack{Run: r.Run, Play: r.Play, Reverted: true}}
 }
 
-// Prove tells a host that it could be logged in to, in a session that has no catalog, and gives what
-// has become of the changes that wait for that.
+// Prove tells a host that a login to it worked, in a session without a catalog, and returns the state of the changes
+// that wait for that.
 func (s *Session) Prove(ctx context.Context, nonce string) (*wire.Confirmed, error) {
 	if err := s.queue(func() error { return s.conn.Send(&wire.Message{Proof: &wire.Proof{Nonce: nonce}}) }); err != nil {
 		return nil, err
@@ -85,5 +85,5 @@ func (s *Session) Prove(ctx context.Context, nonce string) (*wire.Confirmed, err
 	}
 }
 
-// Forget tells a host that it need not tell again what it has taken back.
+// Forget tells a host that it need not report its reverted changes again.
 func (s *Session) Forget(r *wire.Reverted) { s.tell(acknowledged(r)) }

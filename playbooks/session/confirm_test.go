@@ -25,7 +25,7 @@ func guardedTask() Task {
 	return t
 }
 
-// TestArm has a host ask whether it can be logged in to, and be told that, or why not.
+// TestArm uses a host that requests a login test, and receives its success or the reason of its failure.
 func TestArm(t *testing.T) {
 	for _, want := range []string{"", "refused: no second login works"} {
 		task := guardedTask()
@@ -95,7 +95,8 @@ func TestConfirmBreaches(t *testing.T) {
 	}
 }
 
-// TestRevertedIsAcknowledged when it is recorded; what nobody wants to know is told again.
+// TestRevertedIsAcknowledged checks that reverted changes are acknowledged when they are recorded; without a receiver
+// the host reports them again.
 func TestRevertedIsAcknowledged(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
 		task := guardedTask()
@@ -124,7 +125,7 @@ func TestRevertedIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestProve asks what has become of a change.
+// TestProve queries the state of a change.
 func TestProve(t *testing.T) {
 	confirmed := &wire.Message{Confirmed: &wire.Confirmed{Nonce: nonce, State: wire.StateConfirmed}}
 	other := &wire.Message{Confirmed: &wire.Confirmed{Nonce: nonce + "x", State: wire.StateConfirmed}}

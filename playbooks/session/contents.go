@@ -11,9 +11,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// want queues contents for sending, if all of them are the host's own and it
-// asks for the first time: it keeps what it gets as long as the session lasts. Of one that it had a
-// part of it may ask for the whole once more.
+// want queues contents for sending, if all of them belong to the host's catalog and it requests them for the first
+// time: it keeps them as long as the session lasts. If it already had a part of a content, it may request the whole
+// once more.
 func (c *catalogRun) want(ctx context.Context, w *wire.Want) error {
 	contents, digests := c.task.Compiled.Contents, w.SHA256
 	if len(digests) == 0 {
@@ -68,12 +68,13 @@ func (s *Session) later(ctx context.Context, contents catalog.Contents, digest s
 	})
 }
 
-// An opener gives contents by their hash, with their size; [catalog.Contents] is one.
+// An opener returns contents by their hash, with their size; [catalog.Contents] is one.
 type opener interface {
 	Open(digest string) (io.ReadCloser, int64, error)
 }
 
-// stream sends contents in chunks, and small ones together; from says of some what the host has already.
+// stream sends contents in chunks, and small ones together; from has the number of bytes that the host already has of
+// some.
 func (s *Session) stream(contents opener, from map[string]int64, digests ...string) error {
 	p := parcel{session: s, pinged: time.Now()}
 	for _, digest := range digests {
@@ -84,12 +85,12 @@ func (s *Session) stream(contents opener, from map[string]int64, digests ...stri
 	return p.send()
 }
 
-// A parcel is chunks that travel in one write. To send each small content by itself would cost more than
-// its bytes do: a compressor's tables, a packet, and somebody who wakes up for it at each end.
+// A parcel collects chunks for one write. Sending each small content by itself would cost more than its bytes do:
+// compressor tables, a packet, and a wakeup at each end.
 type parcel struct {
 	session *Session
 	chunks  []*wire.Message
-	bytes   []byte // of the chunks
+	bytes   []byte // bytes of the chunks
 	pinged  time.Time
 }
 
@@ -161,7 +162,7 @@ func (p *parcel) send() error {
 	return err
 }
 
-// skip leaves out the beginning of a content.
+// skip skips the first n bytes of a content.
 func skip(r io.Reader, n int64) error {
 	if seeker, ok := r.(io.Seeker); ok && n > 0 {
 		_, err := seeker.Seek(n, io.SeekStart)
@@ -171,10 +172,10 @@ func skip(r io.Reader, n int64) error {
 	return err
 }
 
-// What a host has asked for of a content.
+// States of a host's requests for a content.
 const (
 	askedWhole = 1 + iota
-	askedRest  // what it had no part of
+	askedRest  // the host had no part of it
 )
 
 func gone(digest string, err error) *wire.Message {

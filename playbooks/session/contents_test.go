@@ -40,8 +40,8 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return p.Buffer.Write(b)
 }
 
-// Many small contents are one write, and a large one is as many as it has chunks; whatever their sizes, the
-// host puts together what was there.
+// TestStreamSendsTogether checks that many small contents need one write, and a large one needs as many as it has
+// chunks. With any sizes, the host restores the contents.
 func TestStreamSendsTogether(t *testing.T) {
 	sizes := func(n, size int) (all []int) {
 		for range n {
@@ -96,7 +96,7 @@ func TestStreamOfWhatIsGone(t *testing.T) {
 	}, received(t, &out, 4))
 }
 
-// received puts contents together as a host does; of those that are gone it has the reason.
+// received restores contents as a host does; for missing ones it has the reason.
 func received(t *testing.T, in io.Reader, n int) contentsByHash {
 	conn, all := wire.NewConn(bufio.NewReader(in), nil, wire.MaxFromController), contentsByHash{}
 	for done := 0; done < n; {

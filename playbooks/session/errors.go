@@ -16,8 +16,8 @@ func errSilent(idle time.Duration) error {
 	return fmt.Errorf("nothing was heard from the host for %s", printable.Duration(idle))
 }
 
-// A Breach is what a host has done against the vocabulary of messages, or against a bound.
-// The error that it wraps does not mean that the connection has ended.
+// A Breach is a host's violation of the message protocol or of a limit. The wrapped error does not mean that the
+// connection has ended.
 type Breach struct{ Err error }
 
 func (b Breach) Error() string { return b.Err.Error() }
@@ -28,15 +28,15 @@ func breach(format string, args ...any) error {
 
 // A Refused error is why the host program will not work on a catalog.
 type Refused struct {
-	Phase  string // as an event tells it: lock, protocol, facts, undo or confirm; or quiet; full: only the full host program can
+	Phase  string // phase in events: lock, protocol, facts, undo or confirm; or quiet; full: only the full host program can
 	Reason string // in the words of the host
-	Locked bool   // by a run
+	Locked bool   // set if a run holds the lock
 	Own    bool   // which is this one, under another name of the host
 }
 
 func (e Refused) Error() string { return e.Reason }
 
-// refused is the error of a host that wants no catalog. lock is what was asked for.
+// refused returns the error of a host that refuses a catalog. lock is the requested lock.
 func refused(r *wire.Refused, lock *wire.Lock) error {
 	switch r.Phase {
 	case "lock", "protocol", "facts", "undo", "confirm", "full", "quiet":
@@ -47,7 +47,7 @@ func refused(r *wire.Refused, lock *wire.Lock) error {
 	return breach("the host refuses the catalog in the phase %.64q", r.Phase)
 }
 
-// A Late error is what has taken too long.
+// A Late error reports an exceeded time limit.
 type Late struct {
 	What     string // a resource, "the host", …
 	Limit    time.Duration
@@ -58,7 +58,7 @@ func (e *Late) Error() string {
 	return fmt.Sprintf("%s took longer than %s", e.What, printable.Duration(e.Limit))
 }
 
-// Overdue gives the deadline that has ended a context, if one has.
+// Overdue returns the deadline that has ended a context, if one has.
 func Overdue(ctx context.Context) *Late {
 	late, _ := errors.AsType[*Late](context.Cause(ctx))
 	return late

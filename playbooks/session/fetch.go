@@ -16,8 +16,8 @@ type File interface {
 	Drop()
 }
 
-// A fetch is a file that comes from the host. What cannot be written here is the failure of its
-// resource, once the host has reported that; what comes until then is counted and thrown away.
+// A fetch is a file that the host transfers. If it cannot be written here, its resource fails once the host has
+// reported its result; data that arrives until then is counted and dropped.
 type fetch struct {
 	file   File // nil once it is kept, or cannot be
 	begun  int  // how often
@@ -28,8 +28,8 @@ type fetch struct {
 
 var errNoFetch = errors.New("this run has no record that could store the file")
 
-// part takes a part of a file. A host hands over no more than its entry says, in order, and begins as
-// often as the entry is tried.
+// part takes a part of a file. A host sends at most the entry's limit, in order, and restarts at most as often as the
+// entry is tried.
 func (c *catalogRun) part(p *wire.Part) error {
 	if p.Index < 0 || p.Index >= len(c.reported) || c.reported[p.Index] {
 		return breach("the host hands over a file for resource %d of %d, or after its result", p.Index, len(c.reported))
@@ -103,7 +103,7 @@ func (c *catalogRun) fetched(r *wire.Result) {
 	r.Status, r.Message, r.Fetched = wire.Failed, "", false
 }
 
-// dropFetches drops what has not come to its end.
+// dropFetches drops incomplete files.
 func (c *catalogRun) dropFetches() {
 	for _, f := range c.fetches {
 		f.drop()

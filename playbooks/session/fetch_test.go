@@ -27,7 +27,7 @@ func (f *taken) Write(p []byte) (int, error) {
 func (f *taken) Keep() error { f.kept = true; return nil }
 func (f *taken) Drop()       { f.dropped = true }
 
-// fetching is a catalog of a file and something else; files are those that were begun.
+// fetching returns a catalog of a file and another resource; the returned list has the started files.
 func fetching(check bool, told *[]*wire.Result, full error) (*catalogRun, *[]*taken) {
 	var files []*taken
 	compiled := &catalog.Compiled{Catalog: wire.Catalog{Check: check, Entries: []wire.Entry{{Type: "fetch", Name: "/a", Fetch: 6, Retry: 1}, {Type: "exec", Name: "b"}}}}
@@ -56,7 +56,7 @@ func TestFetch(t *testing.T) {
 	require.True(t, (*files)[1].kept)
 	require.Equal(t, "abcdef", (*files)[1].String())
 
-	// What is not here to its end is no success, and leaves nothing.
+	// An incomplete file is a failure, and leaves nothing on disk.
 	c, files = fetching(false, &told, nil)
 	require.NoError(t, c.part(part(0, "abc", false)))
 	require.NoError(t, c.result(&wire.Result{Fetched: true, Message: "fetched 6 bytes"}))
@@ -64,7 +64,7 @@ func TestFetch(t *testing.T) {
 	c.dropFetches()
 	require.True(t, (*files)[0].dropped)
 
-	// A disk that is full is no fault of the host.
+	// A full disk is not an error of the host.
 	c, files = fetching(false, &told, errors.New("no space left on device"))
 	require.NoError(t, c.part(part(0, "abc", false)))
 	require.NoError(t, c.part(part(3, "def", true)))

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestKnown goes on with a catalog whose result has come before: it is told again only if the
-// entry has had its turn again, and that is worth telling.
+// TestKnown continues a catalog whose result has arrived before: it is reported again only if the entry has run again
+// with a change or a failure.
 func TestKnown(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -100,7 +100,7 @@ func (h HostTime) late() *Late { return &Late{What: "the host", Limit: h.Limit} 
 type hostTimer struct {
 	remaining time.Duration // when it began
 	began     time.Time
-	idle      time.Duration // that had passed by then
+	idle      time.Duration // idle time up to then
 	timer     *time.Timer   // nil if there is no limit
 	waits     *waits
 }
@@ -138,5 +138,5 @@ func (h *hostTimer) stop() {
 	}
 }
 
-// idleCheck is how often a waiting host whose time is nearly over is checked.
+// idleCheck is the interval at which a waiting host whose time is nearly over is checked.
 const idleCheck = time.Second

@@ -69,7 +69,7 @@ func TestResourceDeadline(t *testing.T) {
 		r := runTimed(t, three(), func(p *puppet) {
 			require.NotNil(t, p.hears(t, time.Time{}).Catalog)
 			time.Sleep(50 * time.Second)
-			p.conn.Send(result(0, "", "")) // which begins the minute anew
+			p.conn.Send(result(0, "", "")) // restarts the minute
 			require.NotNil(t, p.hears(t, time.Time{}).Kill)
 			p.conn.Send(result(1, wire.Failed, "killed"), &wire.Message{Done: &wire.Done{Stopped: true}})
 			io.Copy(io.Discard, p.in)

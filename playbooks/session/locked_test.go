@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// TestLocked is about a host that waits for its lock, and says so; and about one that says so
-// when it may not.
+// TestLocked uses a host that reports that it waits for its lock, and one that reports it when it must not.
 func TestLocked(t *testing.T) {
 	waits, has := &wire.Message{Locked: &wire.Locked{Waits: true}}, &wire.Message{Locked: &wire.Locked{}}
 	result, done := &wire.Message{Result: &wire.Result{}}, &wire.Message{Done: &wire.Done{}}

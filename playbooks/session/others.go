@@ -109,8 +109,8 @@ func withHint(err error) string {
 	return err.Error()
 }
 
-// asking gives what asks a person about an entry, once it has its turn. What has come from
-// the host by now is told first.
+// asking returns the function that prompts the operator about an entry, once it has its turn. Messages that have
+// arrived from the host are handled first.
 func (c *catalogRun) asking(ctx context.Context, t *share.Turn, m *wire.Semaphore) func() bool {
 	if c.task.Ask == nil {
 		return func() bool { return true }
@@ -133,10 +133,10 @@ func (c *catalogRun) asking(ctx context.Context, t *share.Turn, m *wire.Semaphor
 	}
 }
 
-// maxWould bounds what a host says of what an entry would do, in bytes.
+// maxWould bounds a host's text about an entry's intended change, in bytes.
 const maxWould = 4 << 10
 
-// answer sends what the host has waited for, unless that is gone by then.
+// answer sends the message that the host waits for, unless gone is closed before.
 func (s *Session) answer(m *wire.Message, gone <-chan struct{}) {
 	select {
 	case s.outgoing <- func() error { return s.conn.Send(m) }:
@@ -153,8 +153,8 @@ func (c *catalogRun) release(index int) {
 	}
 }
 
-// endTurns ends the turns of a catalog. If the host has ended it, all are released. Else the host may still be at its
-// entries: the turns that it knows of are left to who has claimed them.
+// endTurns ends the turns of a catalog. If the host has ended the catalog, all are released. Otherwise the host may
+// still run its entries: turns that it knows of are left to their claimer.
 func (c *catalogRun) endTurns() {
 	if c.over {
 		for _, t := range c.turns {
@@ -205,8 +205,7 @@ func (c *catalogRun) later(ctx context.Context, f func(context.Context) *wire.Me
 	})
 }
 
-// elsewhere has an entry brought about on another host. The host is told how that ended, and not
-// what was seen or done there.
+// elsewhere runs an entry on another host. The host learns the outcome, and not what was seen or done there.
 func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 	entries := c.catalog.Entries
 	switch {
@@ -234,8 +233,8 @@ func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 	return nil
 }
 
-// receivedSensitive reports whether an entry has received what is sensitive: then it is
-// sensitive itself, and so is what it exports.
+// receivedSensitive reports whether an entry has received a sensitive value: then it is sensitive itself, and so are
+// its exports.
 func (c *catalogRun) receivedSensitive(index int) bool {
 	entries := c.catalog.Entries
 	return c.task.Exchange != nil && c.task.Exchange.ImportedSensitive(index) ||
@@ -258,20 +257,19 @@ func (c *catalogRun) sent(r *wire.Result) error {
 	return nil
 }
 
-// waits count the time that one host waits for others, during one catalog. While it waits
-// and holds no semaphore itself, its time stands still: what takes long is then another
-// host, which has a limit of its own. One that holds a semaphore has all its time
-// counted, or it could keep others waiting for as long as it likes.
+// waits measures how long one host waits for others, during one catalog. While it waits and holds no semaphore itself,
+// its clock is paused: another host, with its own limit, takes the time then. A host that holds a semaphore has all its
+// time counted, or it could keep others waiting without a limit.
 type waits struct {
 	mu    sync.Mutex
 	asked int       // questions without an answer
 	held  int       // turns that it has
-	since time.Time // when its time began to stand still; zero while it runs
+	since time.Time // start of the pause; zero while the clock runs
 	total time.Duration
-	woke  time.Time // when its time last went on
+	woke  time.Time // end of the last pause
 }
 
-// note adds to what is asked and what is held.
+// note adds to the numbers of pending requests and of held semaphores.
 func (w *waits) note(asked, held int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -294,14 +292,13 @@ func (s *Session) Waits() bool {
 	return s.waits.asked > 0
 }
 
-// Waited is how long the host has waited for others so far.
+// Waited returns how long the host has waited for others so far.
 func (s *Session) Waited() time.Duration {
 	total, _, _ := s.waits.idle()
 	return total
 }
 
-// idle gives how long its time has stood still so far, whether it does now, and when
-// it last went on.
+// idle returns the total pause so far, whether the clock is paused now, and when the last pause ended.
 func (w *waits) idle() (total time.Duration, now bool, woke time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -31,7 +31,7 @@ type stage struct {
 	errs       map[string]error
 }
 
-// acts runs a catalog on a puppet that does as it is told by the test.
+// acts runs a catalog on a puppet that the test controls.
 func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act func(*puppet)) {
 	s.wg.Go(func() {
 		p := newPuppet()
@@ -54,7 +54,7 @@ func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act 
 	})
 }
 
-// staged has the hosts of a run act, and gives how each of them ended.
+// staged runs the hosts of a run, and returns the error of each of them.
 func staged(t *testing.T, act func(*stage)) map[string]error {
 	errs := map[string]error{}
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,7 @@ func (p *puppet) rest() {
 	io.Copy(io.Discard, p.in)
 }
 
-// TestAsked has a person take longer than a resource and a host may: their time stands still.
+// TestAsked checks that the clocks of a resource and a host are paused while the operator takes longer to answer.
 func TestAsked(t *testing.T) {
 	errs := staged(t, func(s *stage) {
 		s.resource, s.host = time.Minute, HostTime{Limit: 2 * time.Minute, Remaining: 2 * time.Minute}
@@ -146,7 +146,7 @@ func TestAskedInVain(t *testing.T) {
 	require.True(t, withdrawn)
 }
 
-// TestAskedAndStopped has a person stop the run: the host is told to stop, and gets no turn.
+// TestAskedAndStopped checks that a host is told to stop and gets no turn if the operator stops the run.
 func TestAskedAndStopped(t *testing.T) {
 	errs := staged(t, func(s *stage) {
 		s.stop = make(chan struct{})
@@ -224,8 +224,7 @@ func (p *puppet) works(d time.Duration) {
 	}
 }
 
-// TestTurnOfTheSilent is about hosts that hold what others wait for: never for longer
-// than their time.
+// TestTurnOfTheSilent checks that silent hosts hold a semaphore that others wait for no longer than their time limit.
 func TestTurnOfTheSilent(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -308,7 +307,7 @@ func TestHostTimeStandsStill(t *testing.T) {
 	require.Equal(t, 5*time.Hour+6*time.Minute+killGrace, took)
 }
 
-// TestKilledWhileWaiting leaves nothing behind.
+// TestKilledWhileWaiting checks that no state is left.
 func TestKilledWhileWaiting(t *testing.T) {
 	errs := staged(t, func(s *stage) {
 		ctx, kill := context.WithCancel(s.t.Context())
@@ -357,7 +356,7 @@ func TestTurnBreaches(t *testing.T) {
 	}
 }
 
-// TestElsewhereBreaches has a host ask for what is not to run on another one.
+// TestElsewhereBreaches uses a host that requests to run resources on another one that must not run there.
 func TestElsewhereBreaches(t *testing.T) {
 	entries := []wire.Entry{{Type: "exec", Name: "here"}, {Type: "exec", Name: "there", On: "lb1"}}
 	asks := func(index int) []*wire.Message { return []*wire.Message{{Elsewhere: &wire.Elsewhere{Index: index}}} }
@@ -391,8 +390,8 @@ func TestElsewhereBreaches(t *testing.T) {
 	}
 }
 
-// TestElsewhereIsNotTold has a resource run on another host: the one that it is for learns how it
-// ended, and nothing of what was seen there. Meanwhile its time stands still.
+// TestElsewhereIsNotTold runs a resource on another host: the host that it is for learns the outcome, and nothing of
+// what was seen there. Meanwhile its clock is paused.
 func TestElsewhereIsNotTold(t *testing.T) {
 	entries := []wire.Entry{{Type: "exec", Name: "a"}, {Type: "exec", Name: "there", On: "lb1", Subscribe: []int{0}}}
 	for _, c := range []struct {

@@ -9,14 +9,14 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// Bounds of the YAML that one session has the controller read.
+// Limits of the YAML that the controller reads for one session.
 const (
 	maxParses     = 10_000
-	maxParseBytes = 8 << 20  // of all documents together
+	maxParseBytes = 8 << 20  // size of all documents together
 	maxParsedJSON = 64 << 20 // bytes of all answers together: aliases make much of little
 	maxCopied     = 1 << 20  // values that aliases and merge keys of all documents copy together
-	maxParsesOpen = 256      // whose answers are not sent yet
-	maxParseError = 2 << 10  // bytes of what is wrong with one
+	maxParsesOpen = 256      // documents whose answers are not sent yet
+	maxParseError = 2 << 10  // size of an error message, in bytes
 )
 
 // parses is the YAML of a host that the controller reads for it.
@@ -29,8 +29,7 @@ type parses struct {
 	ready []*wire.Message // answers that are not sent yet; all of them are sent together
 }
 
-// parse reads a YAML document of the host. What is wrong with it is an answer: only a
-// host that breaks a bound has failed.
+// parse reads a YAML document of the host. A syntax error is an answer: the host fails only if it breaks a limit.
 func (c *catalogRun) parse(p *wire.Parse) error {
 	s := &c.session.parses
 	switch {
@@ -58,8 +57,8 @@ func (c *catalogRun) parse(p *wire.Parse) error {
 	return c.answerParse(&wire.Message{Parsed: answer})
 }
 
-// answerParse has an answer sent. Those that come while the sender is busy share its
-// attention, so that a host that asks for many at once asks no faster than it may.
+// answerParse queues an answer. Answers that arrive while the sender is busy are sent together, so that the number of
+// requests of a host stays limited.
 func (c *catalogRun) answerParse(m *wire.Message) error {
 	s := &c.session.parses
 	s.mu.Lock()

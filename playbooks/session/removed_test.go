@@ -22,7 +22,7 @@ func TestWhatHostsMayUndo(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		remember *wire.Remember
-		told     bool // of all that the play has
+		told     bool // all entries of the play are reported
 		say      []*wire.Reversals
 		want     string
 	}{

@@ -24,28 +24,27 @@ type Program interface {
 	Close() error
 }
 
-// A Session is the conversation with one host program. From the greeting on it
-// pings, so that either side notices when the other has died, also while nothing
-// is to be done.
+// A Session is the connection with one host program. From the greeting on it pings, so that either side notices when
+// the other has died, even while idle.
 type Session struct {
 	program Program
 	conn    *wire.Conn
 
 	incoming chan []*wire.Message // results and what else belongs to a catalog
-	early    []*wire.Message      // what came behind the end of a catalog
-	outgoing chan func() error    // what the sender does next
+	early    []*wire.Message      // messages that arrived after the end of a catalog
+	outgoing chan func() error    // queue of the sender
 	interval time.Duration        // of pings
 	pings    atomic.Int64         // not answered yet
-	asked    map[string]int       // contents that the host has asked for
+	asked    map[string]int       // contents that the host has requested
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 
-	watches map[int]*watched // by the number of the play; of whoever calls Apply and Hear
+	watches map[int]*watched // watches by the number of the play; owned by the caller of Apply and Hear
 
-	onWatchdog atomic.Pointer[func(*wire.Watchdog)] // nil until a catalog has changes that are to be confirmed
+	onWatchdog atomic.Pointer[func(*wire.Watchdog)] // nil until a catalog has changes that need a confirmation
 	watchdogs  int                                  // how often the host has reported that one ended
 
-	waits  waits        // for other hosts
+	waits  waits        // waits for other hosts
 	parses parses       // the YAML that it reads for the host
 	sent   atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970
 
@@ -55,24 +54,23 @@ type Session struct {
 }
 
 const (
-	// killGrace is how long a killed host program has to report what it was doing.
+	// killGrace is the time in which a killed host program has to report its running resource.
 	killGrace = 2 * time.Second
-	// endingTime is how long a host whose output has ended may take to say why,
-	// and one that takes no more input to end its output.
+	// endingTime is the time in which a host whose output has ended may still report the reason, and in which a host
+	// that accepts no more input has to end its output.
 	endingTime = 2 * time.Second
-	// finishTime is how long a host program may take to end by itself.
+	// finishTime is the time in which a host program has to end by itself.
 	finishTime = 30 * time.Second
-	// aheadOfInflating is how much is read ahead for what inflates messages, in bytes. It is little, since what
-	// it is read from and what is inflated are buffered too, and every host that is connected holds it.
+	// aheadOfInflating is the buffer before the inflater of messages, in bytes. It is small, since the input and the
+	// output of the inflater are buffered too, and every connected host needs one.
 	aheadOfInflating = 512
-	// maxQueue is how much of what a host asks for may wait to be sent.
+	// maxQueue bounds the requests of a host that wait to be answered.
 	maxQueue = 16
 )
 
-// New takes over a started program that has greeted. It lives until the end of the
-// session and that of the connection, not that of ctx: this is for Apply to handle, so
-// that a killed host can still say how it ended. It also ends when the host is silent for
-// the idle timeout; 0 means [wire.IdleTimeout].
+// New takes over a started program that has sent its greeting. The session ends with Close or with the connection, not
+// with ctx: Apply handles that, so that a killed host can still report its end. It also ends when the host is silent
+// for the idle timeout; 0 means [wire.IdleTimeout].
 func New(ctx context.Context, p Program, now func() time.Time, idle time.Duration) *Session {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	idle = cmp.Or(idle, wire.IdleTimeout)
@@ -122,21 +120,20 @@ func (s *Session) end(err error) {
 // Over is closed once the session has ended.
 func (s *Session) Over() <-chan struct{} { return s.over }
 
-// Close ends the session and waits for what it has begun, for which the connection
-// has to be closed already.
+// Close ends the session and waits for its goroutines. The connection must be closed already.
 func (s *Session) Close() {
 	s.end(io.EOF)
 	s.work.Wait()
 }
 
-// Finish ends a host program that is not working on a catalog by the end of its
-// input, and waits until it has ended and freed what it held on the host.
+// Finish ends a host program that runs no catalog by closing its input, and waits until it has ended and freed its
+// resources on the host.
 func (s *Session) Finish(ctx context.Context) error {
 	s.once.Do(func() {
 		s.err = io.EOF
 		close(s.over)
 		s.cancel()
-		s.program.CloseWrite() // if it fails, waiting will tell
+		s.program.CloseWrite() // if it fails, Wait reports it
 	})
 	ended := make(chan struct{})
 	s.work.Go(func() { // ends with the connection
@@ -170,7 +167,7 @@ func (s *Session) ending() error {
 	}
 }
 
-// maxWatchdogs is how often a host may report that a watchdog has ended, in a session.
+// maxWatchdogs bounds how often a host may report that a watchdog has ended, per session.
 const maxWatchdogs = 1000
 
 // watchdogEnded hands on that a watchdog has ended. Unlike what belongs to a catalog, it can come at any time.
@@ -209,8 +206,8 @@ func (s *Session) receive(ctx context.Context) {
 	}
 }
 
-// answered removes answers to pings, and reports about watchdogs, from what a host says. A message that the host
-// may not send is the last one that it looks at.
+// answered removes answers to pings, and reports about watchdogs, from a host's messages. It stops after a message that
+// the host may not send.
 func (s *Session) answered(all []*wire.Message) (rest []*wire.Message, err error) {
 	for _, m := range all {
 		switch {
@@ -227,7 +224,7 @@ func (s *Session) answered(all []*wire.Message) (rest []*wire.Message, err error
 	return rest, nil
 }
 
-// send does what is asked for, in order, and pings in between.
+// send runs the queued jobs in order, and pings in between.
 func (s *Session) send(ctx context.Context) {
 	ping := time.NewTicker(s.interval)
 	defer ping.Stop()
@@ -253,8 +250,8 @@ func (s *Session) ping() error {
 	return s.conn.Ping()
 }
 
-// endUnread ends the session because the host reads no more. What it has written before
-// is read first: it may say why.
+// endUnread ends the session because the host reads no more. Its earlier output is read first, since it may have the
+// reason.
 func (s *Session) endUnread(ctx context.Context, err error) {
 	select {
 	case <-time.After(endingTime):
@@ -275,7 +272,7 @@ func (s *Session) queue(do func() error) error {
 	}
 }
 
-// sendNow sends a message past what is queued, between two chunks of a content.
+// sendNow sends a message ahead of the queue, between two chunks of a content.
 func (s *Session) sendNow(m *wire.Message) {
 	s.work.Go(func() { s.conn.Send(m) }) // if it fails, the receiver knows
 }

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A puppet is a host program in the hands of a test.
 type puppet struct {
-	out  *io.PipeWriter // what it says
-	in   *io.PipeReader // what it hears
+	out  *io.PipeWriter // output of the puppet
+	in   *io.PipeReader // input of the puppet
 	conn *wire.Conn
 
 	stdout *bufio.Reader
@@ -48,7 +48,7 @@ func (p *puppet) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 func (p *puppet) CloseWrite() error           { return p.stdin.Close() }
 func (p *puppet) Wait() error                 { <-p.gone; return errors.New("the connection was closed") }
 
-// Close gives it up, as a process does.
+// Close closes both ends, in the same way as the end of a process.
 func (p *puppet) Close() error {
 	p.stdin.Close()
 	return p.out.CloseWithError(io.EOF)
@@ -71,7 +71,7 @@ func task(c *catalog.Compiled) Task {
 	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}, Sync: func() bool { return true }}
 }
 
-// converse runs one catalog on a puppet and gives how that ended.
+// converse runs one catalog on a puppet and returns how it ended.
 func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 	return converseOn(t, task(one()), act)
 }
@@ -150,7 +150,7 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-// TestLongResource keeps silent for an hour, but for its pongs.
+// TestLongResource is silent for an hour, except for its pongs.
 func TestLongResource(t *testing.T) {
 	whole, err := converse(t, func(p *puppet) {
 		_, err := p.conn.Receive()
@@ -186,7 +186,7 @@ func TestHostThatTakesNothing(t *testing.T) {
 	require.EqualError(t, err, "nothing was heard from the host for 1m")
 }
 
-// TestKillGrace is about a host that does not do as it is told.
+// TestKillGrace uses a host that does not obey.
 func TestKillGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, kill := context.WithCancel(t.Context())
@@ -211,7 +211,7 @@ func TestKillGrace(t *testing.T) {
 	})
 }
 
-// TestStoppedByRequest is a host that leaves out what it was told to.
+// TestStoppedByRequest uses a host that skips the remaining resources on request.
 func TestStoppedByRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPuppet()

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// TestStageBreaches has a host say of the entries of one stage what it may not.
+// TestStageBreaches uses a host that reports forbidden results for entries of one stage.
 func TestStageBreaches(t *testing.T) {
 	entries := []wire.Entry{{Type: "exec", Name: "a"}, {Type: "exec", Name: "b", Sensitive: true, Register: true}, {Type: "exec", Name: "c", Awaits: []int{1}}}
 	for _, c := range []struct {

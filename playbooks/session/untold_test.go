@@ -33,7 +33,7 @@ func TestUntoldBreaches(t *testing.T) {
 	require.EqualError(t, c.untold(u), "the host reports an earlier run without a request")
 }
 
-// TestKnownResults are not told twice, though the host says them again.
+// TestKnownResults checks that known results are not reported twice, although the host repeats them.
 func TestKnownResults(t *testing.T) {
 	var told []int
 	compiled := &catalog.Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "file", Name: "/a"}, {Type: "file", Name: "/b"}, {Type: "file", Name: "/old", Reversal: true}}}}

@@ -9,26 +9,26 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A watched catalog is one of which the host tells what becomes of it, see [wire.Watch].
+// A watched is a catalog for which the host keeps reporting changes, see [wire.Watch].
 type watched struct {
 	entries int
-	health  map[int]int         // how many health checks an entry has, of those that have some
+	health  map[int]int         // number of health checks, by entry that has some
 	told    func(*wire.Watched) // nil while another one takes its place
-	window  time.Time           // since when is counted what is told
-	results int                 // that were told since
+	window  time.Time           // start of the current counting window
+	results int                 // results in the current window
 }
 
-// Bounds of what a host says of a catalog under watch.
+// Limits of a host's reports about a watched catalog.
 const (
-	maxWriter = 256 // bytes of what is known of who has changed something, and of other reasons
-	// watchWindow is the time in which each entry may be told so often on average, and so many
-	// more: a file that flaps all the time is told once in each settling time.
+	maxWriter = 256 // size of the data about a writer, and of other reasons, in bytes
+	// watchWindow is the time in which a host may report maxTold results per entry on average, and maxMoreTold more: a
+	// file that changes all the time is reported once per settling time.
 	watchWindow = time.Minute
 	maxTold     = 100
 	maxMoreTold = 10_000
 )
 
-// replaceWatch has nothing more told of the catalog that another one of the same play replaces.
+// replaceWatch ends the reports about a catalog that another one of the same play replaces.
 func (s *Session) replaceWatch(w *wire.Watch) {
 	if w == nil {
 		return
@@ -38,7 +38,7 @@ func (s *Session) replaceWatch(w *wire.Watch) {
 	}
 }
 
-// watch has the host's word taken for what becomes of a catalog, which has ended.
+// watch accepts the host's reports about a catalog that has ended.
 func (s *Session) watch(c *wire.Catalog, told func(*wire.Watched)) {
 	if c.Watch == nil {
 		return
@@ -58,8 +58,8 @@ func (s *Session) watch(c *wire.Catalog, told func(*wire.Watched)) {
 	s.watches[c.Watch.Play] = w
 }
 
-// Hear hands on what becomes of catalogs under watch until ctx ends. The error is that of the session,
-// as of [Session.Apply], which must not be at work meanwhile.
+// Hear forwards reports about watched catalogs until ctx ends. The error is the session's error, as for
+// [Session.Apply], which must not run at the same time.
 func (s *Session) Hear(ctx context.Context) error {
 	err := s.hear(ctx)
 	if errors.Is(err, io.EOF) {
@@ -92,7 +92,7 @@ func (s *Session) hear(ctx context.Context) error {
 	}
 }
 
-// watched checks what a host tells of a catalog under watch, and hands it on.
+// watched checks a host's report about a watched catalog, and forwards it.
 func (s *Session) watched(m *wire.Watched) error {
 	w := s.watches[m.Play]
 	if w == nil {

@@ -30,7 +30,7 @@ func stable() []*wire.Message {
 	return append(all, &wire.Message{Done: &wire.Done{}})
 }
 
-// changed tells that a resource has changed.
+// changed returns the report that a resource has changed.
 func changed(play, index int) *wire.Message {
 	return &wire.Message{Watched: &wire.Watched{Play: play, Results: []*wire.Result{{Index: index, Status: wire.Changed}}}}
 }
@@ -48,11 +48,11 @@ func TestWatched(t *testing.T) {
 				require.NotNil(t, m.Catalog)
 			}
 			hear()
-			say(append(stable(), changed(1, 0))...) // at once behind the end
+			say(append(stable(), changed(1, 0))...) // immediately after the end
 			hear()                                  // of another play
 			say(changed(1, 1))
 			say(stable()...)
-			hear() // the first one anew: what is said of the old one is too late
+			hear() // the first one again: reports about the old one are too late
 			say(changed(1, 2))
 			say(append(stable(), changed(1, 0), changed(2, 1))...)
 			for {
@@ -128,7 +128,7 @@ func TestWatchedOutOfBounds(t *testing.T) {
 	}
 }
 
-// TestWatchedTooOften bounds how often a host tells something.
+// TestWatchedTooOften checks the limit of a host's reports.
 func TestWatchedTooOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{}
