@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An Alternatives is one alternative of a name, and whether it is the one that the name leads to. What is
-// there is read from the files of the program, so that looking starts none.
+// An Alternatives is one alternative of a name, and whether the name leads to it. Check reads the files of the program,
+// so that it starts no program.
 type Alternatives struct {
 	Name     string `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.+-]*$" doc:"the name that has alternatives, such as editor or java"`
 	Ensure   string `json:"ensure,omitempty" enum:"selected,present,auto,absent" default:"selected" doc:"selected: path is chosen by hand, so that no package changes it; present: path is one of the alternatives, chosen or not; auto: the alternative with the highest priority is chosen; absent: path is not an alternative"`
@@ -20,7 +20,7 @@ type Alternatives struct {
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 }
 
-// A Restore is what there was of a name, and of one of its alternatives.
+// A Restore is the earlier state of a name, and of one of its alternatives.
 type Restore struct {
 	Known    bool    `json:"known"`    // path was an alternative
 	Priority int     `json:"priority"` // of it
@@ -37,7 +37,7 @@ const (
 	absent   = "absent"
 )
 
-// defaultPriority is that of an alternative whose priority nobody has said.
+// defaultPriority is the priority of an alternative if none is given.
 const defaultPriority = 50
 
 // Type is the entry of the registry.

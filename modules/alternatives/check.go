@@ -35,7 +35,7 @@ func (a *Alternatives) Check(_ context.Context, h modules.Host) (modules.Plan, e
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(path.Join(dir, a.Name)), h.Files.MayReplace(a.chosen()))
 }
 
-// calls are those of the program that bring about what is wanted.
+// calls are the calls of the program that reach the desired state.
 func (a *Alternatives) calls(files modules.FileReader, have group) ([]call, error) {
 	is, known := have.find(a.Path)
 	restored := a.Restore != nil
@@ -73,7 +73,7 @@ func (a *Alternatives) calls(files modules.FileReader, have group) ([]call, erro
 		return nil, modules.PermissionRefusal(err)
 	}
 	install := call{"--install", link, a.Name, a.Path, strconv.Itoa(priority)}
-	for _, s := range slaves { // the program forgets those that are not named again
+	for _, s := range slaves { // the program forgets slaves that the call does not name
 		install = append(install, "--slave", s.Link, s.Name, s.Path)
 	}
 	return a.choose([]call{install}, have)
@@ -115,7 +115,7 @@ func (a *Alternatives) action(have, want group) string {
 	return strings.Join(parts, ". ")
 }
 
-// changes are what differs.
+// changes are the differences.
 func (a *Alternatives) changes(have, want group) []modules.Change {
 	var all []modules.Change
 	add := func(property, was, is string) {
@@ -139,7 +139,7 @@ func (a *Alternatives) changes(have, want group) []modules.Change {
 	return all
 }
 
-// effects are what will be: the links, and what the program keeps.
+// effects are the predicted links, and the predicted state of the program's file.
 func (a *Alternatives) effects(dir string, have, want group) []modules.Effect {
 	all := []modules.Effect{{Kind: effect, Key: a.Name, State: want}}
 	link := func(at, target string) {

@@ -14,10 +14,10 @@ import (
 // effect is the kind of effect that a name with alternatives has: Key is the name, State a [group].
 const effect modules.EffectKind = "alternatives"
 
-// A group is what a host has of a name. The zero group is that of one without alternatives.
+// A group is a host's state of a name. The zero group has no alternatives.
 type group struct {
 	manual   bool
-	link     string  // by which programs are started
+	link     string  // link that starts the program
 	slaves   []slave // further links that follow it, such as those of manual pages; without paths
 	choices  []choice
 	selected string // where the name leads
@@ -45,7 +45,7 @@ func (g group) find(path string) (choice, bool) {
 	return g.choices[i], true
 }
 
-// best is the path of the highest priority; "" if there is none.
+// best is the path of the highest priority; empty if there is none.
 func (g group) best() string {
 	best := choice{}
 	for _, c := range g.choices {
@@ -56,7 +56,7 @@ func (g group) best() string {
 	return best.path
 }
 
-// Where programs keep what they know: dpkg's, and that of Red Hat and SUSE.
+// The folders in which programs store alternatives: dpkg's, and that of Red Hat and SUSE.
 var databases = []string{"/var/lib/dpkg/alternatives", "/var/lib/alternatives"}
 
 // database is the folder of the program of this host.
@@ -94,7 +94,7 @@ func (a *Alternatives) look(h modules.Host) (group, error) {
 	if err != nil {
 		return group{}, modules.Refuse("%s cannot be read: %w", path.Join(dir, a.Name), err)
 	}
-	// The program forgets alternatives that are gone as soon as it is called.
+	// The program forgets missing alternatives as soon as it is called.
 	g.choices = slices.DeleteFunc(g.choices, func(c choice) bool {
 		_, err := modules.Follow(h.Files, c.path)
 		return modules.NotThere(err)
@@ -107,15 +107,15 @@ func (a *Alternatives) look(h modules.Host) (group, error) {
 	return g, nil
 }
 
-// chosen is the link that says which alternative the name has.
+// chosen is the link to the current alternative of the name.
 func (a *Alternatives) chosen() string { return "/etc/alternatives/" + a.Name }
 
 // maxFile bounds a file of the program, in bytes.
 const maxFile = 1 << 20
 
-// parse reads the file that a program keeps of a name: the mode, the link, name and link of each slave, an
-// empty line; then of each alternative its path, its priority, and a line for each slave. That of Red Hat may
-// have a family before the priority, @java@1800, and the name of a service behind it.
+// parse reads the program's file about a name: the mode, the link, name and link of each slave, an empty line; then for
+// each alternative its path, its priority, and a line for each slave. The file of Red Hat may have a family before the
+// priority, @java@1800, and the name of a service after it.
 func parse(file io.Reader) (group, error) {
 	var lines []string
 	scanner := bufio.NewScanner(io.LimitReader(file, maxFile))

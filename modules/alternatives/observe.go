@@ -41,7 +41,7 @@ func (a *Alternatives) Watch(_ context.Context, h modules.Host) (modules.Sources
 	if a.Path != "" {
 		from.Paths = append(from.Paths, a.Path)
 	}
-	if have, err := a.look(h); err == nil { // else Check says what is wrong
+	if have, err := a.look(h); err == nil { // otherwise Check reports the error
 		for _, c := range have.choices {
 			from.Paths = append(from.Paths, c.path)
 		}

@@ -67,7 +67,7 @@ func isArchive(name string) bool {
 	return strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz")
 }
 
-// errNotHere is for those who would apply one without a controller.
+// errNotHere is the error of a nested manifest without a controller.
 var errNotHere = errors.New("a nested manifest is applied by a controller, as part of a manifest; nothing can be done with it here")
 
 // Check implements [modules.Resource].

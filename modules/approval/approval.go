@@ -16,7 +16,7 @@ import (
 // place stands for the path of the file in a command.
 const place = "%s"
 
-// Validate reports what is wrong with a command that is the value of property; "" is none.
+// Validate reports errors in a command that is the value of property; an empty one is valid.
 func Validate(property, command string) error {
 	if command == "" {
 		return nil
@@ -38,8 +38,8 @@ func Validate(property, command string) error {
 	return nil
 }
 
-// Required makes a plan to write a file one that command has to approve; "" asks nobody.
-// Where others could show the command another file, it is a refusal.
+// Required adds to a plan to write a file that command has to approve it; an empty command approves all. It refuses the
+// plan if other users could exchange the file before command reads it.
 func Required(files modules.FileReader, name, command string, plan modules.Plan) (modules.Plan, error) {
 	if command == "" {
 		return plan, nil
@@ -52,8 +52,8 @@ func Required(files modules.FileReader, name, command string, plan modules.Plan)
 	return plan, nil
 }
 
-// Ask asks command whether the file that is at temp may become name; "" asks nobody. The
-// error, and what the command has printed, show name.
+// Ask runs command to check whether the file at temp may become name; an empty command approves all. The error, and the
+// output of command, show name.
 func Ask(ctx context.Context, h modules.Host, command, temp, name string) error {
 	if command == "" {
 		return nil
@@ -82,7 +82,7 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 	safe := fmt.Sprintf("validate exited with status %d; the file was not written", exit.Code)
 	text := safe
 	for _, out := range []string{exit.Stdout.Text, exit.Stderr.Text} {
-		// Programs that look at files say first what is wrong, and last that something is.
+		// Programs that check files print the error first, and at the end that there was one.
 		if first, _, _ := strings.Cut(strings.TrimSpace(out), "\n"); first != "" {
 			text = safe + ": " + strings.TrimSpace(first)
 		}

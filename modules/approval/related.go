@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Needs says what comes before a file that command has to approve: its program.
+// Needs returns the relation of a file to the program of command, which has to approve it.
 func Needs(command string) []modules.Relation {
 	words, err := shellquote.Split(command)
 	if err != nil || len(words) == 0 {

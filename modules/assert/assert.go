@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An Assert is conditions over facts, data and results of earlier resources. The controller
-// evaluates them, so a host sees what they came to.
+// An Assert has conditions over facts, data and results of earlier resources. The controller evaluates them, so a host
+// sees only their results.
 type Assert struct {
 	Name    string `json:"name" required:"true" doc:"what must be true, in words"`
 	That    []bool `json:"that" required:"true" doc:"conditions, each an expression such as \"{{ Facts.host.info.os == 'linux' }}\"; all of them have to be true"`
@@ -42,10 +42,10 @@ func (a *Assert) Check(context.Context, modules.Host) (modules.Plan, error) {
 	return modules.Plan{}, nil
 }
 
-// Apply implements [modules.Resource]: no plan ever asks for anything.
+// Apply implements [modules.Resource]: no plan has steps.
 func (a *Assert) Apply(context.Context, modules.Host, modules.Plan) error { return nil }
 
-// Watch implements [modules.Watcher]: nothing that the host could tell of makes a difference.
+// Watch implements [modules.Watcher]: no event of the host matters.
 func (a *Assert) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	return modules.Sources{}, nil
 }

@@ -1,2 +1,2 @@
-// Package assert is the resource type "assert": conditions that have to hold where it stands.
+// Package assert is the resource type "assert": conditions that must hold at its place in the manifest.
 package assert

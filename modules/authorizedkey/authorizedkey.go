@@ -24,7 +24,7 @@ type AuthorizedKey struct {
 	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: .ssh/authorized_keys in the home of the user"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
-	// MadeDir says, with Restore, that the directory of the file was made: it is removed if it is empty.
+	// MadeDir, with Restore, means that the directory of the file was created: it is removed if it is empty.
 	MadeDir bool `json:"made_dir,omitempty" wire:"only"`
 }
 
@@ -71,7 +71,7 @@ func (k *AuthorizedKey) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateKey does not quote the line: somebody may have pasted a private key.
+// validateKey does not quote the line, which may be a private key.
 func (k *AuthorizedKey) validateKey() error {
 	const hint = "write the line of a .pub file, such as: ssh-ed25519 AAAA… name"
 	wrong := func(msg, hint string) error { return &modules.PropertyError{Path: "key", Msg: msg, Hint: hint} }
@@ -117,7 +117,7 @@ func (k *AuthorizedKey) line() string {
 	return line
 }
 
-// edit makes a text as the resource wants it: the key stands where it first stood.
+// edit changes a text to the desired one: the key stays in its first place.
 func (k *AuthorizedKey) edit(t *edit.Text) (edit.Done, error) {
 	want, err := publickey.Parse(k.line())
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// What is made gets the rights that sshd wants, and nobody but the user needs more (sshd(8),
-// StrictModes).
+// The modes of new paths: those that sshd requires; users other than the owner need no access (sshd(8), StrictModes).
 const (
 	dirMode  fs.FileMode = 0o700
 	fileMode             = "0600"
 )
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	dir  string // to be made first, with attributes; "" if it is there
 	as   modules.Attributes
@@ -33,7 +32,7 @@ type steps struct {
 func (k *AuthorizedKey) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	user, err := k.user(ctx, h)
 	if errors.Is(err, modules.ErrNoAccount) && k.Ensure == absent {
-		return modules.Plan{}, nil // nobody logs in as nobody
+		return modules.Plan{}, nil // without the user, no login is possible
 	}
 	if err != nil {
 		return modules.Plan{}, err
@@ -81,7 +80,7 @@ func alone(files modules.FileReader, file string) bool {
 	return err == nil && len(names) == 1 && names[0] == path.Base(file)
 }
 
-// settled is a plan without steps if there is nothing to do.
+// settled removes the steps of a plan if there is nothing to do.
 func settled(plan modules.Plan) modules.Plan {
 	if !plan.Pending() {
 		return modules.Plan{}
@@ -110,7 +109,7 @@ func (k *AuthorizedKey) Apply(ctx context.Context, h modules.Host, p modules.Pla
 		return errors.Join(err, h.Files.Remove(context.WithoutCancel(ctx), s.dir, false))
 	}
 	if err == nil && s.empties != "" {
-		if names, wrong := h.Files.List(s.empties); wrong == nil && len(names) == 0 { // else somebody has just put something there
+		if names, wrong := h.Files.List(s.empties); wrong == nil && len(names) == 0 { // otherwise another process has just put something there
 			err = h.Files.Remove(ctx, s.empties, false)
 		}
 	}
@@ -132,7 +131,7 @@ func (k *AuthorizedKey) user(ctx context.Context, h modules.Host) (accounts.User
 	return accounts.User{Name: k.User, UID: -1, GID: -1}, nil
 }
 
-// edited is the file, and what is done to it.
+// edited is the file, with its edit.
 func (k *AuthorizedKey) edited(user accounts.User) *edit.File {
 	f := &edit.File{
 		Path: k.Path, Edit: k.edit, Restore: k.Restore, Optional: k.Ensure == absent,

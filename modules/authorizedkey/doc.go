@@ -1,3 +1,2 @@
-// Package authorizedkey is the resource type "authorized_key": a public key that lets somebody log in
-// as a user.
+// Package authorizedkey is the resource type "authorized_key": a public key that permits a login as a user.
 package authorizedkey

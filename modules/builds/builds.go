@@ -29,8 +29,8 @@ var embedded embed.FS
 type Build struct {
 	OS     string // GOOS
 	Arch   string // GOARCH
-	Full   bool   // with what the lean program leaves out
-	ID     string // what the program says it is; equal sources give equal ids
+	Full   bool   // includes the parts that the lean program omits
+	ID     string // id that the program reports; equal sources have equal ids
 	SHA256 string // of the program, in lower-case hex
 	Size   int64  // of the program, in bytes
 	// Compressed gives the program as one gzip member: CompressedSize bytes with the

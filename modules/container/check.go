@@ -254,8 +254,8 @@ func (c *Container) pull(ctx context.Context, h modules.Host, program string) er
 	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "pull", "--quiet", c.Image}, Timeout: pullTimeout})
 }
 
-// fresh is the name of a new container until it takes the place of the one that is there. One that a run has left that
-// was killed is removed.
+// fresh is the name of a new container until it replaces the existing one. It removes a container of that name that a
+// killed run has left.
 func (c *Container) fresh(ctx context.Context, h modules.Host, program string) (string, error) {
 	name := c.Name + "-ccm-push-new"
 	rest, err := (&Container{Name: name}).now(ctx, h, program)
@@ -294,7 +294,7 @@ func (c *Container) create(name string) ([]string, error) {
 	return append(append(argv, c.Image), c.Command...), nil
 }
 
-// labels are those that are given, in order.
+// labels are the given labels, sorted.
 func (c *Container) labels() (all []string) {
 	for _, label := range slices.Sorted(maps.Keys(c.Labels)) {
 		all = append(all, label+"="+c.Labels[label])
@@ -302,7 +302,7 @@ func (c *Container) labels() (all []string) {
 	return all
 }
 
-// limits are the options about what it may do.
+// limits are the options for the container's user, memory and CPUs.
 func (c *Container) limits() (all []string) {
 	for _, option := range [][2]string{{"--user=", c.User}, {"--memory=", c.Memory}, {"--cpus=", c.CPUs}} {
 		if option[1] != "" {

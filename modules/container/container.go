@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Container is one of podman or docker. What it was made of stands in a label of it, so that a check says which
-// property is another one: runtimes write the same thing in many ways.
+// A Container is a container of podman or docker. Its properties are stored in one of its labels, so that a check can
+// name the property that differs: runtimes write the same value in many ways.
 type Container struct {
 	Name     string            `json:"name" required:"true" looks:"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$" doc:"name of the container"`
 	Ensure   string            `json:"ensure,omitempty" enum:"running,stopped,present,absent" default:"running" doc:"running; stopped: it is there, and does not run; present: it is there, whether it runs or not; absent"`
@@ -81,7 +81,8 @@ func shape(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// propertyOptions are options for which there are properties. What stands in the argument of --env every account of the host can read.
+// propertyOptions are options that have a property of their own. Every account of the host can read the argument of
+// --env.
 var propertyOptions = map[string]string{
 	"--name": "name", "--env": "env", "--publish": "ports", "--volume": "volumes", "--label": "labels", "--restart": "restart",
 	"--user": "user", "--memory": "memory", "--cpus": "cpus", "--pull": "pull",
@@ -176,7 +177,8 @@ func (c *Container) validateShapes() error {
 	return errors.Join(errs...)
 }
 
-// isPort reports whether a program takes a port so; each number of it, other than of an address, is that of a port.
+// isPort reports whether podman or docker accepts a port in this form; each number except those of an address must be a
+// port.
 func isPort(text string) bool {
 	if !portShape().MatchString(text) {
 		return false

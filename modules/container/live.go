@@ -20,7 +20,8 @@ const containerEffect modules.EffectKind = "container"
 // labelName is the label with the [made] of a container.
 const labelName = "io.ccm-push.made"
 
-// A made is what a container was made of. The values of variables are not in it, since others can see arguments.
+// A made contains the properties that a container was made with. It omits the values of variables, since other users
+// can see arguments.
 type made struct {
 	Image   string            `json:"image"`
 	Command []string          `json:"command,omitempty"`
@@ -37,7 +38,7 @@ type made struct {
 	Options []string          `json:"options,omitempty"`
 }
 
-// of is what the container shall be made of.
+// of returns the desired properties of the container.
 func (c *Container) of() made {
 	return made{
 		Image: c.Image, Command: c.Command, Env: slices.Sorted(maps.Keys(c.Env)), Ports: c.Ports, Volumes: c.Volumes, Network: c.Network,
@@ -71,10 +72,10 @@ func (m made) parts() [][2]string {
 	}
 }
 
-// live is how a container is.
+// live is the state of a container.
 type live struct {
 	exists  bool
-	ours    bool // its label says what it was made of
+	ours    bool // its label contains its properties
 	made    made
 	env     map[string]string
 	image   string // ID
@@ -92,7 +93,7 @@ func (c *Container) provider(h modules.Host) (string, error) {
 	return "", modules.Refuse("%s is not found in %s; install it first", strings.Join(programs, " or "), modules.DefaultPath)
 }
 
-// programs are those that may look after it.
+// programs are the programs that may manage it.
 func (c *Container) programs() []string {
 	switch c.Provider {
 	case "":
@@ -105,13 +106,13 @@ func (c *Container) programs() []string {
 
 const lookTimeout = time.Minute
 
-// look asks the program something that changes nothing.
+// look runs a query that changes nothing.
 func (c *Container) look(ctx context.Context, h modules.Host, argv ...string) (modules.Exit, error) {
 	const most = 1 << 20
 	return h.Commands.Probe(ctx, modules.Command{Argv: argv, Reads: containerEffect, Timeout: lookTimeout, MaxOutput: most})
 }
 
-// now is how the container is, in a check run how it will be.
+// now returns the state of the container, in a check run the predicted one.
 func (c *Container) now(ctx context.Context, h modules.Host, program string) (live, error) {
 	if state, predicted := h.Forecast.Lookup(containerEffect, c.Name); predicted {
 		return state.(live), nil
@@ -134,7 +135,7 @@ func (c *Container) now(ctx context.Context, h modules.Host, program string) (li
 	return inspected(exit.Stdout.Text)
 }
 
-// failed is the error of a program that only looks. What it printed may hold anything.
+// failed is the error of a failed query. The program's output may contain anything.
 func failed(program, what string, exit modules.Exit) error {
 	said, _, _ := strings.Cut(strings.TrimSpace(exit.Stderr.Text), "\n")
 	return fmt.Errorf("%s %s: exit code %d: %s", program, what, exit.Code, said)
@@ -178,8 +179,8 @@ func (c *Container) imageID(ctx context.Context, h modules.Host, program string)
 // imageEffect is the kind of effect whose key is the name of an image that is pulled; it has no state.
 const imageEffect modules.EffectKind = "container image"
 
-// outdated reports whether the registry has another image under the name than the host, and which: the digest of its
-// manifest, and that of the host's. A digest names one image for ever.
+// outdated returns the digests of the host's and of the registry's manifest for the name of the image; newest is empty
+// if they are equal. A digest always names the same image.
 func (c *Container) outdated(ctx context.Context, h modules.Host, program string) (have, newest string, err error) {
 	if _, pulled := h.Forecast.Lookup(imageEffect, c.Image); pulled || strings.Contains(c.Image, "@") {
 		return "", "", nil

@@ -9,8 +9,8 @@ import (
 // Subject implements [modules.Reverser].
 func (c *Container) Subject() string { return "container " + c.Name }
 
-// Reversal implements [modules.Reverser]: a container made of the same, and whether it ran; or none. What the other one
-// has written outside of its volumes is gone.
+// Reversal implements [modules.Reverser]: a container with the old properties, and whether it ran; or none. Data that
+// the old container has written outside of its volumes is lost.
 func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil
@@ -20,7 +20,7 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 		return nil, err
 	}
 	is, by, err := c.is(ctx, h, program)
-	if err == nil && by == quadlet && !is.exists { // what would be replaced by it
+	if err == nil && by == quadlet && !is.exists { // a container that it would replace
 		is, err = c.now(ctx, h, program)
 		is.ours = false
 	}
@@ -49,7 +49,7 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 	return back, nil
 }
 
-// is tells how the container is, and by which provider.
+// is returns the state of the container, and its provider.
 func (c *Container) is(ctx context.Context, h modules.Host, program string) (live, string, error) {
 	if c.Provider == quadlet {
 		is, err := c.unitNow(ctx, h, program)
@@ -74,7 +74,7 @@ type state struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
 	ID    string `json:"image_id,omitempty"`
-	Made  *made  `json:"made,omitempty"` // of what; nil if something else has made it
+	Made  *made  `json:"made,omitempty"` // properties; nil if something else has made it
 }
 
 // Describe implements [modules.Describer].

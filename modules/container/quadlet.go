@@ -19,20 +19,20 @@ const unitEffect modules.EffectKind = "quadlet"
 // A unit is a container that systemd has podman run, as it is.
 type unit struct {
 	live             // it exists if its file does
-	text      string // of the file
-	variables string // of the one with the variables
+	text      string // text of the file
+	variables string // text of the file with the variables
 	private   bool   // none but root may read that one
 	known     bool   // systemd has the service
 	unread    bool   // and has it of another file than there is now
 	begun     bool   // it runs, or is being started, again and again it may be
 }
 
-// unitSteps is what Apply has to do.
+// unitSteps are the steps of Apply.
 type unitSteps struct {
 	program string
 	pull    bool
 	stop    bool
-	write   bool // the files, with these texts; "" is none
+	write   bool // the files, with these texts; an empty text means none
 	text    string
 	env     string
 	reread  bool
@@ -152,18 +152,18 @@ func (c *Container) unitPlan(h modules.Host, action string, changes []modules.Ch
 	return plan, nil
 }
 
-// A textFile is a file with what shall stand in it; "" is none.
+// A textFile is a file with its desired text; an empty text means no file.
 type textFile struct {
 	path, text string
 	mode       fs.FileMode
 }
 
-// files are those of the unit, in the order in which they are written; they are removed the other way round.
+// files are the files of the unit, in the order in which they are written; they are removed in reverse order.
 func (c *Container) files(do unitSteps) []textFile {
 	return []textFile{{c.variablesFile(), do.env, 0o600}, {c.unitFile(), do.text, 0o644}}
 }
 
-// generators are where the programs are that make units for systemd (systemd.generator(7)).
+// generators are the folders of the programs that generate units for systemd (systemd.generator(7)).
 var generators = []string{"/usr/lib/systemd/system-generators", "/lib/systemd/system-generators", "/usr/local/lib/systemd/system-generators", "/etc/systemd/system-generators"}
 
 // hasQuadlet refuses a host whose podman has no quadlet.
@@ -186,7 +186,7 @@ func (c *Container) taken(ctx context.Context, h modules.Host, program string) (
 	return other.exists, err
 }
 
-// unitNow is how the unit is, in a check run how it will be.
+// unitNow returns the state of the unit, in a check run the predicted one.
 func (c *Container) unitNow(ctx context.Context, h modules.Host, program string) (unit, error) {
 	if state, predicted := h.Forecast.Lookup(unitEffect, c.Name); predicted {
 		return state.(unit), nil
@@ -214,7 +214,7 @@ func (c *Container) unitNow(ctx context.Context, h modules.Host, program string)
 	return is, err
 }
 
-// askSystemd asks systemd about the service.
+// askSystemd queries systemd about the service.
 func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) error {
 	exit, err := c.look(ctx, h, "systemctl", "--no-pager", "show", "--property=LoadState,ActiveState,SourcePath,FragmentPath,NeedDaemonReload", "--", c.service())
 	switch {
@@ -230,7 +230,7 @@ func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) er
 	}
 	if of := cmp.Or(said["SourcePath"], said["FragmentPath"]); said["LoadState"] == "masked" || of != c.unitFile() {
 		if c.Ensure == absent {
-			return nil // it is of somebody else
+			return nil // another program has made it
 		}
 		return modules.Refuse("there is a service %s of something else, %s; give the container another name", c.service(), cmp.Or(of, said["LoadState"]))
 	}
@@ -240,8 +240,9 @@ func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) er
 	return nil
 }
 
-// Apply of a container of quadlet. It is tried out first, so that options that podman does not take leave the old one;
-// and stopped before its files are written, so that a run that is cut leaves none that runs as it was.
+// applyUnit is Apply for a quadlet container. It tries the new container first, so that the old one is kept if podman
+// refuses an option. It stops the old one before it writes the files, so that an interrupted run does not leave a
+// container that runs with old settings.
 func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps) error {
 	run := func(words ...string) error {
 		return modules.RunProgram(ctx, h, modules.Command{Argv: words, Timeout: runTimeout})
@@ -259,7 +260,7 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // what has begun is short, and half of it would be no container
+	ctx = context.WithoutCancel(ctx) // the remaining steps are short, and stopping between them would leave no container
 	for _, step := range []struct {
 		due bool
 		do  func() error
@@ -316,8 +317,8 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 	return fmt.Errorf("%w; the earlier state was restored", err)
 }
 
-// forgive has systemd forget how the service ended: one that was killed to be stopped would be said to have failed, also
-// when it is gone, and one that has failed several times is not started again.
+// forgive resets systemd's record of how the service ended. Otherwise a service that was killed to stop it would be
+// shown as failed, even after it is removed, and one that has failed several times would not be started again.
 func (c *Container) forgive(ctx context.Context, h modules.Host) error {
 	_, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", c.service()}, Timeout: runTimeout})
 	return err // it ends with 1 where systemd does not know the service
@@ -341,7 +342,7 @@ func (c *Container) tryOut(ctx context.Context, h modules.Host, program string) 
 	return err
 }
 
-// writeUnit has the files be as they shall, or removes them.
+// writeUnit writes the files with the desired texts, or removes them.
 func (c *Container) writeUnit(ctx context.Context, h modules.Host, do unitSteps) error {
 	files := c.files(do)
 	if do.text == "" {

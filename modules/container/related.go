@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related implements [modules.Related]: the package of its program comes first, what is mounted in it, and
-// the folder of the files of a unit.
+// Related implements [modules.Related]: the package of its program comes first, as do mounted paths and the folder of a
+// unit's files.
 func (c *Container) Related() (all []modules.Relation) {
 	for _, program := range c.programs() {
 		all = append(all, modules.NeedsCommand(program, "", program)...)

@@ -11,11 +11,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// unitFolder is where quadlet looks for what an administrator has written (podman-systemd.unit(5)).
+// unitFolder is the folder in which quadlet looks for an administrator's files (podman-systemd.unit(5)).
 const unitFolder = "/etc/containers/systemd"
 
-// unitFile is the file that quadlet makes a service of, and variablesFile the one with the variables, which root alone
-// may read: what stands in a unit, systemd shows to everybody.
+// unitFile is the file that quadlet turns into a service, and variablesFile the one with the variables. Only root may
+// read that: systemd shows the text of a unit to all users.
 func (c *Container) unitFile() string      { return path.Join(unitFolder, c.Name+".container") }
 func (c *Container) variablesFile() string { return path.Join(unitFolder, c.Name+".env") }
 
@@ -33,7 +33,7 @@ func (c *Container) enabled() bool {
 	return c.Ensure != stopped
 }
 
-// special are the characters that quadlet or systemd would not take as they are in what is no list of words.
+// special are the characters that quadlet or systemd would interpret in a value that is not a list of words.
 const special = "%$\\\"'"
 
 // validateUnit reports what cannot be written into a unit.
@@ -58,13 +58,13 @@ func (c *Container) validateUnit() error {
 	return errors.Join(errs...)
 }
 
-// firstLine is the first one of a unit of ours; the second one says what it was made of.
+// firstLine is the first line of a unit of ours; the second one contains its properties.
 const firstLine = "# Made by ccm-push of the following; what is changed here is put back."
 
 // variablesLine is the first one of a file with variables of ours.
 const variablesLine = "# Made by ccm-push; what is changed here is put back.\n"
 
-// unitText is the file that quadlet makes a service of. Its keys are those of podman 4.4, the first one with quadlet.
+// unitText is the file that quadlet turns into a service. It uses the keys of podman 4.4, the first one with quadlet.
 func (c *Container) unitText() (string, error) {
 	of, err := json.Marshal(c.of())
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Container) unitText() (string, error) {
 	}
 	switch c.Restart {
 	case "":
-	case "unless-stopped": // a service that somebody has stopped is not started again
+	case "unless-stopped": // a manually stopped service is not started again
 		b.WriteString("\n[Service]\nRestart=always\n")
 	default:
 		b.WriteString("\n[Service]\nRestart=" + c.Restart + "\n")
@@ -117,7 +117,7 @@ func madeOf(text string) (m made, ours bool) {
 	return m, json.Unmarshal([]byte(strings.TrimPrefix(lines[1], "# ")), &m) == nil
 }
 
-// words are those of a command as units have them.
+// words quotes a command in the syntax of units.
 func words(all []string) string {
 	quoted := make([]string, len(all))
 	for i, one := range all {

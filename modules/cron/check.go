@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do: to put a text in place of the one that Check has
-// seen.
+// steps are the steps of Apply: to replace the text that Check has seen.
 type steps struct {
 	crontab    crontab
 	have, want string
@@ -20,7 +19,7 @@ type steps struct {
 func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	t, err := c.crontab(ctx, h.Accounts)
 	if c.Ensure == absent && errors.Is(err, modules.ErrNoAccount) {
-		return modules.Plan{}, nil // cron runs nothing for nobody
+		return modules.Plan{}, nil // cron runs no entries of a user that does not exist
 	}
 	if err != nil {
 		return modules.Plan{}, err
@@ -51,7 +50,7 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	return plan, nil
 }
 
-// wanted is the entry as it shall be; nil if it shall not be there.
+// wanted is the desired entry; nil means none.
 func (c *Cron) wanted() *job {
 	if c.Ensure == absent {
 		return nil
@@ -60,7 +59,7 @@ func (c *Cron) wanted() *job {
 	return &j
 }
 
-// text is what the crontab holds: nothing, if its user is yet to be made.
+// text is the text of the crontab, empty if its user does not exist yet.
 func (c *Cron) text(ctx context.Context, h modules.Host, t crontab) (string, error) {
 	text, err := t.read(ctx, h)
 	if err != nil && c.userComes(h.Forecast) {
@@ -114,7 +113,7 @@ func (c *Cron) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	if err != nil {
 		return err
 	}
-	if now != s.have { // somebody's work would be lost
+	if now != s.have { // overwriting it would lose another program's change
 		return modules.Refuse("%s was changed by another program during this run; run again", s.crontab)
 	}
 	return s.crontab.write(ctx, h, s.want)

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Cron is an entry of a crontab. It is known by the comment line above it,
-// "#ccm-push: NAME"; everything else in the crontab stays as it is.
+// A Cron is an entry of a crontab. The comment line above it identifies it, "#ccm-push: NAME"; the rest of the crontab
+// is not changed.
 type Cron struct {
 	Name     string `json:"name" required:"true" doc:"identifies the entry: it is written in a comment line above it"`
 	Ensure   string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the entry is in the crontab"`
@@ -42,8 +42,8 @@ func Type() modules.Type {
 	}
 }
 
-// maxCommand is how many bytes of a command Debian's cron keeps; it cuts off the
-// rest without a word (MAX_COMMAND of its cron.h, less the NUL).
+// maxCommand is how many bytes of a command Debian's cron keeps; it truncates longer ones silently (MAX_COMMAND of its
+// cron.h, less the NUL).
 const maxCommand = 999
 
 // Validate implements [modules.Resource].
@@ -87,7 +87,7 @@ func (c *Cron) values() []value {
 	return []value{{minute, c.Minute}, {hour, c.Hour}, {day, c.Day}, {month, c.Month}, {weekday, c.Weekday}}
 }
 
-// job is the entry as it shall be.
+// job is the desired entry.
 func (c *Cron) job() job {
 	j := job{command: strings.TrimLeft(c.Command, blanks), disabled: c.Disabled}
 	if c.Special != "" {

@@ -22,10 +22,10 @@ const crontabEffect modules.EffectKind = "crontab"
 // crontabTimeout is how long the crontab program may take.
 const crontabTimeout = time.Minute
 
-// A crontab is that of one user.
+// A crontab is the crontab of one user.
 type crontab struct {
 	uid  int
-	name string // of the user; "" is the own one
+	name string // name of the user; empty means the process's own
 }
 
 // crontab finds whose crontab the entry is in. The own one is used without a
@@ -68,7 +68,7 @@ func (t crontab) command(what, stdin string) modules.Command {
 	return modules.Command{Argv: append(argv, what), Timeout: crontabTimeout, Stdin: stdin}
 }
 
-// read gives the text of the crontab. It is empty where the user has none.
+// read returns the text of the crontab. It is empty if the user has none.
 func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	if text, predicted := h.Forecast.Lookup(crontabEffect, t.key()); predicted {
 		return text.(string), nil
@@ -78,7 +78,7 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	t.consult(ctx, h)
 	exit, err := h.Commands.Probe(ctx, list)
 	if err != nil || exit.Code != 0 && !isMissing(exit.Stderr.Text) {
-		list.Reads = "" // whatever is pending may mend it, such as a package
+		list.Reads = "" // any pending change may fix it, such as a package
 		exit, err = h.Commands.Probe(ctx, list)
 	}
 	switch {
@@ -94,7 +94,7 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	return exit.Stdout.Text, nil
 }
 
-// paths are the files of which crontab -l tells.
+// paths are the files that the answer of crontab -l depends on.
 func (t crontab) paths(ctx context.Context, accounts modules.Accounts) []string {
 	paths := []string{"/etc/cron.allow", "/etc/cron.deny"}
 	for _, dir := range slices.Backward(spools) {
@@ -114,7 +114,7 @@ func (t crontab) user(ctx context.Context, accounts modules.Accounts) string {
 // spools are the folders that may hold the crontabs: of Debian and Alpine, of SUSE, and of Red Hat.
 var spools = []string{"/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron"}
 
-// spool is the file of the crontab; all that it may be, if there is no folder yet.
+// spool returns the file of the crontab, or all possible files if no spool folder exists yet.
 func (t crontab) spool(ctx context.Context, h modules.Host) []string {
 	var all []string
 	for _, dir := range spools {
@@ -127,15 +127,15 @@ func (t crontab) spool(ctx context.Context, h modules.Host) []string {
 	return all
 }
 
-// consult looks at what else is predicted of those files.
+// consult looks up other predictions about those files.
 func (t crontab) consult(ctx context.Context, h modules.Host) {
 	for _, p := range t.paths(ctx, h.Accounts) {
 		h.Forecast.Lookup(modules.PathEffect, p)
 	}
 }
 
-// isMissing reports whether crontab -l says that there is no crontab: in the
-// words of Vixie's cron, of which Debian's and cronie are, or in those of busybox.
+// isMissing reports whether crontab -l has reported that there is no crontab, in the words of Vixie's cron, which
+// Debian's and cronie are based on, or in those of busybox.
 func isMissing(stderr string) bool {
 	return strings.Contains(strings.ToLower(stderr), "no crontab for") ||
 		strings.Contains(stderr, "can't open") && strings.Contains(stderr, "No such file")
@@ -153,7 +153,7 @@ func (t crontab) write(ctx context.Context, h modules.Host, text string) error {
 	return nil
 }
 
-// notRun says why the crontab program could not be run.
+// notRun explains why the crontab program could not be run.
 func notRun(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return modules.Refuse("there is no crontab program (install the package cron or cronie first)")
@@ -161,13 +161,13 @@ func notRun(err error) error {
 	return modules.Refuse("running crontab: %w", err)
 }
 
-// A failure is what crontab has refused, with what it has printed about it.
+// A failure is a refusal by crontab, with its output.
 type failure struct {
 	what string
 	exit modules.Exit
 }
 
-// maxEvidence is how many bytes of what crontab prints are shown.
+// maxEvidence is how many bytes of crontab's output are shown.
 const maxEvidence = 500
 
 func (f *failure) Error() string {

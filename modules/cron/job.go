@@ -2,7 +2,7 @@ package cron
 
 import "strings"
 
-// blanks are what stands between the words of an entry.
+// blanks separate the words of an entry.
 const blanks = " \t"
 
 // A job is an entry of a crontab.
@@ -21,9 +21,9 @@ func (j job) String() string {
 	return line
 }
 
-// parseJob reads the line below a marker. A line that cannot be an entry is not
-// ok: it is what stands there after somebody has taken the entry away. A comment
-// has to be an entry that we might have written, or it is a comment.
+// parseJob reads the line below a marker. ok is false if it cannot be an entry, such as the line that follows after the
+// entry was removed manually. A comment must be a disabled entry that this type could have written; any other comment
+// is not an entry.
 func parseJob(line string) (j job, ok bool) {
 	line = strings.TrimLeft(line, blanks)
 	rest, disabled := strings.CutPrefix(line, "#")

@@ -27,8 +27,7 @@ func (c *Cron) Related() []modules.Relation {
 	return append(all, modules.NeedsCommand(c.program(), "", "command")...)
 }
 
-// program is the first word of the command that sets no variable; "" if only a
-// shell could tell.
+// program is the first word of the command that does not set a variable; empty if only a shell could find it.
 func (c *Cron) program() string {
 	for _, word := range strings.Fields(c.Command) {
 		switch {

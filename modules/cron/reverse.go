@@ -10,8 +10,7 @@ import (
 // Subject implements [modules.Reverser].
 func (c *Cron) Subject() string { return "crontab " + c.User + " " + c.Name }
 
-// Reversal implements [modules.Reverser]. What does not give back the whole crontab as
-// it is, is no reversal.
+// Reversal implements [modules.Reverser]. It returns an error unless its result restores the whole crontab as it is.
 func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	t, err := c.crontab(ctx, h.Accounts)
 	if err != nil {
@@ -41,7 +40,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 	return properties, nil
 }
 
-// stillBack makes sure that what is kept brings the same back after another change.
+// stillBack checks that the stored reversal restores the same crontab after another change.
 func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
 	was := kept.wanted()
 	if kept.User != c.User || edited(after, c.Name, was).text != edited(before, c.Name, was).text {
@@ -50,7 +49,7 @@ func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
 	return nil
 }
 
-// properties are those of an entry with this job.
+// properties are the properties of an entry with this job.
 func (j job) properties() map[string]any {
 	all := map[string]any{"ensure": present, "command": j.command, "disabled": j.disabled}
 	if strings.HasPrefix(j.schedule, "@") {

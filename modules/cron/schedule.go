@@ -9,12 +9,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A field is one of the five of a schedule. What all crons take is in crontab(5)
-// of Debian's cron and of cronie; what only one of them takes is refused here.
+// A field is one of the five fields of a schedule. It accepts the syntax that both Debian's cron and cronie document in
+// crontab(5); syntax of only one of them is refused.
 type field struct {
 	name      string
 	low, high int
-	names     []string // for low and the numbers that follow it
+	names     []string // names of low and the following numbers
 }
 
 var (
@@ -28,13 +28,13 @@ var (
 // every stands for all values of a field.
 const every = "*"
 
-// A value is what is written in a field.
+// A value is the text of a field.
 type value struct {
 	field
 	text string
 }
 
-// validate gives a [modules.PropertyError] about the property of the field.
+// validate returns a [modules.PropertyError] about the property of the field.
 func (v value) validate() error {
 	if v.text == "" { // the default is for others to fill in
 		return nil
@@ -47,7 +47,7 @@ func (v value) validate() error {
 	return nil
 }
 
-// element says what is wrong with an element of the list; "" is nothing.
+// element returns what is wrong with an element of the list; "" means nothing.
 func (v value) element(text string) (msg, hint string) {
 	span, step, hasStep := strings.Cut(text, "/")
 	from, to, isRange := strings.Cut(span, "-")

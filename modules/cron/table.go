@@ -15,12 +15,12 @@ type outcome struct {
 	text  string
 	found int              // markers of that name
 	was   *job             // the first entry, if there is one
-	other []modules.Change // of the file itself
+	other []modules.Change // changes of the file itself
 }
 
-// edited puts the job where the first marker of the name is, or at the end of the crontab; nil removes it. What else
-// has that marker is removed. An entry that is right keeps its blanks. To cron, \r is a part of a command, so a file with
-// \r\n has entries with another command.
+// edited puts the job in place of the first marker of the name, or at the end of the crontab; nil removes it. It
+// removes other entries with that marker. A correct entry keeps its blanks. To cron, \r is a part of a command, so the
+// entries of a file with \r\n have different commands.
 func edited(crontab, name string, want *job) outcome {
 	var o outcome
 	t := edit.ParseLineFeed(crontab)

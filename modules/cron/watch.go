@@ -12,7 +12,7 @@ func (c *Cron) Watch(ctx context.Context, h modules.Host) (from modules.Sources,
 	from.AddOwner(c.User, "")
 	t, err := c.crontab(ctx, h.Accounts)
 	if err != nil {
-		return from, nil // Check says what is wrong
+		return from, nil // Check reports the error
 	}
 	from.Paths = append(from.Paths, t.paths(ctx, h.Accounts)...)
 	return from, nil

@@ -14,13 +14,13 @@ type Block struct {
 	File       string // for errors
 	Begin, End string
 	Text       string
-	Place      Place // of a new one
+	Place      Place // place of a new block
 }
 
 // mark stands for BEGIN or END in a marker.
 const mark = "{mark}"
 
-// DefaultMarker is the marker of a resource that gives none.
+// DefaultMarker is the marker of a resource without the property marker.
 func DefaultMarker(name string) string { return "# " + mark + " ccm-push " + name }
 
 // Markers are the lines around the block of a resource; marker "" is the default one.
@@ -29,8 +29,8 @@ func Markers(marker, name string) (begin, end string) {
 	return strings.ReplaceAll(marker, mark, "BEGIN"), strings.ReplaceAll(marker, mark, "END")
 }
 
-// ValidateBlock reports what is wrong with the properties "block" and "marker" of a resource; of
-// its name, where that stands in the markers.
+// ValidateBlock reports errors in the properties "block" and "marker" of a resource, and in its name if the markers
+// contain it.
 func ValidateBlock(block, marker, name string) error {
 	errs := []error{modules.ValidateLine("marker", marker)}
 	if strings.ContainsAny(block, "\x00\r") {
@@ -84,8 +84,8 @@ func (b *Block) add(t *Text) (Done, error) {
 	return Done{Action: "added the block", Changes: Ensured("absent", "present")}, nil
 }
 
-// find gives the indexes of the marker lines, or -1 if there are none. What
-// is not one pair in order is refused: nobody can say what belongs to the block.
+// find returns the indexes of the marker lines, or -1 if there are none. It refuses markers that are not one pair in
+// order, since the extent of the block is unclear then.
 func (b *Block) find(t *Text) (first, last int, err error) {
 	begins, ends := t.All(b.Begin), t.All(b.End)
 	switch {
@@ -109,7 +109,7 @@ func (b *Block) find(t *Text) (first, last int, err error) {
 	return -1, -1, err
 }
 
-// texts are those of lines.
+// texts are the texts of lines.
 func texts(lines []Line) []string {
 	var all []string
 	for _, line := range lines {
@@ -118,7 +118,7 @@ func texts(lines []Line) []string {
 	return all
 }
 
-// Ensured is the change of what is there or not.
+// Ensured is the change of the property ensure.
 func Ensured(have, want string) []modules.Change {
 	return []modules.Change{{Property: "ensure", Have: have, Want: want}}
 }

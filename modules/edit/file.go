@@ -20,33 +20,32 @@ type File struct {
 	// Edit makes the text as the resource wants it. It is called on any text, and once it
 	// has made one, it finds nothing to do in that.
 	Edit func(*Text) (Done, error)
-	// Restore, if set, is done in place of all that: what was there before is put back.
+	// Restore, if set, replaces all other edits: the earlier text is restored.
 	Restore *Restore
-	// Optional says that nothing is to be done where the file is missing.
+	// Optional means that a missing file needs no change.
 	Optional bool
-	// Create makes a file that is missing, with these attributes; "" are those of the user at
-	// work, and the mode 0644, or 0600 if Discreet.
+	// Create makes a missing file, with these attributes; if they are empty, the file gets the user of the process, and
+	// the mode 0644, or 0600 if Discreet.
 	Create             bool
 	Owner, Group, Mode string
-	// Missing says what to do about a file that is missing and not made; "" tells of create.
+	// Missing is the hint for a file that is missing and not created; empty means a hint about create.
 	Missing string
 	// Validation is a command that looks at the file before it gets its name; see package approval.
 	Validation string
 	Discreet   bool // nothing of it may be seen
 }
 
-// Done is what an edit has done to a text.
+// Done is the result of editing a text.
 type Done struct {
 	Action  string // "" if it was right
 	Changes []modules.Change
-	Remove  bool   // nothing is left in it, and the file goes
+	Remove  bool   // the text is empty, and the file is removed
 	Warning string // also of a text that is right
 }
 
-// steps is what Apply has to do: to write a file, unless the one that Check has
-// seen has been changed.
+// steps are the steps of Apply: to write a file, unless the one that Check has seen has been changed.
 type steps struct {
-	seen   string // SHA-256 of the file; "" if there was none
+	seen   string // SHA-256 of the file; empty if it did not exist
 	want   modules.Attributes
 	remove bool
 }
@@ -98,7 +97,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	return f.plan(h, done, t, steps{seen, modules.Attributes{Mode: at.Mode.Perm(), UID: at.UID, GID: at.GID}, done.Remove})
 }
 
-// read gives a file whose lines can be told apart.
+// read returns the text of a file. It refuses a file that is not text.
 func (f *File) read(files modules.FileReader, at modules.FileInfo) (string, error) {
 	switch at.Kind {
 	case modules.Regular:
@@ -124,8 +123,7 @@ func (f *File) read(files modules.FileReader, at modules.FileInfo) (string, erro
 	return string(b), nil
 }
 
-// Read gives the text of the file, links followed, and how it is. One that is missing is
-// [modules.Absent].
+// Read returns the text of the file, links followed, and its info. The kind of a missing file is [modules.Absent].
 func (f *File) Read(files modules.FileReader) (string, modules.FileInfo, error) {
 	at, err := modules.Follow(files, f.Path)
 	switch {
@@ -222,8 +220,8 @@ func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	})
 }
 
-// unchanged makes sure that nobody's work is lost who has written the file since
-// Check has read it.
+// unchanged returns an error if the file has changed since Check has read it, so that no other program's change is
+// lost.
 func (f *File) unchanged(files modules.FileReader, seen string) error {
 	digest, err := files.Digest(f.Path)
 	if err != nil && !modules.NotThere(err) {

@@ -11,8 +11,7 @@ import (
 // Files are several files that one resource edits, one after the other.
 type Files []*File
 
-// Restoring gives the files with what puts back what was in them, by their paths; nil leaves them
-// as they are.
+// Restoring returns the files with the restores that apply to them, by their paths; nil means no restores.
 func (all Files) Restoring(restores map[string]*Restore) Files {
 	if restores == nil {
 		return all
@@ -26,8 +25,8 @@ func (all Files) Restoring(restores map[string]*Restore) Files {
 	return those
 }
 
-// Check is the Check of a resource that edits them. The plan has no action; its Steps are nil if
-// there is nothing to do.
+// Check is the Check of a resource that edits the files. The plan has no action; its Steps are nil if there is nothing
+// to do.
 func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	var plan modules.Plan
 	parts := make([]modules.Plan, len(all))
@@ -45,9 +44,9 @@ func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	return plan, nil
 }
 
-// ApplyAfter calls live, which makes the kernel or a program accept the change now, and then carries out
-// the Steps of a plan of Check, so the next boot loads only what was accepted. Without steps it
-// calls live only. If live is nil, it changes the files only.
+// ApplyAfter calls live, which makes the kernel or a program accept the change now, and then carries out the Steps of a
+// plan of Check, so the next boot loads only accepted settings. Without steps it calls live only. If live is nil, it
+// changes the files only.
 func (all Files) ApplyAfter(ctx context.Context, h modules.Host, steps any, live func() error) error {
 	if live == nil {
 		return all.Apply(ctx, h, steps)
@@ -55,7 +54,7 @@ func (all Files) ApplyAfter(ctx context.Context, h modules.Host, steps any, live
 	if err := live(); err != nil || steps == nil {
 		return err
 	}
-	// What is in effect is written even if the run was cancelled meanwhile.
+	// A change that is in effect is also written if the run is cancelled meanwhile.
 	if err := all.Apply(context.WithoutCancel(ctx), h, steps); err != nil {
 		return fmt.Errorf("the change is in effect until the next boot only: %w", err)
 	}
@@ -96,8 +95,8 @@ func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then 
 	})
 }
 
-// Reversal gives what puts back what is in the files, by their paths: the property "restore" of a
-// [modules.Reverser]. kept is that of the resource that was kept, or nil.
+// Reversal returns the restores of the files, by their paths: the property "restore" of a [modules.Reverser]. kept is
+// that property of the stored resource, or nil.
 func (all Files) Reversal(h modules.Host, kept map[string]*Restore) (map[string]*Restore, error) {
 	back := map[string]*Restore{}
 	for _, f := range all {
@@ -113,7 +112,7 @@ func (all Files) Reversal(h modules.Host, kept map[string]*Restore) (map[string]
 	return back, nil
 }
 
-// Paths are those of the files.
+// Paths are the paths of the files.
 func (all Files) Paths() []string {
 	paths := make([]string, len(all))
 	for i, f := range all {

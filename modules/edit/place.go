@@ -12,7 +12,7 @@ import (
 // to one of the ends. The zero Place, and where nothing matches, is the end.
 type Place struct{ After, Before string }
 
-// Validate reports what is wrong with the properties "after" and "before".
+// Validate reports errors in the properties "after" and "before".
 func (p Place) Validate() error {
 	var errs []error
 	if p.After != "" && p.Before != "" {
@@ -51,7 +51,7 @@ func (p Place) In(t *Text) (int, error) {
 	}
 }
 
-// Compile gives nil for an expression that is not given.
+// Compile returns nil for an empty expression.
 func Compile(property, expression string) (*regexp.Regexp, error) {
 	if expression == "" {
 		return nil, nil

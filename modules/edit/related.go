@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
-// Related is what a resource that edits the file has to do with others. absent says that it takes
-// something out of it.
+// Related returns the relations of a resource that edits the file. absent means that it removes something from it.
 func (f *File) Related(absent bool) []modules.Relation {
 	all := []modules.Relation{{Verb: modules.Edits, Thing: modules.PathOf(f.Path), Why: "file that it edits"}}
 	if absent {
@@ -24,7 +23,7 @@ func (f *File) Related(absent bool) []modules.Relation {
 	return append(all, modules.NeedsPackageOf(f.Path)...)
 }
 
-// ValidateStrict reports what is wrong in a play with strict: true.
+// ValidateStrict reports errors of a play with strict: true.
 func (f *File) ValidateStrict(absent bool) error {
 	if !f.Create || absent {
 		return nil
@@ -32,7 +31,7 @@ func (f *File) ValidateStrict(absent bool) error {
 	return errors.Join(modules.NotEmpty("owner", f.Owner), modules.NotEmpty("group", f.Group), modules.NotEmpty("mode", f.Mode))
 }
 
-// Related is what a resource that edits the files has to do with others.
+// Related returns the relations of a resource that edits the files.
 func (all Files) Related(absent bool) []modules.Relation {
 	var relations []modules.Relation
 	for _, f := range all {

@@ -8,14 +8,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Restore puts back what stood in a file before it was edited, and leaves alone what has been
-// changed elsewhere in it since. It is the property "restore" of a resource that undoes another
-// one; nobody writes it.
+// A Restore restores the parts of a file that were edited, and keeps changes elsewhere in it since. It is the property
+// "restore" of a resource that undoes another one; manifests do not contain it.
 type Restore struct {
-	// Patches lead to the same text: from what the last edit has made, and where another edit came
-	// before that, from what that one had made. The first that fits is carried out.
+	// Patches lead to the same text: from the result of the last edit, and if another edit came before that, from the
+	// result of that one. The first that fits is applied.
 	Patches []Patch `json:"patches"`
-	// Gone says that there was no file: it is removed if nothing else is in it.
+	// Gone means that the file did not exist: it is removed if it is empty after the restore.
 	Gone bool `json:"gone,omitempty"`
 	// Removed is the mode of a file that the edit removed, in octal: the file is made again. Empty if the edit kept the file.
 	Removed string `json:"removed,omitempty"`
@@ -25,11 +24,11 @@ type Restore struct {
 	made string // SHA-256 of the text that the last Check has planned
 }
 
-// A Patch is what there was in several places of a text.
+// A Patch is the earlier text of several places.
 type Patch []Hunk
 
-// A Hunk is one such place: whole lines, with their ends. It is found by the lines that Is,
-// between those that are Above and Below it.
+// A Hunk is one place: whole lines, with their ends. It is found by its current lines Is, between the lines Above and
+// Below it.
 type Hunk struct {
 	Above string `json:"above,omitempty"`
 	Is    string `json:"is,omitempty"`
@@ -42,7 +41,7 @@ type Hunk struct {
 	Common []string `json:"common,omitempty"`
 }
 
-// edit puts back what was there.
+// edit restores the earlier text.
 func (r *Restore) edit(file string, t *Text) (Done, error) {
 	want, changes, err := r.on(file, t.String())
 	if err != nil || changes == nil {
@@ -78,7 +77,7 @@ func (r *Restore) on(file, text string) (was string, changes []modules.Change, e
 	return text, nil, nil
 }
 
-// apply carries out a patch that fits: each of its hunks is found once, one behind the other.
+// apply applies a patch. It fits if each of its hunks is found once, one after the other.
 func (p Patch) apply(text string) (string, bool) {
 	var was strings.Builder
 	done := 0
@@ -126,7 +125,7 @@ func commonWords(text, other string) (words []string) {
 	return words
 }
 
-// tellingWord is how many bytes a word has at least by which a line is recognized.
+// tellingWord is the least length, in bytes, of a word that identifies a line.
 const tellingWord = 4
 
 // remains returns the first line that contains a removed word.
@@ -145,7 +144,7 @@ func (r *Restore) remains(text string) (line string, number int) {
 	return "", 0
 }
 
-// find gives where the hunk begins, with middle between what is above and below.
+// find returns where the hunk begins, with middle between the lines above and below.
 func (h *Hunk) find(text, middle string) []int {
 	var at []int
 	lines := h.Above + middle + h.Below
@@ -164,7 +163,7 @@ func (h *Hunk) find(text, middle string) []int {
 	return at
 }
 
-// restoring is the file with what is to be done: where Restore is, that.
+// restoring returns the file with Restore as its only edit, if set.
 func (f *File) restoring() *File {
 	if f.Restore == nil {
 		return f

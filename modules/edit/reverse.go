@@ -49,10 +49,10 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 			return nil, nil
 		}
 	}
-	// As few lines as tell the places apart: the more there are, the more others may change.
+	// As few lines as possible identify the places: more lines would conflict with more changes of others.
 	for _, around := range [][2]int{{}, {1, 0}, {0, 1}, {1, 1}, {2, 2}, {5, 5}, {30, 30}} {
 		r.Patches = []Patch{patch(will, want, around)}
-		if kept != nil { // nobody but a run that ends before the edit needs this, so that nothing has been changed since
+		if kept != nil { // the other patch is needed only by a run that ended before its edit, so nothing has changed since
 			r.Patches = append(r.Patches, patch(have, want, [2]int{5, 5}))
 		}
 		r.findCommon(want)
@@ -122,7 +122,7 @@ func patch(from, to string, around [2]int) Patch {
 	return all
 }
 
-// up is where so many lines above a place begin. beyond says that there are fewer.
+// up is the start of the given number of lines above a place. beyond means that there are fewer.
 func up(text string, at, lines int) (start int, beyond bool) {
 	for range lines {
 		if at == 0 {
@@ -133,7 +133,7 @@ func up(text string, at, lines int) (start int, beyond bool) {
 	return at, false
 }
 
-// down is where so many lines below a place end.
+// down is the end of the given number of lines below a place. beyond means that there are fewer.
 func down(text string, at, lines int) (end int, beyond bool) {
 	for range lines {
 		if at == len(text) {

@@ -27,8 +27,8 @@ func Siblings(files modules.FileReader, dirs ...string) []string {
 	return list
 }
 
-// ReadBefore reports whether a file is one of siblings, and returns those that are read after it. A sibling can be a
-// link to the file.
+// ReadBefore reports whether a file is one of siblings, and returns the siblings that are read after it. A sibling can
+// be a link to the file.
 func ReadBefore(files modules.FileReader, file string, siblings []string) (after []string, read bool) {
 	at := slices.IndexFunc(siblings, func(sibling string) bool {
 		info, err := files.Stat(sibling)

@@ -57,7 +57,7 @@ func split(line string, endings []string) Line {
 	return Line{Text: line}
 }
 
-// byteOrderMark begins files of some Windows editors. It is no part of the first line.
+// byteOrderMark begins files of some Windows editors. It is not part of the first line.
 const byteOrderMark = "\ufeff"
 
 // MarkRemoved returns the change of a file that loses its byte order mark.

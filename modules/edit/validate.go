@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
-// ValidatePath reports what is wrong with the path of the file, which is the property "path" or,
-// without that, the name of the resource.
+// ValidatePath reports errors in the path of the file, which is the property "path" or, without that, the name of the
+// resource.
 func ValidatePath(name, file string) error {
 	switch {
 	case file != "":
@@ -22,8 +22,8 @@ func ValidatePath(name, file string) error {
 	return nil
 }
 
-// Validate reports what is wrong with the properties "owner", "group", "mode" and "validate"; it
-// refuses attributes where no file may be made.
+// Validate reports errors in the properties "owner", "group", "mode" and "validate"; it refuses attributes without
+// create.
 func (f *File) Validate() error {
 	var errs []error
 	for _, p := range []struct{ property, value string }{{"owner", f.Owner}, {"group", f.Group}, {"mode", f.Mode}} {

@@ -13,10 +13,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// commandLine is for [modules.Type].CommandLine. One word is a line for the shell,
-// as with ssh; several are a program and its arguments, which no shell sees. What
-// is meant for this program, or as properties, is refused: no host can make
-// sense of it.
+// commandLine implements [modules.Type].CommandLine. One word is a line for the shell, as with ssh; several are a
+// program and its arguments, which no shell interprets. Flags of this program and properties are refused: they make no
+// sense on a host.
 func commandLine(words []string) (map[string]any, error) {
 	if len(words) == 0 {
 		return nil, errors.New("exec takes a command: exec 'systemctl reload nginx'")

@@ -6,16 +6,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// state is what CCM's exec type says of the guards. A guard that is not given is
-// not satisfied.
+// state has the fields with which CCM's exec type describes the guards. A missing guard is not satisfied.
 type state struct {
 	Creates bool `json:"creates_satisfied,omitempty"`
 	OnlyIf  bool `json:"onlyif_satisfied,omitempty"`
 	Unless  bool `json:"unless_satisfied,omitempty"`
 }
 
-// Describe implements [modules.Describer]: it asks the guards again. A command is
-// always present, as in CCM.
+// Describe implements [modules.Describer]: it runs the guards again. A command is always present, as in CCM.
 func (e *Exec) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	var s state
 	var err error

@@ -12,14 +12,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An Exec is a command. It runs when a resource it subscribes to has changed;
-// otherwise unless `creates` exists, `onlyif` fails, `unless` succeeds or it is
-// for refreshes only.
+// An Exec is a command. It runs when a resource it subscribes to has changed; otherwise unless `creates` exists,
+// `onlyif` fails, `unless` succeeds or it is for refreshes only.
 //
-// It does what CCM's exec resource does, except that on purpose `path` is where
-// programs are looked for, `timeout` ends the command with everything it has
-// started, and `user` (ours) runs it as somebody else. A relative cwd or creates
-// is refused, since nobody could say what it is relative to.
+// It behaves like CCM's exec resource, with intended exceptions: `path` is the search path for programs, `timeout` ends
+// the command with everything it has started, and `user` (ours) runs it as another user. A relative cwd or creates is
+// refused, since its base directory would be unclear.
 type Exec struct {
 	Name        string   `json:"name" required:"true" doc:"the command, unless command is given"`
 	Ensure      string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"has no effect; accepted because CCM does"`
@@ -88,7 +86,7 @@ func (e *Exec) validateCommands() error {
 	}
 	if e.Command != "" {
 		check("command", e.Command)
-	} else if e.Name != "" { // otherwise the tag says so
+	} else if e.Name != "" { // otherwise the tag reports it
 		check("name", e.Name)
 	}
 	if e.OnlyIf != "" {

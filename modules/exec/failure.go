@@ -6,15 +6,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// failure is why a command did not do what it should.
+// failure is the error of a failed command.
 type failure struct {
-	text string // may hold parts of the command or of what it printed
+	text string // may contain parts of the command or of its output
 	safe string // holds neither
 	err  error  // may be nil
 }
 
-// notRun tells what became of the command in a property that could not be
-// started or did not end by itself.
+// notRun explains why the command of a property could not be started or did not end by itself.
 func notRun(property string, err error) error {
 	safe := property + " could not be run"
 	if errors.Is(err, modules.ErrTimeout) {
@@ -23,7 +22,7 @@ func notRun(property string, err error) error {
 	return &failure{text: property + ": " + err.Error(), safe: safe, err: err}
 }
 
-// cannot says what in a property keeps every command from being started.
+// cannot returns the error of a property that prevents every command from being started.
 func cannot(property string, err error) error {
 	text := property + ": " + err.Error()
 	return &failure{text: text, safe: text, err: err}

@@ -28,8 +28,7 @@ func (e *Exec) Related() []modules.Relation {
 	return all
 }
 
-// program is the first word of a command; "" if that cannot be told without a
-// shell.
+// program is the first word of a command; empty if only a shell could find it.
 func (e *Exec) program(command string) string {
 	if e.Provider == shell {
 		word, _, _ := strings.Cut(strings.TrimSpace(command), " ")

@@ -57,8 +57,7 @@ func (e *Exec) text() string {
 	return e.Name
 }
 
-// possible finds out before the command runs, and in a check run, that there is
-// nobody to run it as, or nowhere to run it in.
+// possible returns an error, before the command runs and in a check run, if its user or its directory does not exist.
 func (e *Exec) possible(ctx context.Context, h modules.Host) error {
 	if e.User != "" {
 		uid, err := h.Accounts.UserID(ctx, e.User)
@@ -80,7 +79,7 @@ func (e *Exec) possible(ctx context.Context, h modules.Host) error {
 	case modules.NotThere(err):
 		return cannot("cwd", modules.NoDirectory(h.Files, dir, err))
 	}
-	return nil // what we may not look at, the user of the command perhaps may
+	return nil // the command's user may have access where we have none
 }
 
 // Refresh implements [modules.Refresher]: the command runs whatever the guards
@@ -120,8 +119,8 @@ func (e *Exec) Repeat() modules.Repeat {
 	return modules.Repeatable
 }
 
-// idle reports whether there is nothing to do. Every guard is asked, so that
-// one that is broken is found however the others answer.
+// idle reports whether there is nothing to do. It runs every guard, so that it finds a broken one whatever the others
+// return.
 func (e *Exec) idle(ctx context.Context, h modules.Host) (bool, error) {
 	created, err := e.created(h)
 	if err != nil {
@@ -153,8 +152,7 @@ func (e *Exec) created(h modules.Host) (bool, error) {
 	return true, nil
 }
 
-// guard reports whether a guard command succeeds; one that is not given
-// answers ungiven.
+// guard reports whether a guard command succeeds; for an empty one it returns ungiven.
 func (e *Exec) guard(ctx context.Context, h modules.Host, property, command string, ungiven bool) (bool, error) {
 	if command == "" {
 		return ungiven, nil

@@ -10,16 +10,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Sends implements [modules.Sender]. The texts are as the command wrote them; output is
-// what it wrote to standard output and then what it wrote to standard error, since in
-// which order lines of two streams came nobody can tell. stdout_trimmed is without
-// newlines at its end, as a shell's command substitution has it.
+// Sends implements [modules.Sender]. The texts are as the command wrote them; output is standard output followed by
+// standard error, since the order of lines of two streams is unknown. stdout_trimmed has no newlines at its end, as in
+// a shell's command substitution.
 func (e *Exec) Sends() []string {
 	return []string{"stdout", "stdout_trimmed", "stderr", "output", "exit_code"}
 }
 
-// Sent implements [modules.Sender]. What is only the beginning of what a command wrote,
-// or would not be the same as JSON, is no value.
+// Sent implements [modules.Sender]. A truncated output, or one that JSON cannot represent, is omitted.
 func (e *Exec) Sent(_ context.Context, h modules.Host) (map[string]json.RawMessage, error) {
 	if e.ran == nil {
 		return nil, nil

@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Warnings implements [modules.Warner]: what is meant for a shell in commands that none
-// sees.
+// Warnings implements [modules.Warner]: shell syntax in commands that run without a shell.
 func (e *Exec) Warnings() []*modules.PropertyError {
 	if e.Provider != "" && e.Provider != "posix" {
 		return nil
@@ -30,8 +29,8 @@ func (e *Exec) Warnings() []*modules.PropertyError {
 	return all
 }
 
-// forShell says what in a command only a shell would understand; "" if there is
-// nothing. What is quoted is meant as it stands, but for $ and ` in double quotes.
+// forShell returns the part of a command that only a shell would understand; "" means none. Quoted text is literal,
+// except $ and ` in double quotes.
 func forShell(command string) string {
 	words := shellWords(command)
 	if len(words) == 0 {
@@ -71,7 +70,7 @@ func forShell(command string) string {
 }
 
 var (
-	// shellCommands are those that are a part of the shell, and no program.
+	// shellCommands are commands that are built into the shell.
 	shellCommands = []string{
 		".", "source", "export", "unset", "set", "shopt", "alias", "unalias", "eval", "exec", "ulimit", "umask", "trap", "pushd", "popd", "declare",
 		"local", "read", "wait", "type", "command", "builtin", "if", "for", "while", "until", "case", "function", "[[", "((", "{", "!",
@@ -89,11 +88,11 @@ var (
 	script     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-[a-z]*[ce]$`) }) // sh -c, perl -ne
 )
 
-// A shellWord is a word of a command: what of it is not quoted at all, up to the first
-// quote, and what a shell would expand, which is that and what stands in double quotes.
+// A shellWord is a word of a command: bare is its unquoted beginning, up to the first quote, and expanded is the text
+// that a shell would expand, which is bare and the text in double quotes.
 type shellWord struct{ bare, expanded string }
 
-// shellWords splits a command as the host will, and keeps what was quoted apart.
+// shellWords splits a command as the host will, and separates the quoted text.
 func shellWords(command string) []shellWord {
 	var words []shellWord
 	var w *shellWord

@@ -16,8 +16,8 @@ const (
 	year  = 365 * day
 )
 
-// unitOf gives the length of a unit as a timeout is written with: those of Go
-// and, from the duration parser of CCM, d, w, M (30 days) and y (365 days).
+// unitOf returns the length of a unit of a timeout: those of Go and, from the duration parser of CCM, d, w, M (30 days)
+// and y (365 days).
 func unitOf(name string) (time.Duration, bool) {
 	switch name {
 	case "ns":

@@ -30,8 +30,8 @@ func (e *Exec) Watch(context.Context, modules.Host) (from modules.Sources, err e
 	return from, nil
 }
 
-// named are the paths that a guard names. They are hints: a guard may look at anything else, too.
-// Where it writes to is none.
+// named are the paths that a guard contains. They are hints: a guard may also read other files. Targets of redirections
+// are omitted.
 func named(guard string) (paths []string) {
 	writes := false
 	for _, word := range strings.FieldsFunc(strings.ReplaceAll(guard, ">", " > "), isNoPath) {

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// currentRef is the commit that was checked out last, so that it is not taken for one that somebody
-	// has made.
+	// currentRef is the commit that was checked out last, so that it is not mistaken for a local commit.
 	currentRef = "refs/ccm-push/current"
 	// keptRefs has what force has kept.
 	keptRefs = "refs/ccm-push/kept"
@@ -41,7 +40,7 @@ func (g *Git) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	return g.update(ctx, h, do)
 }
 
-// clone makes the checkout beside its path, and gives it that when it is whole.
+// clone makes the checkout next to its path, and renames it when it is complete.
 func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
 	temp := g.temporary()
 	if err := h.Files.Remove(ctx, temp, true); err != nil && !modules.NotThere(err) { // of a run that was cut
@@ -86,7 +85,7 @@ func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
 	return dir.Rename(path.Base(temp), path.Base(g.Name))
 }
 
-// group is the primary one of the user; -1 is that of the process.
+// group is the primary group of the user; -1 means the process's own.
 func (g *Git) group(ctx context.Context, h modules.Host) (int, error) {
 	if g.User == "" {
 		return -1, nil
@@ -101,7 +100,7 @@ func (g *Git) group(ctx context.Context, h modules.Host) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(exit.Stdout.Text))
 }
 
-// update brings a checkout that is there to what it shall be.
+// update changes an existing checkout to the desired commit.
 func (g *Git) update(ctx context.Context, h modules.Host, do steps) error {
 	at := g.in(g.Name)
 	switch {
@@ -120,7 +119,7 @@ func (g *Git) update(ctx context.Context, h modules.Host, do steps) error {
 	return g.checkOut(ctx, h, at, do)
 }
 
-// keep has what somebody has changed kept as commits.
+// keep stores local changes as commits.
 func (g *Git) keep(ctx context.Context, h modules.Host, at program, do steps) error {
 	if do.lone {
 		if err := keepAs(ctx, h, at, do.have.commit, "the commit that was checked out"); err != nil {
@@ -154,7 +153,7 @@ func keepAs(ctx context.Context, h modules.Host, at program, commit, what string
 	return nil
 }
 
-// checkOut fetches what is missing, and checks it out once it is known to be signed.
+// checkOut fetches missing commits, verifies the signature, and then checks out the commit.
 func (g *Git) checkOut(ctx context.Context, h modules.Host, at program, do steps) error {
 	there, err := at.has(ctx, h, do.want)
 	if err == nil && !there {
@@ -167,7 +166,7 @@ func (g *Git) checkOut(ctx context.Context, h modules.Host, at program, do steps
 		return err
 	}
 	if do.have.commit != do.want {
-		// Without a branch it is never one of somebody's that is moved. What is ignored is not overwritten.
+		// HEAD is detached, so this never moves a local branch. It does not overwrite ignored files.
 		if _, err := at.do(ctx, h, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", do.want, "--"); err != nil {
 			return err
 		}

@@ -11,12 +11,12 @@ import (
 // checkoutEffect is the kind of effect whose key is the path of a checkout and whose state a checkout.
 const checkoutEffect modules.EffectKind = "git"
 
-// steps are what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	have checkout
 	want string // commit
 	into modules.Attributes
-	// lone says that the commit of HEAD is on no branch and no tag.
+	// lone means that the commit of HEAD is on no branch and no tag.
 	lone bool
 }
 
@@ -59,7 +59,7 @@ func (g *Git) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	return plan, nil
 }
 
-// have is what is there, in a check run what will be.
+// have returns the state of the checkout, in a check run the predicted one.
 func (g *Git) have(ctx context.Context, h modules.Host) (checkout, error) {
 	if state, predicted := h.Forecast.Lookup(checkoutEffect, g.Name); predicted {
 		return state.(checkout), nil
@@ -67,7 +67,7 @@ func (g *Git) have(ctx context.Context, h modules.Host) (checkout, error) {
 	return g.find(ctx, h)
 }
 
-// compare says what differs from a checkout of a commit.
+// compare returns the differences from a checkout of a commit.
 func (g *Git) compare(ctx context.Context, h modules.Host, have checkout, want string) (modules.Plan, steps, error) {
 	do := steps{have: have, want: want}
 	var plan modules.Plan
@@ -129,7 +129,7 @@ func (g *Git) possible(ctx context.Context, h modules.Host, do *steps, plan *mod
 		_, err := modules.PlanIfPermitted(*plan, h.Files.MayReplace(g.Name), h.Files.MayCreate(do.into))
 		return err
 	}
-	if do.have.predicted { // nobody has committed anything in it
+	if do.have.predicted { // a checkout that is only predicted has no local commits
 		return nil
 	}
 	there, err := g.in(g.Name).has(ctx, h, do.want)
@@ -182,7 +182,7 @@ func (g *Git) checkAbsent(ctx context.Context, h modules.Host, have checkout) (m
 	return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, h.Files, g.Name))
 }
 
-// temporary is where a repository is cloned to, beside the path that it gets.
+// temporary is the path into which a repository is cloned, next to its final path.
 func (g *Git) temporary() string {
 	return path.Join(path.Dir(g.Name), "."+path.Base(g.Name)+".ccm-push")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Git is a checkout. Its HEAD is detached: branches that somebody has in it stay as they are.
+// A Git is a checkout. Its HEAD is detached: local branches in it are not changed.
 type Git struct {
 	Name       string `json:"name" required:"true" looks:"^/" doc:"absolute path of the checkout"`
 	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is removed, unless it contains changes or commits that exist nowhere else"`
@@ -52,7 +52,7 @@ func (g *Git) Requires() modules.Requirements { return modules.Requirements{Full
 // Inform implements [modules.Informed].
 func (g *Git) Inform(c modules.Circumstances) { g.reversal = c.Reversal }
 
-// orForce is the advice to write force, where somebody could.
+// orForce is the hint to set force, if the manifest's author could do so.
 func (g *Git) orForce(then string) string {
 	if g.reversal {
 		return ""
@@ -62,7 +62,7 @@ func (g *Git) orForce(then string) string {
 
 var (
 	commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`) })
-	// shortID is what looks like the beginning of a commit.
+	// shortID matches an abbreviated commit id.
 	shortID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]*[0-9][0-9a-f]*$`) })
 	// onHost is user@host:path, where no part can be taken for an option.
 	onHost = sync.OnceValue(func() *regexp.Regexp {
@@ -130,8 +130,8 @@ func (g *Git) validateSource() error {
 	return nil
 }
 
-// validateRevision refuses what is no name of a reference (git-check-ref-format(1)), and the beginning
-// of a commit, which the next commit may share.
+// validateRevision refuses an invalid name of a reference (git-check-ref-format(1)), and an abbreviated commit, which
+// may become ambiguous.
 func validateRevision(name string) error {
 	switch {
 	case name == "" || commitID().MatchString(name):

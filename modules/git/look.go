@@ -9,17 +9,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A checkout is what is at the path.
+// A checkout is the current state of the path.
 type checkout struct {
 	is        bool             // a repository
-	dir       modules.FileInfo // the directory; zero if there is none
-	commit    string           // of HEAD; "" if there is none
-	branch    string           // that HEAD is; "" is none
+	dir       modules.FileInfo // info about the directory; zero if it does not exist
+	commit    string           // commit of HEAD; empty means none
+	branch    string           // branch of HEAD; empty means none
 	source    string
-	changed   []string // files that somebody has changed
-	stuck     []string // submodules in which somebody has changed files
-	modules   int      // submodules that are not as the commit has them
-	predicted bool     // it is not there yet, so there is nothing to ask git
+	changed   []string // files with local changes
+	stuck     []string // submodules with local changes
+	modules   int      // submodules that differ from the commit
+	predicted bool     // the path does not exist yet, so git cannot be run there
 }
 
 // find looks at the path.
@@ -57,7 +57,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 		return c, modules.Refuse("user: %w", err)
 	}
 	if dir.UID != uid || at.UID != uid {
-		// What a repository of somebody else says, git would do as the user of the play.
+		// git would apply the settings of another user's repository as the user of the play.
 		other := at.UID
 		if dir.UID != uid {
 			other = dir.UID
@@ -74,7 +74,7 @@ func (g *Git) belongs(ctx context.Context, h modules.Host, other, uid int) error
 	return modules.Refuse("%q belongs to %s: git does not run there as %s (write 'user: %s', or give it to that user)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
 }
 
-// state asks git how the checkout is.
+// state runs git to read the state of the checkout.
 func (g *Git) state(ctx context.Context, h modules.Host, c *checkout) error {
 	ignored := "all"
 	if g.Submodules {
@@ -102,7 +102,7 @@ func (g *Git) state(ctx context.Context, h modules.Host, c *checkout) error {
 	return err
 }
 
-// read takes apart what git status says (git-status(1), Porcelain Format Version 2).
+// read parses the output of git status (git-status(1), Porcelain Format Version 2).
 func (c *checkout) read(text string) {
 	entries := strings.Split(text, "\x00")
 	for i := 0; i < len(entries); i++ {
@@ -115,7 +115,7 @@ func (c *checkout) read(text string) {
 		case len(words) > 8 && words[0] == "1":
 			c.change(words[2], words[1], strings.Join(words[8:], " "))
 		case len(words) > 9 && words[0] == "2":
-			i++ // what it was called before
+			i++ // skip its old name
 			c.change(words[2], words[1], strings.Join(words[9:], " "))
 		case len(words) > 10 && words[0] == "u":
 			c.change("N...", "U", strings.Join(words[10:], " "))
@@ -123,17 +123,17 @@ func (c *checkout) read(text string) {
 	}
 }
 
-// change notes a path that differs from the commit. of says what of a submodule differs: SCMU.
+// change notes a path that differs from the commit. of is the state of a submodule: SCMU.
 func (c *checkout) change(of, how, name string) {
 	switch {
 	case !strings.HasPrefix(of, "S") || how[0] != '.':
 		c.changed = append(c.changed, name)
 	case len(of) > 2 && of[2] == 'M':
 		c.stuck = append(c.stuck, name)
-	} // at another commit it is one that is not as it shall be
+	} // a submodule at another commit is counted as different
 }
 
-// wanted is the commit that shall be checked out.
+// wanted returns the commit to check out.
 func (g *Git) wanted(ctx context.Context, h modules.Host, c checkout) (string, error) {
 	switch {
 	case !g.updates() && c.commit != "":
@@ -144,7 +144,7 @@ func (g *Git) wanted(ctx context.Context, h modules.Host, c checkout) (string, e
 	return g.askSource(ctx, h)
 }
 
-// askSource asks the source which commit the revision is now.
+// askSource queries the source for the current commit of the revision.
 func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
 	name := g.Revision
 	patterns := []string{name, name + "^{}"}
@@ -213,7 +213,7 @@ func (g *Git) verify(ctx context.Context, h modules.Host, p program, commit stri
 	return err
 }
 
-// own is what the checkout has that is nowhere else, beside files that are changed: "" is nothing.
+// own describes the content that only this checkout has, apart from changed files; "" means none.
 func (g *Git) own(ctx context.Context, h modules.Host, have checkout) (string, error) {
 	text, err := g.in(g.Name).answer(ctx, h, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
 	if err != nil {
@@ -232,7 +232,7 @@ func (g *Git) own(ctx context.Context, h modules.Host, have checkout) (string, e
 	return "commits that only it has, such as " + short(strings.TrimSpace(text)), nil
 }
 
-// trimmed are the paths of git status without what is said of them.
+// trimmed are the paths of git status without their state.
 func trimmed(entries []string) []string {
 	var names []string
 	for _, e := range entries {

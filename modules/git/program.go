@@ -20,15 +20,15 @@ const (
 	maxAnswer = 4 << 20 // bytes that are read of an answer
 )
 
-// A repository may be anybody's, so none of what a repository or its users have set is run: no hooks and
-// no monitor of files. Filters are those of the host's own configuration; a clone brings none along.
+// A repository may belong to any user, so no programs that a repository or its users have configured are run: no hooks
+// and no file monitor. Filters are taken from the host's own configuration; a clone does not add any.
 var settings = []string{
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
-	"safe.bareRepository=explicit", // what looks like a repository in the files is none
+	"safe.bareRepository=explicit", // ignore bare repositories inside the files
 	"submodule.recurse=false",
 	"protocol.ext.allow=never",
-	"gc.autoDetach=false", // nothing goes on when the resource has ended
+	"gc.autoDetach=false", // no background process outlives the resource
 	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
 	"advice.detachedHead=false",
 }
@@ -41,8 +41,8 @@ func (g *Git) signed() []string {
 	}
 }
 
-// protocols of sources; those of submodules, whose addresses the repository says, are fewer: another
-// repository of the host is none of its business.
+// protocols of sources; the repository chooses the addresses of its submodules, so they may use fewer: it must not read
+// another repository of the host
 const (
 	protocols          = "https:http:ssh:git:file"
 	submoduleProtocols = "https:ssh:git:http"
@@ -51,12 +51,12 @@ const (
 // A program is git, as it is run for one resource.
 type program struct {
 	g   *Git
-	dir string // the repository; "" is none
+	dir string // repository; empty means none
 }
 
 func (g *Git) in(dir string) program { return program{g, dir} }
 
-// who is the user that git runs as, with the home of whom.
+// who is the user that git runs as, and whose home it uses.
 func (g *Git) who() string { return cmp.Or(g.User, strconv.Itoa(os.Geteuid())) }
 
 func (p program) command(within time.Duration, words ...string) modules.Command {
@@ -84,7 +84,7 @@ func (p program) command(within time.Duration, words ...string) modules.Command 
 	}
 }
 
-// ask runs a git that only looks, and takes no lock for it.
+// ask runs a git command that only reads, without a lock.
 func (p program) ask(ctx context.Context, h modules.Host, words ...string) (modules.Exit, error) {
 	c := p.command(lookTime, words...)
 	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
@@ -95,7 +95,7 @@ func (p program) ask(ctx context.Context, h modules.Host, words ...string) (modu
 	return exit, err
 }
 
-// answer is what a git that has to succeed says.
+// answer returns the output of a git command, which must succeed.
 func (p program) answer(ctx context.Context, h modules.Host, words ...string) (string, error) {
 	exit, err := p.ask(ctx, h, words...)
 	if err == nil && exit.Code != 0 {
@@ -104,7 +104,7 @@ func (p program) answer(ctx context.Context, h modules.Host, words ...string) (s
 	return exit.Stdout.Text, err
 }
 
-// do runs a git that changes something, as root or whoever the user is.
+// do runs a git command that changes something, as the user of the resource.
 func (p program) do(ctx context.Context, h modules.Host, words ...string) (string, error) {
 	c := p.command(fetchTime, words...)
 	c.Follow = true
@@ -115,7 +115,7 @@ func (p program) do(ctx context.Context, h modules.Host, words ...string) (strin
 	return exit.Stdout.Text, err
 }
 
-// failed is what a git that has failed said of it, with the paths that it names.
+// failed is the error of a failed git command, with the paths that it names.
 func failed(word string, exit modules.Exit) error {
 	lines := strings.Split(strings.TrimSpace(exit.Stderr.Text), "\n")
 	said := lines[len(lines)-1]

@@ -1,3 +1,3 @@
-// Package health has the health checks that a resource of any type may be given:
-// questions to the host that are asked after the resource has had its turn.
+// Package health has the health checks that a resource of any type may have: queries to the host that run after the
+// resource has been checked and applied.
 package health

@@ -15,12 +15,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A Check is a health check as it is written: a command that answers as plugins
-// of Nagios do, or rules of goss.
+// A Check is a health check of a manifest: a command that answers like plugins of Nagios, or rules of goss.
 //
-// It is that of CCM, but for the defaults of try_sleep (CCM means one second, and
-// does not wait) and timeout (CCM waits for ever), and that a command that is late
-// is UNKNOWN, and tried again.
+// It behaves like CCM's, except for the defaults of try_sleep (CCM means one second, and does not wait) and timeout
+// (CCM waits for ever), and a command that exceeds its timeout is UNKNOWN, and tried again.
 type Check struct {
 	Command   string         `json:"command,omitempty" doc:"a command, split at blanks with shell quoting but without a shell; it ends with 0 for OK, 1 for WARNING, 2 for CRITICAL, anything else for UNKNOWN"`
 	GossRules map[string]any `json:"goss_rules,omitempty" doc:"rules as in a file of goss"`
@@ -46,13 +44,13 @@ const (
 	gossFormat   = "goss"
 )
 
-// Validate reports all that is wrong with a check whose values are all known.
+// Validate reports all errors of a check whose values are all known.
 func (c *Check) Validate() error {
 	_, err := c.compile()
 	return err
 }
 
-// Compile makes what is sent to a host.
+// Compile returns the form of the check that is sent to a host.
 func (c *Check) Compile() (wire.HealthCheck, error) { return c.compile() }
 
 func (c *Check) compile() (wire.HealthCheck, error) {
@@ -81,7 +79,7 @@ func (c *Check) compile() (wire.HealthCheck, error) {
 	return h, errors.Join(errs...)
 }
 
-// question finds out what the check asks.
+// question sets the command or the rules of the check.
 func (c *Check) question(h *wire.HealthCheck) error {
 	rules := c.GossRules != nil
 	switch {
@@ -128,7 +126,7 @@ func (c *Check) rules(h *wire.HealthCheck) error {
 	return nil
 }
 
-// gossErrors says where wrong rules stand.
+// gossErrors adds the property to errors in rules.
 func gossErrors(err error) error {
 	var errs []error
 	for _, e := range goss.Errors(err) {
@@ -137,7 +135,7 @@ func gossErrors(err error) error {
 	return errors.Join(errs...)
 }
 
-// duration reads a property that is a duration; "" is what stands for it.
+// duration reads a property that is a duration; an empty text means otherwise.
 func duration(property, text string, otherwise, least, most time.Duration) (time.Duration, error) {
 	if text == "" {
 		return otherwise, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// doneEffect is the kind of effect whose key is a guard that there is nothing to do any more.
+// doneEffect is the kind of effect whose key is a guard that will be satisfied.
 const doneEffect modules.EffectKind = "http"
 
 // outcome goes from Check through Apply to Verify.
@@ -40,7 +40,7 @@ func (r *HTTP) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	return r.plan(fmt.Sprintf("sent %s to %s", r.method(), modules.ShownURL(r.URL))), nil
 }
 
-// done reports whether the guard says that there is nothing to do.
+// done reports whether the guard is satisfied, so that there is nothing to do.
 func (r *HTTP) done(ctx context.Context, h modules.Host) (bool, error) {
 	if r.Unless == "" {
 		return false, nil
@@ -56,7 +56,7 @@ func (r *HTTP) done(ctx context.Context, h modules.Host) (bool, error) {
 	return a.wrong(r.UnlessStatus, r.UnlessValues) == nil, nil
 }
 
-// guard tells guards apart.
+// guard is a key that differs for different guards.
 func (r *HTTP) guard() string { return fmt.Sprint(r.Socket, r.Unless, r.UnlessStatus, r.UnlessValues) }
 
 func (r *HTTP) plan(action string) modules.Plan {
@@ -91,8 +91,8 @@ func (r *HTTP) here() bool {
 	return r.Socket != "" || u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// Refresh implements [modules.Refresher]: the request is sent whatever the guard says. One that only looks
-// has been.
+// Refresh implements [modules.Refresher]: the request is sent whatever the guard's answer. A read-only request has been
+// sent already.
 func (r *HTTP) Refresh(_ context.Context, _ modules.Host, checked modules.Plan) (modules.Plan, error) {
 	if r.readOnly() {
 		return checked, nil

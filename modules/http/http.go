@@ -16,11 +16,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An HTTP is a request. One that only looks is sent in each check, and fails unless the answer is right;
-// any other is a change, sent unless the answer to another URL says that there is nothing to do.
+// An HTTP is a request. A read-only request is sent in each check, and fails unless the answer is as expected; any
+// other is a change, sent unless the answer of another URL satisfies the guard.
 //
-// It does what uri of Ansible does, except that on purpose redirections are answers and not followed: who
-// wrote the manifest says what a host talks to, and whom it shows a secret. Certificates are verified.
+// It behaves like Ansible's uri, with an intended exception: redirections are answers and not followed, since only the
+// manifest decides which servers a host talks to and sends a secret to. Certificates are verified.
 type HTTP struct {
 	Name         string            `json:"name" required:"true" doc:"purpose of the request, in words"`
 	URL          string            `json:"url" required:"true" secret:"url" looks:"^https?://" doc:"URL of the request, without a user name"`
@@ -58,7 +58,7 @@ func (r *HTTP) Requires() modules.Requirements { return modules.Requirements{Ful
 
 const defaultTimeout = 30 * time.Second
 
-// maxBody bounds, in bytes, what is sent and what is read of an answer.
+// maxBody bounds, in bytes, the body of a request and of an answer.
 const maxBody = 1 << 20
 
 // Validate implements [modules.Resource].
@@ -110,7 +110,7 @@ func validateStatus(property string, codes []int) error {
 // headerName is a token of RFC 9110, 5.6.2.
 var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") })
 
-// ownHeaders are those that a request sets by itself.
+// ownHeaders are the headers that a request sets by itself.
 var ownHeaders = []string{"Connection", "Content-Length", "Transfer-Encoding"}
 
 func (r *HTTP) validateHeaders() error {
@@ -148,7 +148,7 @@ func (r *HTTP) readOnly() bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.method())
 }
 
-// body is what is sent, and its kind.
+// body is the body to send, and its content type.
 func (r *HTTP) body() (text, kind string, err error) {
 	if len(r.JSON) == 0 {
 		return r.Body, "", nil

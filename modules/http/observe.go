@@ -6,7 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Subjects implements [modules.SubjectNamer]: nobody knows what a server has changed.
+// Subjects implements [modules.SubjectNamer]: the changes of a server are unknown.
 func (r *HTTP) Subjects() []string { return []string{"http " + r.Name} }
 
 // Watch implements [modules.Watcher].
@@ -29,7 +29,7 @@ type state struct {
 	Why    string `json:"why,omitempty"` // the answer is not right
 }
 
-// Describe implements [modules.Describer]: it asks what only looks, and nothing else.
+// Describe implements [modules.Describer]: it sends only read-only requests.
 func (r *HTTP) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	is := state{Name: r.Name, URL: modules.ShownURL(r.URL)}
 	d := modules.Description{Ensure: "present", Provider: "http"}

@@ -17,10 +17,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An answer is what a server said.
+// An answer is the answer of a server.
 type answer struct {
 	code  int
-	to    string // of a redirection, without what could be a secret
+	to    string // target of a redirection, without possible secrets
 	text  string
 	whole bool // all of the text is there
 }
@@ -34,7 +34,7 @@ func (r *HTTP) send(ctx context.Context, h modules.Host) (answer, error) {
 	return r.exchange(ctx, h, r.method(), r.URL, text, kind)
 }
 
-// exchange sends a request. Headers and login are those of the resource, if it goes to the same server.
+// exchange sends a request. It adds the headers and the login of the resource if the request goes to the same server.
 func (r *HTTP) exchange(ctx context.Context, h modules.Host, method, to, text, kind string) (answer, error) {
 	timeout, err := r.timeout()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *HTTP) exchange(ctx context.Context, h modules.Host, method, to, text, k
 	return read(ctx, response)
 }
 
-// introduce gives a request what only the server of the resource is to know.
+// introduce adds the headers and the login, which only the server of the resource may see.
 func (r *HTTP) introduce(request *http.Request) {
 	for name, value := range r.Headers {
 		if strings.EqualFold(name, "Host") {
@@ -134,7 +134,7 @@ func read(ctx context.Context, response *http.Response) (answer, error) {
 	return a, nil
 }
 
-// wrong says why an answer is not right; nil if it is.
+// wrong returns why an answer is not as expected; nil if it is.
 func (a answer) wrong(codes []int, values map[string]any) error {
 	right := slices.Contains(codes, a.code)
 	if len(codes) == 0 {
@@ -167,7 +167,7 @@ func (a answer) json() (any, error) {
 	return decode(a.text)
 }
 
-// state is an answer for others to receive; what is too much for that is left out.
+// state is an answer as a value for other resources; too large parts are omitted.
 func (a answer) state() (json.RawMessage, error) {
 	s := struct {
 		Status int    `json:"status"`
@@ -186,7 +186,7 @@ func (a answer) state() (json.RawMessage, error) {
 // maxState bounds, in bytes, an answer that others receive.
 const maxState = 32 << 10
 
-// some is the beginning of what a server says, on one line.
+// some is the beginning of a server's text, on one line.
 func some(text string) string {
 	const most = 200
 	text = strings.Join(strings.Fields(text), " ")

@@ -15,7 +15,7 @@ import (
 // maxDepth bounds how deep an answer may be.
 const maxDepth = 100
 
-// decode reads one JSON document; its numbers stay as they are written.
+// decode reads one JSON document; its numbers keep their spelling.
 func decode(text string) (any, error) {
 	depth, inText, escaped := 0, false, false
 	for i := range len(text) {
@@ -46,7 +46,7 @@ func decode(text string) (any, error) {
 	return v, nil
 }
 
-// differs says which of the wanted values a document has not; nil if it has all.
+// differs returns an error that names the wanted value that a document lacks; nil if it has all.
 func differs(is any, wanted map[string]any) error {
 	for _, where := range slices.Sorted(maps.Keys(wanted)) {
 		have, ok := at(is, where)
@@ -83,8 +83,8 @@ func at(v any, where string) (any, bool) {
 	return v, true
 }
 
-// equal compares values as people write them: a text is equal to the number or the boolean that it spells,
-// since an expression often gives a text.
+// equal compares values as people write them: a text is equal to the number or the boolean that it spells, since an
+// expression often returns a text.
 func equal(a, b any) bool {
 	one, two := shown(a), shown(b)
 	return one == two || bare(a, one) == bare(b, two)
@@ -97,7 +97,7 @@ func bare(v any, shown string) string {
 	return shown
 }
 
-// shown is a value as JSON; a whole number has no fraction, whoever wrote it.
+// shown is a value as JSON; a whole number has no fraction, whatever its source.
 func shown(v any) string {
 	if f, ok := v.(float64); ok && f == float64(int64(f)) {
 		return strconv.FormatInt(int64(f), 10)

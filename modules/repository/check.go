@@ -11,16 +11,16 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	provider string
 	key      *keySteps
-	files    []any // the steps of each file; nil is nothing
+	files    []any // steps of each file; nil means none
 	needs    [][]modules.Content
-	read     modules.Content // the definition, of which the offers are fetched first; the zero Content is none
+	read     modules.Content // definition whose lists are fetched first; the zero Content means none
 }
 
-// provider is the package manager that shall know the repository.
+// provider is the package manager that uses the repository.
 func (r *Repository) provider(h modules.Host) (string, error) {
 	provider, err := r.managers.By(h, r.Provider)
 	switch {
@@ -98,8 +98,8 @@ func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, e
 	return plan, nil
 }
 
-// Apply implements [modules.Resource]. The definition gets its name once what is behind it has been
-// read: a repository that is not there would have the package manager fail for all others, too.
+// Apply implements [modules.Resource]. It puts the definition in place only after the repository has been read: with an
+// unreachable repository the package manager would fail for all others, too.
 func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -141,7 +141,7 @@ func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) 
 	return err
 }
 
-// change has the repository read, and its files written.
+// change reads the repository, and writes its files.
 func (r *Repository) change(ctx context.Context, h modules.Host, p modules.Plan, do steps) error {
 	if err := r.read(ctx, h, do); err != nil {
 		return err

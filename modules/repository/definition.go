@@ -17,7 +17,7 @@ import (
 // A setting is one of a definition. The names are compared without regard to case.
 type setting struct{ name, value string }
 
-// at is where something is for a package manager; the name is a part of it.
+// at returns the paths of the definition and the key for a package manager; the name is a part of them.
 func (r *Repository) at(provider string) (definition, key string) {
 	file := strings.ReplaceAll(r.Name, ":", "_")
 	switch provider {
@@ -36,7 +36,7 @@ func (r *Repository) pinned() string {
 	return "/etc/apt/preferences.d/" + strings.ReplaceAll(r.Name, ":", "_") + ".pref"
 }
 
-// keyRead is the path of the key that the manager reads; "" is none of this repository alone.
+// keyRead is the path of the key that the manager reads; empty if this repository has no key of its own.
 func (r *Repository) keyRead(provider string) string {
 	_, key := r.at(provider)
 	switch {
@@ -51,7 +51,7 @@ func (r *Repository) keyRead(provider string) string {
 // hasKey reports whether the key is looked after, too.
 func (r *Repository) hasKey() bool { return !r.Key.IsZero() || r.remote() }
 
-// settings are what the definition says to a package manager.
+// settings are the settings of the definition for a package manager.
 func (r *Repository) settings(provider string) []setting {
 	var all []setting
 	add := func(name, value string) {
@@ -136,7 +136,7 @@ func stanza(lines []edit.Line, separator string) []setting {
 	return all
 }
 
-// find gives where the definition stands: all of a file of apt, or a section; -1 is nowhere.
+// find returns the lines of the definition: a whole file of apt, or a section; -1 means not found.
 func (r *Repository) find(t *edit.Text, provider string) (start, end int) {
 	if provider == apt {
 		if len(t.Lines) == 0 {
@@ -159,7 +159,7 @@ func (r *Repository) find(t *edit.Text, provider string) (start, end int) {
 	return start, end
 }
 
-// found reads the definition in a text; whole says that it is one stanza.
+// found reads the definition in a text; whole means that it is one stanza.
 func (r *Repository) found(t *edit.Text, provider string) (have []setting, whole bool) {
 	start, end := r.find(t, provider)
 	if start < 0 {
@@ -211,7 +211,7 @@ func (r *Repository) define(provider string) func(*edit.Text) (edit.Done, error)
 	}
 }
 
-// differences are the settings that are not as they shall be.
+// differences are the settings that differ from the desired ones.
 func differences(have, want []setting) []modules.Change {
 	var changes []modules.Change
 	rest := map[string]string{}
@@ -286,7 +286,7 @@ func (r *Repository) pin(t *edit.Text) (edit.Done, error) {
 	return edit.Done{Action: "set its priority", Changes: []modules.Change{{Property: "priority", Have: is, Want: strconv.Itoa(r.Priority)}}}, nil
 }
 
-// files are those that are edited: the definition, and for apt the priority.
+// files are the files to edit: the definition, and for apt the priority.
 func (r *Repository) files(provider string) []*edit.File {
 	at, _ := r.at(provider)
 	gone := r.Ensure == absent

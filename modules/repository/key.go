@@ -25,8 +25,8 @@ const (
 	armourEnds   = "-----END PGP PUBLIC KEY BLOCK-----"
 )
 
-// keyEffect is the kind of effect whose key is the path of a public key, and whose state is the SHA-256
-// of what was asked for, "" if it is gone.
+// keyEffect is the kind of effect whose key is the path of a public key, and whose state is the SHA-256 of the wanted
+// key, "" if it is removed.
 const keyEffect modules.EffectKind = "repository key"
 
 // A KeyBefore is the public key that there was; none, if Gone.
@@ -35,7 +35,7 @@ type KeyBefore struct {
 	Gone bool   `json:"gone,omitempty"`
 }
 
-// keySteps are what is to be done about the key.
+// keySteps are the steps for the key.
 type keySteps struct {
 	path    string
 	makeDir bool
@@ -45,7 +45,7 @@ type keySteps struct {
 
 const keyMode = 0o644
 
-// checkKey compares the key. It gives no steps if nothing is to be done.
+// checkKey compares the key. It returns nil steps if nothing has to change.
 func (r *Repository) checkKey(h modules.Host, provider string, plan *modules.Plan) (*keySteps, error) {
 	_, at := r.at(provider)
 	want, content := r.digest(), r.Key
@@ -102,8 +102,8 @@ func named(digest string) string {
 	return map[bool]string{true: absent, false: digest}[digest == ""]
 }
 
-// keyNow is the SHA-256 of the key that is there: of its bytes or, if that is what is wanted, of the key
-// that they are the armour of; "" if there is none.
+// keyNow is the SHA-256 of the current key: of the file or, if that matches the wanted one, of the key inside its
+// armour; "" if there is no key.
 func (r *Repository) keyNow(h modules.Host, at, want string) (string, error) {
 	if state, predicted := h.Forecast.Lookup(keyEffect, at); predicted {
 		return state.(string), nil
@@ -145,7 +145,7 @@ func readKey(h modules.Host, at string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxKey+1))
 }
 
-// bytes gives the key as it is written: armoured.
+// bytes returns the key in the form in which it is written: armoured.
 func (r *Repository) bytes(ctx context.Context, h modules.Host, do *keySteps) ([]byte, error) {
 	var from io.ReadCloser
 	var err error
@@ -211,7 +211,7 @@ func existing(files modules.FileReader, dir string) string {
 	return dir
 }
 
-// put brings the key about, and gives what takes that back.
+// put writes or removes the key, and returns a function that undoes that.
 func (r *Repository) put(ctx context.Context, h modules.Host, do *keySteps, key []byte) (back func(context.Context) error, err error) {
 	before, err := readKey(h, do.path)
 	there := err == nil
@@ -236,7 +236,7 @@ func (r *Repository) put(ctx context.Context, h modules.Host, do *keySteps, key 
 	return back, h.Files.Write(ctx, do.path, bytes.NewReader(key), a)
 }
 
-// dearmour gives the key inside of an armour (RFC 9580, 6.2).
+// dearmour returns the key inside an armour (RFC 9580, 6.2).
 func dearmour(text string) ([]byte, error) {
 	_, rest, begins := strings.Cut(text, armourBegins)
 	body, _, ends := strings.Cut(rest, armourEnds)
@@ -251,7 +251,7 @@ func dearmour(text string) ([]byte, error) {
 		case i == 0:
 		case !inBody && line == "":
 			inBody = true
-		case !inBody && !strings.Contains(line, ": "): // no empty line behind the headers
+		case !inBody && !strings.Contains(line, ": "): // no empty line after the headers
 			inBody = true
 			data.WriteString(line)
 		case inBody && !strings.HasPrefix(line, "="):

@@ -58,7 +58,7 @@ func (r *Repository) Watch(_ context.Context, h modules.Host) (from modules.Sour
 	provider, err := r.provider(h)
 	if err != nil {
 		r.managers.AddPrograms(&from)
-		return from, nil // Check says what is wrong
+		return from, nil // Check reports the error
 	}
 	for _, f := range r.files(provider) {
 		from.Paths = append(from.Paths, f.Path)

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related implements [modules.Related]: packages come after it, since they need what is where its files
-// are. Which manager a host has is not known here, so that it makes the files of each.
+// Related implements [modules.Related]: packages come after it, since they may need the repository. The host's manager
+// is not known here, so the relations name the files of each manager.
 func (r *Repository) Related() []modules.Relation {
 	verb := modules.Makes
 	if r.Ensure == absent {

@@ -16,9 +16,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A Repository is one that a package manager knows: a file of apt in the format deb822 or a section of
-// a file of dnf or zypper, and the key that what it offers is signed with. The definition is kept as a
-// whole: a setting that is not given is not there.
+// A Repository is a repository of a package manager: a file of apt in the format deb822 or a section of a file of dnf
+// or zypper, and the key that signs its packages. The definition is managed as a whole: a setting that is not given is
+// removed.
 type Repository struct {
 	Name          string            `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.:-]*$" doc:"name of the repository: of its file, and for dnf and zypper of its section"`
 	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: its definition goes, and its key; packages that came from it stay"`
@@ -50,18 +50,18 @@ type Repository struct {
 
 // Managers are the package managers of a host, as far as repositories concern them.
 type Managers interface {
-	// By names the one whose repositories can be set up; the one that is given, if any.
+	// By names the host's manager whose repositories can be set up, or the given one, if any.
 	By(h modules.Host, given string) (string, error)
-	// MayFetch says why Fetch would be refused.
+	// MayFetch returns the error with which Fetch would be refused.
 	MayFetch(h modules.Host, provider string) error
-	// Fetch fetches what the repositories offer that the files of a directory define, and no other. key
-	// is the path of a public key that has to be trusted for that; "" is none.
+	// Fetch fetches the lists of the repositories that the files of a directory define, and of no other. key is the
+	// path of a public key to trust for that; empty means none.
 	Fetch(ctx context.Context, h modules.Host, provider, dir, key string) error
-	// AddPrograms adds the programs of all of them to what is listened to.
+	// AddPrograms adds the programs of all managers to the watched sources.
 	AddPrograms(*modules.Sources)
 }
 
-// A Restore is what there was before.
+// A Restore is the earlier state of the files.
 type Restore struct {
 	Definition *edit.Restore `json:"definition,omitempty"`
 	Pin        *edit.Restore `json:"pin,omitempty"`
@@ -96,8 +96,8 @@ func (r *Repository) Requires() modules.Requirements {
 	return needs
 }
 
-// Prepare implements [modules.Preparer]: on the wire, a key is in Key wherever it came from, but for
-// one that the host has, or fetches.
+// Prepare implements [modules.Preparer]: on the wire, a key is in Key, whatever its source, except one that the host
+// has, or fetches.
 func (r *Repository) Prepare(ctx context.Context, src modules.Source) (err error) {
 	switch {
 	case r.Ensure == absent, r.SignedBy == "", r.Validate() != nil:
@@ -166,14 +166,14 @@ func (r *Repository) Validate() error {
 	return errors.Join(errs...)
 }
 
-// propertyOf says which property is behind a setting of a package manager.
+// propertyOf maps a setting of a package manager to its property.
 var propertyOf = map[string]string{
 	"uris": "uris", "suites": "suites", "components": "components", "types": "types", "architectures": "architectures", "signed-by": "signed_by",
 	"trusted": "gpgcheck: false", "baseurl": "uris", "mirrorlist": "mirrorlist", "metalink": "metalink", "gpgkey": "signed_by", "gpgcheck": "gpgcheck",
 	"priority": "priority", "enabled": "enabled", "name": "description",
 }
 
-// validatePlace reports what is wrong with the properties that say where it is.
+// validatePlace reports errors in the properties with the repository's address.
 func (r *Repository) validatePlace() error {
 	var errs []error
 	given := 0
@@ -238,7 +238,7 @@ func (r *Repository) validatePlace() error {
 	return errors.Join(errs...)
 }
 
-// validateKey reports what is wrong with the properties about the key.
+// validateKey reports errors in the properties about the key.
 func (r *Repository) validateKey() error {
 	const hint = "write an armoured key, https://…, or an absolute path"
 	if !r.checks() && r.SignedBy != "" {

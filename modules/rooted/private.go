@@ -15,10 +15,9 @@ import (
 // root's directories in a container without privileges (user_namespaces(7)).
 const unmapped = 65534
 
-// MakePrivate makes the directory at an absolute path and its missing parents, and
-// sets mode 0700. It changes nothing below a directory that another user than root owns or can
-// exchange, and follows links only as [modules.PassedLink] says. The error wraps
-// [modules.ErrPlanted] if another user controls a part of the path.
+// MakePrivate makes the directory at an absolute path and its missing parents, and sets mode 0700. It changes nothing
+// below a directory that a user other than root owns or can exchange, and follows links only as [modules.PassedLink]
+// permits. The error wraps [modules.ErrPlanted] if another user controls a part of the path.
 func MakePrivate(name string) error {
 	w, err := from("/", name)
 	if err != nil {
@@ -45,7 +44,7 @@ func MakePrivate(name string) error {
 	if err := w.mine(true); err != nil {
 		return err
 	}
-	// The path has to lead to what was walked to, since it is used from now on.
+	// The path must lead to the opened directory, since it is used from now on.
 	root, err := w.root()
 	if err != nil {
 		return err
@@ -59,8 +58,8 @@ func MakePrivate(name string) error {
 	return self.Chmod(0o700)
 }
 
-// mine refuses a directory on the way that another user owns or can exchange. end says that the walk
-// has ended, at a directory that has to be this user's own.
+// mine refuses a directory on the way that another user owns or can exchange. end means that the walk has ended, at a
+// directory that this user must own.
 func (w *walk) mine(end bool) error {
 	for i, d := range w.dirs {
 		var st unix.Stat_t

@@ -61,7 +61,7 @@ func removeTree(dir *os.File, name, full string) error {
 			}
 			break
 		}
-		// What was removed may have moved the others.
+		// Removals may have moved the other entries.
 		if _, err := opened.Seek(0, io.SeekStart); err != nil {
 			return notRemoved(full, Cause(err))
 		}

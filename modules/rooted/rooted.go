@@ -1,5 +1,5 @@
-// Package rooted is what the host program needs beside [os.Root] to write files
-// that are whole whatever happens.
+// Package rooted extends [os.Root] for the host program: it writes files so that they are complete or absent, even
+// after a crash.
 package rooted
 
 import (
@@ -27,8 +27,7 @@ func SyncDir(dir *os.Root) error {
 	return err
 }
 
-// Link gives a file another name, in the same directory or another one. A symbolic link
-// is not followed.
+// Link gives a file another name, in the same directory or another one. A symbolic link is not followed.
 func Link(from *os.Root, name string, to *os.Root, as string) error {
 	old, err := from.Open(".")
 	if err != nil {
@@ -57,8 +56,8 @@ func (u UntilDone) Read(p []byte) (int, error) {
 	return u.In.Read(p)
 }
 
-// Cause strips the names that the os package puts around an error: those of a
-// temporary file tell nobody anything.
+// Cause strips the names that the os package puts around an error: the name of a temporary file does not help the
+// reader.
 func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

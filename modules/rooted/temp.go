@@ -19,8 +19,7 @@ import (
 // allow.
 const maxStem = 200
 
-// TempName is a name for what will be called name once it is whole; "" is for what has
-// no name of its own yet.
+// TempName is the name of a temporary file for name; name is empty if the final name is not known yet.
 func TempName(name string) string {
 	if len(name) > maxStem {
 		name = name[:maxStem]
@@ -33,10 +32,9 @@ func TempName(name string) string {
 
 var tempName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\..+)?\.ccm-[0-9a-f]{16}$`) })
 
-// CreateTemp makes an empty file of mode 0600 in a directory, that nobody has had a
-// chance to open. O_EXCL does not follow a link that waits at the name. It is locked as
-// long as it is open: then [Sweep] leaves it alone. Its name in the directory is given,
-// since its Name is that of the whole path.
+// CreateTemp creates an empty file of mode 0600 in a directory, so that no other user can have opened it. O_EXCL does
+// not follow an existing link of that name. The file is locked while it is open, so [Sweep] does not remove it. temp is
+// its name in the directory, since its Name is the whole path.
 func CreateTemp(dir *os.Root, name string) (file *os.File, temp string, err error) {
 	for {
 		temp = TempName(name)
@@ -54,10 +52,9 @@ func CreateTemp(dir *os.Root, name string) (file *os.File, temp string, err erro
 	}
 }
 
-// CloseWritten closes a file that has been written. One that may be executed can be from then
-// on: a command that was started meanwhile has it open too, for a moment, and the kernel does
-// not execute what is open for writing (ETXTBSY, execve(2)). So this waits until the lock on
-// it, which they share, is gone. Without Linux's /proc it does not.
+// CloseWritten closes a written file so that an executable can run from then on: a command that was started meanwhile
+// has it open too, for a moment, and the kernel does not execute a file that is open for writing (ETXTBSY, execve(2)).
+// So it waits until the lock on it, which they share, is gone. Without Linux's /proc it does not wait.
 func CloseWritten(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil || info.Mode()&0o111 == 0 {
@@ -79,8 +76,8 @@ func CloseWritten(file *os.File) error {
 	}
 }
 
-// Lock locks what was made under a temporary name, and reports whether it is still
-// there. Where nothing can be locked, age alone protects it.
+// Lock locks a temporary file, and reports whether it still exists. If the file system has no locks, only the file's
+// age protects it from [Sweep].
 func Lock(file *os.File) bool {
 	if errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
 		return false
@@ -89,14 +86,13 @@ func Lock(file *os.File) bool {
 	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink > 0
 }
 
-// unlocked is how old has to be what cannot be locked before it counts as left behind.
+// unlocked is the age at which a temporary file that cannot be locked counts as a leftover.
 const unlocked = 24 * time.Hour
 
-// Sweep removes what killed runs have left under temporary names in a directory: files,
-// links, and directories with nothing but directories in them. It leaves alone what a
-// run that goes on holds locked, what belongs to others, and what it cannot tell. To root
-// nothing belongs to others: what root makes for a user has that owner before it has its
-// name. It is no error if that does not succeed.
+// Sweep removes the temporary files that killed runs have left in a directory: files, links, and directories that
+// contain only directories. It does not remove files that a running process holds locked, files of others, and files
+// that it cannot identify. Root removes files of any owner: a file that root makes for a user gets that owner before
+// its final name. Sweep ignores errors.
 func Sweep(dir *os.Root) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -156,8 +152,7 @@ func sweep(dir *os.Root, name string) {
 	_ = dir.Remove(name)
 }
 
-// removeEmpty removes a directory if all that is in it are such directories: it may be
-// one of somebody else that was given the name.
+// removeEmpty removes a directory that contains only such directories: another user's directory may have the same name.
 func removeEmpty(dir *os.Root, name string, opened *os.File) {
 	names, err := opened.Readdirnames(2)
 	switch {
@@ -179,5 +174,5 @@ func removeEmpty(dir *os.Root, name string, opened *os.File) {
 		}
 		removeEmpty(below, names[0], inner)
 	}
-	_ = dir.Remove(name) // which fails where anything is left
+	_ = dir.Remove(name) // fails if anything is left in it
 }

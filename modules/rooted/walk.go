@@ -15,16 +15,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Place is a name in a directory that is held open: whatever becomes of the path to
-// it, what is done there is done in that directory.
+// A Place is a name in a directory that is held open: changes are made in that directory, whatever happens to the path
+// to it.
 type Place struct {
 	Name string
 	dir  *walk
 }
 
-// A walk goes to a path from one opened directory to the next, and follows symbolic
-// links only where [modules.PassedLink] says so. It judges what it has opened, never
-// what it has looked at before.
+// A walk follows a path from one opened directory to the next, and follows symbolic links only as [modules.PassedLink]
+// permits. It checks only objects that it has opened, never the result of an earlier look.
 type walk struct {
 	uid   int
 	given string  // the path, for errors
@@ -44,7 +43,7 @@ type level struct {
 // An element is a name on the way, or the end of a link's target.
 type element struct {
 	name string
-	ends *modules.PassedLink // what has been reached has to be its owner's
+	ends *modules.PassedLink // the end of the walk must belong to the link's owner
 }
 
 // maxLinks is how many symbolic links one path may lead through, as in Linux.
@@ -92,8 +91,8 @@ func Below(dir *os.Root, name string) (*os.Root, error) {
 	return w.directory(name)
 }
 
-// Judge tells whether a directory is reached through a link that somebody else may
-// have planted. What else there is to say of the path is for others to report.
+// Judge returns an error if a directory is reached through a link that another user may have planted. It ignores all
+// other errors; callers report those.
 func Judge(name string) error {
 	w, err := from("/", name)
 	if err != nil {
@@ -170,9 +169,9 @@ func Path(name string) (*os.File, error) {
 	}
 }
 
-// FileDir opens the directory of the file that an absolute path leads to, and returns the name of the
-// file there. It makes missing directories, with mode 0700. It follows links as [modules.PassedLink] says,
-// the last element included. The file may be missing, unless another user's link leads to it.
+// FileDir opens the directory of the file that an absolute path leads to, and returns the name of the file there. It
+// makes missing directories, with mode 0700. It follows links as [modules.PassedLink] permits, the last element
+// included. The file may be missing, unless another user's link leads to it.
 func FileDir(name string) (*os.Root, string, error) {
 	w, err := from("/", name)
 	if err != nil {
@@ -290,7 +289,7 @@ func (w *walk) push(name string, then ...element) {
 	w.rest = append(append(all, then...), w.rest...)
 }
 
-// next takes what is to be walked next.
+// next removes and returns the next element of the path.
 func (w *walk) next() element {
 	e := w.rest[0]
 	w.rest = w.rest[1:]
@@ -335,8 +334,7 @@ func (w *walk) step(e element) error {
 	return w.failed("open", path.Join(w.at().path, e.name), err)
 }
 
-// up goes back to where the walk came from, so that it matters to nobody where the
-// directory has been moved to meanwhile.
+// up returns to the parent that the walk came from, even if the directory has been moved meanwhile.
 func (w *walk) up() error {
 	last := len(w.dirs) - 1
 	if last == 0 {
@@ -350,8 +348,7 @@ func (w *walk) up() error {
 	return nil
 }
 
-// isLink reports whether an error is that of opening a link with O_NOFOLLOW: EMLINK
-// is FreeBSD's.
+// isLink reports whether an error comes from opening a link with O_NOFOLLOW: EMLINK is FreeBSD's.
 func isLink(err error) bool { return err == unix.ELOOP || err == unix.EMLINK }
 
 // follow has the target of a link be walked next, if it is a link to follow.
@@ -422,8 +419,7 @@ func (w *walk) open() (*os.File, error) {
 	}
 }
 
-// toLast walks until one name is left and returns it. ok is false if the walk has ended in a
-// directory before.
+// toLast walks until one name is left and returns it. ok is false if the walk has ended in a directory before.
 func (w *walk) toLast() (last string, ok bool, err error) {
 	for len(w.rest) > 0 {
 		e := w.next()
@@ -461,8 +457,7 @@ func (w *walk) ownedBy(fd int) error {
 	return nil
 }
 
-// root gives the directory where the walk is. The path that leads there is only
-// believed if it still does.
+// root returns the current directory of the walk. It checks that the path still leads there.
 func (w *walk) root() (*os.Root, error) {
 	at := w.at()
 	root, err := os.OpenRoot(at.path)
@@ -496,14 +491,14 @@ func (w *walk) failed(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// Root gives the directory of the place, for the caller to close too.
+// Root returns the directory of the place; the caller must close it, too.
 func (p *Place) Root() (*os.Root, error) { return p.dir.root() }
 
 // FD is the descriptor of the directory, which may be good for nothing but calls that
 // are relative to it.
 func (p *Place) FD() int { return p.dir.at().fd }
 
-// open opens what is at the place, a link itself included, as a path, and describes it.
+// open opens the file at the place as a path (openPath), also a link itself, and returns its info.
 func (p *Place) open() (*os.File, modules.FileInfo, error) {
 	name := path.Join(p.dir.at().path, p.Name)
 	fd, err := unix.Openat(p.FD(), p.Name, openPath, 0)
@@ -530,7 +525,7 @@ func (p *Place) Dir() (modules.FileInfo, error) {
 // Close lets go of the directory.
 func (p *Place) Close() { p.dir.close() }
 
-// Describe translates what fstat has found, but for a link's target.
+// Describe translates the result of fstat, except a link's target.
 func Describe(st *unix.Stat_t) modules.FileInfo {
 	info := modules.FileInfo{Kind: modules.Special, Mode: fs.FileMode(st.Mode) & fs.ModePerm, UID: int(st.Uid), GID: int(st.Gid)}
 	for bit, mode := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDir opens a directory to go on from, which needs no right to read it.
+// openDir opens a directory as the start of a next step, without the right to read it.
 const openDir = unix.O_SEARCH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
 // openPath holds the flags to open a path without following a link. These systems need no others.

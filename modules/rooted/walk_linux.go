@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDir opens a directory to go on from, which needs no right to read it.
+// openDir opens a directory as the start of a next step, without the right to read it.
 const openDir = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
 // openPath opens what can be used as a path only, a link itself included.
 const openPath = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// readLink reads a link that it has opened, so that owner and target are those of one.
+// readLink opens a link and reads it, so that owner and target belong to the same link.
 func readLink(dir int, name string) (target string, st unix.Stat_t, err error) {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -30,10 +30,9 @@ func readLink(dir int, name string) (target string, st unix.Stat_t, err error) {
 	return string(buffer[:max(n, 0)]), st, err
 }
 
-// openPlain opens a file if no link is on the way to it, so that nothing has to be
-// judged: one call instead of two for each element. It gives nil where there is a link,
-// where the call is not known (before Linux 5.6) or not let through, and for any other
-// error, which the walk finds again.
+// openPlain opens a file if no link is on the way to it, so that no link has to be checked: one call instead of two for
+// each element. It returns nil if there is a link, if the call is unknown (before Linux 5.6) or blocked, and for any
+// other error, which the walk finds again.
 func openPlain(name string) *os.File {
 	fd, err := unix.Openat2(unix.AT_FDCWD, name, &unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC,

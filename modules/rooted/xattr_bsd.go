@@ -4,7 +4,7 @@ package rooted
 
 import "io/fs"
 
-// Xattrs gives nil: extended attributes are handed on by Linux only.
+// Xattrs returns nil: extended attributes are supported on Linux only.
 func Xattrs(int) ([]string, error) { return nil, nil }
 
 // SetXattrs does nothing.

@@ -29,11 +29,10 @@ func handed(name string) bool {
 	return false
 }
 
-// Xattrs gives the extended attributes of what a descriptor is open on, also with O_PATH, as far
-// as this process may read them, sorted, each as its name, "=" and its value in hexadecimal digits:
-// those of users, access lists, the SELinux label, trusted ones and capabilities. What the mode says
-// of an access list is 0 in it. nil means that there can be none: the file system has no such thing,
-// or there is no /proc.
+// Xattrs returns the extended attributes of an open descriptor, also with O_PATH, as far as this process may read them,
+// sorted, each as its name, "=" and its value in hexadecimal digits: those of users, access lists, the SELinux label,
+// trusted ones and capabilities. The parts of an access list that the mode contains are 0. nil means that there cannot
+// be any: the file system does not support them, or /proc is missing.
 func Xattrs(fd int) ([]string, error) {
 	path := ProcPath(fd)
 	n, errno := xattr(syscall.SYS_LISTXATTR, path, "", nil)
@@ -64,15 +63,15 @@ func Xattrs(fd int) ([]string, error) {
 	return found, nil
 }
 
-// SetXattrs makes the extended attributes those that [Xattrs] has given; only a label is never
-// taken away. An access list gets what a mode says of it. It is an error if an access list cannot be
-// set; of the others is left out what this process may not set, or the file system does not know.
+// SetXattrs sets the extended attributes to those that [Xattrs] has returned; only a label is never removed. An access
+// list gets the permissions of mode. It is an error if an access list cannot be set; other attributes are omitted if
+// this process may not set them, or the file system does not support them.
 func SetXattrs(fd int, want []string, mode fs.FileMode) error {
 	have, err := Xattrs(fd)
 	if err != nil {
 		return err
 	}
-	// Backwards: once its access list says so, the owner may not give a file attributes of users.
+	// Backwards: after the access list is set, the owner may have lost the right to set attributes of users.
 	for i, one := range slices.Backward(append(have, want...)) {
 		name, digits := modules.CutXattr(one)
 		value, _ := hex.DecodeString(digits)
@@ -90,7 +89,7 @@ func SetXattrs(fd int, want []string, mode fs.FileMode) error {
 	return nil
 }
 
-// ignored reports whether an error says that there is no such thing here, or not for this process.
+// ignored reports whether an error means that the attribute is not supported here, or not permitted to this process.
 func ignored(errno syscall.Errno) bool {
 	switch errno {
 	case syscall.ENOTSUP, syscall.EPERM, syscall.EACCES, syscall.ENOSYS, syscall.ENOENT:
@@ -99,9 +98,9 @@ func ignored(errno syscall.Errno) bool {
 	return false
 }
 
-// modeInto puts permission bits into the entries of an access list that stand for them: those of
-// others, of the mask and of the owner (acl(5)). In front of the entries is a version of 4 bytes;
-// each has 2 bytes of tag, 2 of permissions and 4 of id, little-endian (linux/posix_acl_xattr.h).
+// modeInto puts permission bits into the entries of an access list that correspond to the mode: those of others, of the
+// mask and of the owner (acl(5)). The entries follow a version of 4 bytes; each has 2 bytes of tag, 2 of permissions
+// and 4 of id, little-endian (linux/posix_acl_xattr.h).
 func modeInto(name string, value []byte, mode fs.FileMode) {
 	for at := 4; name == accessList && at+8 <= len(value); at += 8 {
 		if class := strings.IndexByte("\x20\x10\x01", value[at]); class >= 0 {
@@ -114,8 +113,8 @@ func modeInto(name string, value []byte, mode fs.FileMode) {
 // since. The kernel does not read it as a name, so no link can be planted on it.
 func ProcPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
-// xattr is one of the calls of xattr(7), which take path, name, value, size and flags, in this
-// order; without a name it is the one that takes none.
+// xattr is one of the calls of xattr(7), which take path, name, value, size and flags, in this order. If name is empty,
+// the call is one without a name.
 func xattr(call uintptr, path, name string, value []byte) (int, syscall.Errno) {
 	path, name = path+"\x00", name+"\x00"
 	p, data, size := unsafe.StringData(path), unsafe.SliceData(value), uintptr(len(value))

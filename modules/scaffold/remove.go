@@ -93,7 +93,7 @@ func (p *purge) entry(name string) (gone bool, err error) {
 			return false, err
 		}
 	}
-	var node *modules.TreeNode // nil for a node that is a directory, which does not count
+	var node *modules.TreeNode // set only for a directory, which is not counted
 	if at.Kind == modules.Directory {
 		node = &modules.TreeNode{Path: name}
 	}

@@ -74,7 +74,7 @@ func (by *authority) mayOutlive(c *TLSCert) error {
 	return nil
 }
 
-// look finds what a file says.
+// look reads the content of a file.
 func look(h modules.Host, path string) (pki.Found, content, parsed, error) {
 	at, err := pki.Look(h, path, certEffect)
 	if err != nil || at.Kind == modules.Absent {
@@ -90,8 +90,8 @@ func look(h modules.Host, path string) (pki.Found, content, parsed, error) {
 	return at, said, is, err
 }
 
-// wantedOn is what the certificate or the request shall say on a host, with the key that it is for; like is the
-// request that says it, if one is there.
+// wantedOn returns the desired content of the certificate or the request on a host, with its key; like is the request
+// with that content, if it exists.
 func (c *TLSCert) wantedOn(h modules.Host) (want content, like *x509.CertificateRequest, err error) {
 	want = c.wanted()
 	if c.CSR == "" && want.subject == "" && want.names == "" {
@@ -185,7 +185,7 @@ func (c *TLSCert) issuer(by *authority) string {
 	return by.said.key
 }
 
-// differences are what a certificate or a request says and shall not say.
+// differences are the differences of a certificate or a request from the desired content.
 func (c *TLSCert) differences(is, want content, cert *x509.Certificate, by *authority) (changes []modules.Change) {
 	differ := func(property, have, want string) {
 		if have != want {
@@ -223,10 +223,10 @@ func (c *TLSCert) differences(is, want content, cert *x509.Certificate, by *auth
 	return changes
 }
 
-// skew is how far clocks of hosts may be apart where a key of an authority is carried from one to another.
+// skew is the allowed clock difference between two hosts that use the key of one authority.
 const skew = 5 * time.Minute
 
-// signedBy names who has signed it, by all that is known: the key of the authority, if it was that.
+// signedBy names the signer, with all that is known: the key of the authority, if that has signed it.
 func (is content) signedBy(cert *x509.Certificate, by *authority) string {
 	if by != nil && cert != nil && by.signed(cert) {
 		return by.said.key

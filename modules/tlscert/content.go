@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pki"
 )
 
-// A content is what a certificate or a request says, in words that can be compared.
+// A content is the content of a certificate or a request, in words that can be compared.
 type content struct {
 	request bool
 	key     string // see ID of [pki.Key]
@@ -33,7 +33,7 @@ type content struct {
 
 const selfSigned = "self-signed"
 
-// attribute gives the object identifier of a part of a subject (RFC 4519, RFC 2985); nil is none of ours.
+// attribute returns the object identifier of a part of a subject (RFC 4519, RFC 2985); nil for an unknown part.
 func attribute(name string) asn1.ObjectIdentifier {
 	switch name {
 	case "CN":
@@ -185,7 +185,7 @@ func shownNames(names []name) string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// usages are those that are wanted.
+// usages are the wanted usages.
 func (c *TLSCert) usages() []string {
 	if len(c.Usage) == 0 {
 		return []string{"server"}
@@ -193,7 +193,7 @@ func (c *TLSCert) usages() []string {
 	return c.Usage
 }
 
-// extended gives what a usage is called in certificates; "ca" is none of those.
+// extended returns a usage in the form of certificates; "ca" has none.
 func extended(usage string) (x509.ExtKeyUsage, asn1.ObjectIdentifier) {
 	id := asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3}
 	switch usage {
@@ -222,20 +222,20 @@ func (c content) usages() []string {
 	return strings.Split(c.usage, ", ")
 }
 
-// wanted is what a certificate or a request shall say, but for its key and when it is valid; by its properties.
+// wanted is the desired content of a certificate or a request, except its key and validity, from its properties.
 func (c *TLSCert) wanted() content {
 	names := make([]name, 0, len(c.Names))
 	for _, text := range c.Names {
 		n, _ := parseName(text) // which Validate has seen
 		names = append(names, n)
 	}
-	if c.CSR != "" { // which says it
+	if c.CSR != "" { // the request contains it
 		return content{}
 	}
 	return content{request: c.Ensure == request, subject: shownSubject(c.subject()), names: shownNames(names), usage: shownUsages(c.usages())}
 }
 
-// A parsed is a certificate or a request; neither is set of what is only predicted.
+// A parsed is a certificate or a request; both are nil if the file is only predicted.
 type parsed struct {
 	cert    *x509.Certificate
 	request *x509.CertificateRequest
@@ -331,7 +331,7 @@ func contentOfRequest(r *x509.CertificateRequest) (content, error) {
 		return content{}, err
 	}
 	c := content{request: true, key: id, names: shownNames(namesOf(r.DNSNames, r.EmailAddresses, r.IPAddresses, r.URIs))}
-	if r.CheckSignature() != nil { // so whoever wrote it does not have the key
+	if r.CheckSignature() != nil { // so its author does not have the key
 		c.key = forged
 	}
 	var usages []string
@@ -369,7 +369,7 @@ func contentOfRequest(r *x509.CertificateRequest) (content, error) {
 // forged is in the place of the key of a request that the key has not signed.
 const forged = "a signature that is wrong"
 
-// constraints are those of RFC 5280, 4.2.1.9.
+// constraints are the basic constraints of RFC 5280, 4.2.1.9.
 type constraints struct {
 	CA bool `asn1:"optional"`
 }

@@ -17,8 +17,7 @@ import (
 // day is one of validity.
 const day = 24 * time.Hour
 
-// template is the certificate for a public key as it shall be made at a time; like, if set, is the request that says
-// what it is for.
+// template is the certificate to make for a public key at a time; like, if set, is the request with its content.
 func (c *TLSCert) template(public crypto.PublicKey, like *x509.CertificateRequest, now time.Time) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *TLSCert) template(public crypto.PublicKey, like *x509.CertificateReques
 	return t, nil
 }
 
-// names gives a certificate the subject and the names of the properties.
+// names sets the subject and the names of a certificate from the properties.
 func (c *TLSCert) names(t *x509.Certificate) (err error) {
 	if t.RawSubject, err = asn1.Marshal(c.subject()); err != nil {
 		return err

@@ -20,7 +20,7 @@ func (c *TLSCert) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	return c.output().Reversal(ctx, h, was)
 }
 
-// Watch implements [modules.Watcher]: files are heard of, and nothing tells of the time that is left.
+// Watch implements [modules.Watcher]: files cause events, but the remaining validity does not.
 func (c *TLSCert) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
 	from, err := c.output().Watch(ctx, h)
 	if err != nil || c.Ensure == absent || c.Was != nil {
@@ -46,7 +46,7 @@ type state struct {
 	Serial    string    `json:"serial,omitempty"`
 	Begins    time.Time `json:"begins,omitzero"`
 	Expires   time.Time `json:"expires,omitzero"`
-	PublicKey string    `json:"public_key,omitempty"` // SHA-256, as that of its tls_key
+	PublicKey string    `json:"public_key,omitempty"` // SHA-256, equal to that of its tls_key
 }
 
 // Describe implements [modules.Describer].

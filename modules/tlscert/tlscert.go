@@ -19,7 +19,7 @@ type TLSCert struct {
 	Ensure string   `json:"ensure,omitempty" enum:"present,request,absent" default:"present" doc:"present: a certificate is there; request: a request for one (CSR), for an authority elsewhere; absent: nothing"`
 	Key    string   `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of its private key, such as one from tls_key; required for a self-signed certificate and for a request"`
 	Names  []string `json:"names,omitempty" doc:"subject alternative names: DNS names, IP addresses, URIs, e-mail addresses; to set the kind, write DNS:, IP:, URI: or email: before the name"`
-	// Parts is called so since Subject is what a resource is about.
+	// Parts has this name since Subject is a method of a resource.
 	Parts  map[string]string `json:"subject,omitempty" doc:"its subject: CN, O, OU, C, ST, L, emailAddress, serialNumber; empty parts are omitted; default: the first of names as CN"`
 	Usage  []string          `json:"usage,omitempty" enum:"server,client,email,code,ca" doc:"its purpose; ca: to sign other certificates; default: server"`
 	CSR    string            `json:"csr,omitempty" looks:"^/" doc:"absolute path, on the host, of a request; the certificate takes subject, names and usage from it instead of from the properties"`
@@ -115,7 +115,7 @@ func (c *TLSCert) Validate() error {
 	return errors.Join(append(errs, c.validateSigning()...)...)
 }
 
-// validatePart checks a part of the subject, which is left out if it is empty.
+// validatePart checks a part of the subject. An empty part is omitted.
 func validatePart(key, value string) error {
 	switch length := utf8.RuneCountInString(value); {
 	case attribute(key) == nil:

@@ -25,7 +25,7 @@ func (k *TLSKey) Watch(ctx context.Context, h modules.Host) (modules.Sources, er
 	return k.output().Watch(ctx, h)
 }
 
-// state is what anybody may know of a key.
+// state contains the public facts about a key.
 type state struct {
 	Name      string `json:"name"`
 	Algorithm string `json:"algorithm,omitempty"`

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pki"
 )
 
-// A TLSKey is a private key in PEM. What is not given of its kind stays as it is, so that a key which somebody has
-// put there is not replaced by mistake; one that is new is of ECDSA.
+// A TLSKey is a private key in PEM. Its kind is only changed by given properties, so that an existing key is not
+// replaced by mistake; the default for a new one is ECDSA.
 type TLSKey struct {
 	Name      string `json:"name" required:"true" looks:"^/" doc:"absolute path of the file"`
 	Ensure    string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it is there"`
@@ -52,7 +52,7 @@ func (k *TLSKey) Requires() modules.Requirements { return modules.Requirements{F
 func (k *TLSKey) Inform(c modules.Circumstances) { k.informed = c }
 
 const (
-	leastBits   = 2048 // less is no protection: NIST SP 800-131A
+	leastBits   = 2048 // fewer bits are not secure: NIST SP 800-131A
 	mostBits    = 16384
 	defaultBits = 3072
 )
@@ -84,7 +84,7 @@ func (k *TLSKey) Warnings() []*modules.PropertyError {
 	return nil
 }
 
-// algorithm is the one that is wanted; "" is any.
+// algorithm is the wanted algorithm; empty means any.
 func (k *TLSKey) algorithm() string {
 	switch {
 	case k.Algorithm != "":
@@ -97,7 +97,7 @@ func (k *TLSKey) algorithm() string {
 	return ""
 }
 
-// fresh is what a key is that takes the place of another one, or of none.
+// fresh describes a new key, which may replace another one.
 func (k *TLSKey) fresh(format string) pki.Key {
 	key := pki.Key{Algorithm: cmp.Or(k.algorithm(), pki.ECDSA), Format: cmp.Or(k.Format, format, pki.PKCS8)}
 	switch key.Algorithm {
@@ -112,7 +112,7 @@ func (k *TLSKey) fresh(format string) pki.Key {
 	return key
 }
 
-// differences are what of a key is not as it shall be.
+// differences are the properties of a key that differ.
 func (k *TLSKey) differences(is pki.Key) (changes []modules.Change) {
 	if want := k.algorithm(); want != "" && is.Algorithm != want {
 		return []modules.Change{{Property: "algorithm", Have: is.Algorithm, Want: want}}

@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// hold gives the directory of a tree, locked so that nobody prunes it while it is
-// open, if the tree is what its name says.
+// hold returns the directory of a tree, if the tree matches its name. The directory is locked, so that no process
+// prunes it while it is open.
 func hold(root *os.Root, name string) (*os.File, error) {
 	dir, err := root.Open(name)
 	if err != nil {
@@ -81,8 +81,7 @@ func verifyNodes(root *os.Root, dir string, tree *modules.Tree) error {
 	return nil
 }
 
-// verifyNode looks at one path. The directories above it have been looked at: they
-// are no links.
+// verifyNode checks one path. The directories above it have been checked: they are not links.
 func verifyNode(root *os.Root, dir string, n *modules.TreeNode) error {
 	name := path.Join(dir, n.Path)
 	if n.Kind() == modules.Regular {
@@ -102,7 +101,7 @@ func verifyNode(root *os.Root, dir string, n *modules.TreeNode) error {
 	return checkDirectory(info)
 }
 
-// lockPoll is how often a lock that is taken is tried again.
+// lockPoll is the interval between attempts to get a lock that another process holds.
 const lockPoll = 100 * time.Millisecond
 
 // lockAll waits until no other process puts or removes trees.

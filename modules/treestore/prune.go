@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// kept is how many trees a store keeps besides those in use.
+	// kept is how many trees a store keeps in addition to those in use.
 	kept = 3
-	// unfinished is how long after its beginning a tree counts as left by a process
-	// that has ended, and how old one has to be that cannot be locked.
+	// unfinished is the age at which an incomplete tree counts as left by a process that has ended. It is also the
+	// least age of a tree to prune that cannot be locked.
 	unfinished = 24 * time.Hour
 )
 
-// prune removes the trees that are older than the newest few, and what was left
-// unfinished. It is no error if that does not succeed: the next one tries again.
+// prune removes the trees that are older than the newest few, and incomplete ones. It ignores errors: the next call
+// tries again.
 func prune(root *os.Root, held map[string]*os.File, newest string) {
 	dir, err := root.Open(".")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package treestore keeps trees of files that a controller has sent, so that they are
-// sent once: each in a directory that is named by what is in it. Of what is there
-// nothing is believed: it is used only if it is, file by file, what it shall be.
+// Package treestore stores trees of files that a controller has sent, so that they are sent once. Each is in a
+// directory named after its content. A stored tree is not trusted: it is used only after every file has been verified.
 package treestore
 
 import (
@@ -21,13 +20,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Folder is what the directory of a store is called.
+// Folder is the name of a store's directory.
 const Folder = "resources"
 
 // A Store is the trees in one directory. It may be used by many goroutines at once.
 type Store struct {
-	// Dir is where the store is made: an absolute path in which nobody but the own
-	// user can change anything.
+	// Dir is the parent of the store: an absolute path in which only this user can change anything.
 	Dir string
 
 	mu   sync.Mutex
@@ -37,19 +35,18 @@ type Store struct {
 // A Source is where the files of a tree come from.
 type Source struct {
 	modules.Contents
-	// Want asks for contents that will be opened; nil if all are here.
+	// Want requests contents that will be opened; nil if all are here.
 	Want func([]modules.Content) error
 }
 
-// A tree has its files in the one, and says in the other what they shall be.
+// A tree has its files in the first, and its listing in the second.
 const (
 	filesName   = "files"
 	listingName = "tree.json"
 )
 
-// Put gives the directory that holds the tree of a listing, the JSON of a
-// [modules.Tree]. A tree that is there already is looked at and not written: then
-// nothing is asked of from. Files have mode 0400 or 0500, all directories 0700.
+// Put returns the directory with the tree of a listing, which is the JSON of a [modules.Tree]. An existing tree is
+// verified and not written: then nothing is read from from. Files have mode 0400 or 0500, all directories 0700.
 func (s *Store) Put(ctx context.Context, listing modules.Content, from Source) (dir string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +136,7 @@ func (s *Store) place(ctx context.Context, root *os.Root, listing modules.Conten
 	return held, nil
 }
 
-// put writes a tree beside its place and moves it there. There is no sync: what a
-// crash leaves behind is found out when it is looked at.
+// put writes a tree next to its place and moves it there. It does not sync: verification finds the damage of a crash.
 func put(ctx context.Context, root *os.Root, listing modules.Content, from Source) (err error) {
 	text, tree, err := read(ctx, listing, from)
 	if err != nil {
@@ -171,7 +167,7 @@ func put(ctx context.Context, root *os.Root, listing modules.Content, from Sourc
 			return fmt.Errorf("%s: %w", tree.Nodes[i].Path, err)
 		}
 	}
-	if err := removeAside(root, listing.SHA256()); err != nil { // one that is broken
+	if err := removeAside(root, listing.SHA256()); err != nil { // a damaged tree
 		return rooted.Cause(err)
 	}
 	return rooted.Cause(root.Rename(temp, listing.SHA256()))
@@ -181,7 +177,7 @@ func put(ctx context.Context, root *os.Root, listing modules.Content, from Sourc
 // few words, or a small content.
 const maxListing = wire.MaxFromController
 
-// read gives a listing, as text and read.
+// read returns a listing, as text and parsed.
 func read(ctx context.Context, listing modules.Content, from modules.Contents) (text []byte, tree *modules.Tree, err error) {
 	r, err := from.Open(ctx, listing)
 	if err != nil {
@@ -203,7 +199,7 @@ func parse(text []byte) (*modules.Tree, error) {
 	return tree, tree.Validate()
 }
 
-// putNode writes one file, directory or link. What it is in has been written before.
+// putNode writes one file, directory or link. Its directory has been written before.
 func putNode(ctx context.Context, root *os.Root, dir string, n *modules.TreeNode, from Source) error {
 	name := path.Join(dir, n.Path)
 	switch n.Kind() {
@@ -220,5 +216,5 @@ func putNode(ctx context.Context, root *os.Root, dir string, n *modules.TreeNode
 	return fill(ctx, root, name, mode(n), r)
 }
 
-// mode is that of a file: nobody writes to it, and others do not look at it.
+// mode is the mode of a file: read-only, and only for the owner.
 func mode(n *modules.TreeNode) fs.FileMode { return n.Mode&0o100 | 0o400 }

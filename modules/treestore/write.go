@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// What is being made, and what is being removed, has a name with a dot.
+// Names that begin with a dot belong to trees that are being written or removed.
 const (
 	newPrefix = ".new-"
 	oldPrefix = ".old-"
@@ -24,8 +24,8 @@ func makeAside(root *os.Root, prefix string) (name string, err error) {
 	return name, root.Mkdir(name, 0o700)
 }
 
-// removeAside removes a tree, first of all from its place, so that nobody finds a part
-// of it there. One that is not there is no error.
+// removeAside removes a tree. It renames the tree first, so that no process finds a part of it in its place. A missing
+// tree is not an error.
 func removeAside(root *os.Root, name string) error {
 	aside := oldPrefix + rand.Text()
 	err := root.Rename(name, aside)
@@ -42,7 +42,7 @@ func write(ctx context.Context, root *os.Root, name string, mode fs.FileMode, te
 	return fill(ctx, root, name, mode, bytes.NewReader(text))
 }
 
-// fill makes a file. Until it is whole, nobody can execute it.
+// fill writes a new file. Until it is complete, no user can execute it.
 func fill(ctx context.Context, root *os.Root, name string, mode fs.FileMode, r io.Reader) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A shape is what sort of value an attribute has.
+// A shape is the kind of value that an attribute has.
 type shape string
 
 const (
@@ -27,12 +27,12 @@ const (
 	anything shape = "any value"
 )
 
-// A Matcher compares a value of the host with what is expected: a bool, float64,
-// string or []string, by the attribute's shape, or what JSON has.
+// A Matcher compares a value of the host with the expected one: a bool, float64, string or []string, by the attribute's
+// shape, or a value from JSON.
 type Matcher interface {
 	// Match reports whether the value is as expected.
 	Match(value any) bool
-	// String says what is expected, for people.
+	// String describes the expected value, for people.
 	String() string
 }
 
@@ -179,7 +179,7 @@ func elements(s shape, expected []any, depth int, verb string, only bool) (Match
 	}, verb + " " + shown(expected)}, nil
 }
 
-// operator expects what a map such as {gt: 5} says.
+// operator returns the matcher of a map such as {gt: 5}.
 func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 	if len(e) != 1 {
 		return nil, fmt.Errorf("%s must have one matcher", shown(e))
@@ -230,7 +230,7 @@ type operation struct {
 	shape shape
 	name  string
 	arg   any
-	depth int // of matchers around it
+	depth int // depth of matchers around it
 }
 
 func (o operation) matcher(match func(any) bool) (Matcher, error) {

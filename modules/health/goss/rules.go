@@ -12,13 +12,13 @@ import (
 // Rules are all rules of a health check, in the order of their kinds and names.
 type Rules []Rule
 
-// A Rule says what one thing of the host should be like.
+// A Rule contains expectations about one thing of the host.
 type Rule struct {
 	Kind       string
-	Name       string             // or what stands in its place: exec of a command, path of a file
+	Name       string             // name, or the parameter used in its place: exec of a command, path of a file
 	Key        string             // how it is called
 	Expect     map[string]Matcher // by attribute
-	Parameters map[string]any     // that say how to look: texts, whole numbers, booleans
+	Parameters map[string]any     // options of the query: texts, whole numbers, booleans
 }
 
 // Attributes returns the attributes for which the rule has an expectation, sorted.
@@ -49,14 +49,14 @@ func (r Rule) Number(name string) int {
 	return 0
 }
 
-// A kind is what rules of one sort can say.
+// A kind describes the possible content of rules of one kind.
 type kind struct {
 	attributes map[string]shape
 	parameters map[string]any // an example of each
-	name       string         // the parameter that stands in place of the key; "" if there is none
+	name       string         // parameter used in place of the key; empty means none
 }
 
-// kinds are all that rules can be about.
+// kinds are all kinds of rules.
 var kinds = map[string]kind{
 	"addr":    {attributes: map[string]shape{"reachable": boolean}, parameters: map[string]any{"timeout": 0, "address": "", "local-address": ""}, name: "address"},
 	"command": {attributes: map[string]shape{"exit-status": number, "stdout": output, "stderr": output}, parameters: map[string]any{"exec": "", "timeout": 0}, name: "exec"},
@@ -91,8 +91,7 @@ var also = map[string]string{"contains": "contents", "resolveable": "resolvable"
 // Kinds lists what rules can be about.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// An Error says what is wrong with rules. Hint, which may be empty, says what to
-// write instead.
+// An Error describes a mistake in rules. Hint, which may be empty, describes the correction.
 type Error struct{ Msg, Hint string }
 
 func (e *Error) Error() string { return e.Msg }
@@ -129,7 +128,7 @@ func Decode(b json.RawMessage) (Rules, error) {
 	return Parse(all)
 }
 
-// Parse reads rules from plain values and reports all that is wrong with them.
+// Parse reads rules from plain values and reports all errors in them.
 func Parse(all map[string]any) (Rules, error) {
 	if len(all) == 0 {
 		return nil, wrong("write rules: {service: {nginx: {running: true}}}", "goss_rules has no rules")

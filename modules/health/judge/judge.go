@@ -12,18 +12,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// errUnknown says that a thing has no such value: it does not exist, for example.
-// Whatever is expected of it is not so.
+// errUnknown means that a thing does not have the value, for example because it does not exist. No expectation about it
+// is met.
 var errUnknown = errors.New("there is none")
 
-// A finder gives the value of an attribute, of the shape that rules have for it.
-// Errors but errUnknown mean that nobody can tell.
+// A finder returns the value of an attribute, in the attribute's shape. Errors except errUnknown mean that the value
+// cannot be determined.
 type finder func(attribute string) (any, error)
 
-// Rules judges the host by rules of goss: OK if all is as expected, CRITICAL if
-// something is not, UNKNOWN if that cannot be told. The text says how many
-// expectations are met, and has a line for each one that is not. An error means that the rules are wrong,
-// or that ctx has ended.
+// Rules compares the host with rules of goss: OK if all expectations are met, CRITICAL if one is not met, UNKNOWN if a
+// value cannot be determined. The text contains how many expectations are met, and a line for each one that is not. An
+// error means that the rules are invalid, or that ctx has ended.
 func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Health, string, error) {
 	all, err := goss.Decode(rules)
 	if err != nil {
@@ -63,7 +62,7 @@ func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Hea
 	return status, summary(asked, lines), nil
 }
 
-// summary begins with what there is to say in one line.
+// summary begins with a summary in one line.
 func summary(asked int, unmet []string) string {
 	count := fmt.Sprintf("%d of %d expectations are met", asked-len(unmet), asked)
 	if len(unmet) == 1 {

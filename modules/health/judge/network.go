@@ -160,14 +160,14 @@ func (l looker) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// A noAnswer is why nobody knows what a server would say. It is an [errUnknown].
+// A noAnswer is the reason why a server has not answered. It is an [errUnknown].
 type noAnswer struct{ err error }
 
 func (n *noAnswer) Error() string { return "there is no answer (" + n.cause() + ")" }
 
 func (n *noAnswer) Is(target error) bool { return target == errUnknown }
 
-// cause leaves out what the rule says already: method, URL and address.
+// cause omits the parts that the rule contains already: method, URL and address.
 func (n *noAnswer) cause() string {
 	err := n.err
 	if failed, ok := errors.AsType[*url.Error](err); ok {
@@ -241,8 +241,8 @@ func listening(table string, tcp bool, port uint64) []string {
 	return addrs
 }
 
-// kernelIP reads an address as the kernel prints it: in words of four bytes, each
-// in the byte order of a little-endian machine. nil is none.
+// kernelIP reads an address as the kernel prints it: in words of four bytes, each in the byte order of a little-endian
+// machine. It returns nil for an invalid text.
 func kernelIP(text string) net.IP {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != net.IPv4len && len(b) != net.IPv6len {

@@ -22,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// maxText bounds what is read of a file, a table of the kernel or a page, in bytes.
+// maxText bounds how much of a file, a table of the kernel or a page is read, in bytes.
 const maxText = 1 << 20
 
 func (l looker) read(name string) (string, error) {
@@ -35,7 +35,7 @@ func (l looker) read(name string) (string, error) {
 	return string(text), err
 }
 
-// limit is the time that a rule gives, in milliseconds, or d.
+// limit is the rule's timeout, which is in milliseconds, or d.
 func (l looker) limit(d time.Duration) time.Duration {
 	if ms := l.rule.Number("timeout"); ms > 0 {
 		return time.Duration(ms) * time.Millisecond
