@@ -31,11 +31,10 @@ type Build struct {
 	Arch   string // GOARCH
 	Full   bool   // includes the parts that the lean program omits
 	ID     string // id that the program reports; equal sources have equal ids
-	SHA256 string // of the program, in lower-case hex
-	Size   int64  // of the program, in bytes
-	// Compressed gives the program as one gzip member: CompressedSize bytes with the
-	// SHA-256 CompressedSHA256, in lower-case hex. All programs together are too large
-	// to be in memory for nothing.
+	SHA256 string // SHA-256 of the program, in lower-case hex
+	Size   int64  // size of the program, in bytes
+	// Compressed returns the program as one gzip member: CompressedSize bytes with the SHA-256 CompressedSHA256, in
+	// lower-case hex. It is a function since all programs together are too large to hold in memory.
 	Compressed       func() ([]byte, error)
 	CompressedSize   int64
 	CompressedSHA256 string
@@ -49,8 +48,7 @@ func (b Build) WithCompressed(packed []byte) Build {
 	return b
 }
 
-// Embedded gives the builds that this program was made with. It is empty if the
-// program was made without `make`.
+// Embedded returns the builds that are embedded in this program. It is empty if the program was built without `make`.
 func Embedded() ([]Build, error) {
 	list, err := readUnder(embedded, "bin")
 	if err != nil {
@@ -80,8 +78,8 @@ func Load(dir string) ([]Build, error) {
 	return list, nil
 }
 
-// read takes in a folder. Sizes are held against the index here; hashes are left
-// to [Build.Program], and to the host, which verifies whatever it is sent.
+// read reads the builds of a folder. It compares sizes with the index; [Build.Program] checks hashes, and so does the
+// host, which verifies all it receives.
 func read(dir fs.FS) ([]Build, error) {
 	entries, err := ReadIndex(dir)
 	if err != nil {
@@ -123,7 +121,7 @@ func (b Build) Program() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b, err)
 	}
-	// One byte more than expected tells a longer program from the right one.
+	// One more byte than expected reveals a longer program.
 	program, err := io.ReadAll(io.LimitReader(zr, b.Size+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b, err)

@@ -15,16 +15,16 @@ import (
 // IndexFile is the name of the file that lists the builds of a folder.
 const IndexFile = "index.json"
 
-// An Entry is what the index says of one build.
+// An Entry is the index entry of one build.
 type Entry struct {
 	OS               string `json:"os"`
 	Arch             string `json:"arch"`
 	Full             bool   `json:"full,omitempty"`
 	ID               string `json:"id"`
-	SHA256           string `json:"sha256"`            // of the program
-	Size             int64  `json:"size"`              // of the program, in bytes
-	CompressedSize   int64  `json:"compressed_size"`   // of the file, in bytes
-	CompressedSHA256 string `json:"compressed_sha256"` // of the file
+	SHA256           string `json:"sha256"`            // SHA-256 of the program
+	Size             int64  `json:"size"`              // size of the program, in bytes
+	CompressedSize   int64  `json:"compressed_size"`   // size of the file, in bytes
+	CompressedSHA256 string `json:"compressed_sha256"` // SHA-256 of the file
 }
 
 // File is the name of the file that holds the program.
@@ -39,8 +39,8 @@ type index struct {
 	Builds []Entry `json:"builds"`
 }
 
-// What the values of an entry may be made of, none of which is empty. They become file names, and
-// arguments of the script that starts the program on a host.
+// The characters that the values of an entry may have; no value is empty. The values become file names, and arguments
+// of the script that starts the program on a host.
 const (
 	platformRunes = "abcdefghijklmnopqrstuvwxyz0123456789"
 	idRunes       = platformRunes + "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
@@ -104,8 +104,8 @@ func parseIndex(b []byte) ([]Entry, error) {
 	return x.Builds, nil
 }
 
-// Write adds the file of b to the folder dir and gives its entry. A reader of
-// the folder sees it once [WriteIndex] has listed it.
+// Write adds the file of b to the folder dir and returns its entry. A reader of the folder sees it once [WriteIndex]
+// has listed it.
 func (b Build) Write(dir string) (Entry, error) {
 	e := Entry{
 		OS: b.OS, Arch: b.Arch, Full: b.Full, ID: b.ID, SHA256: b.SHA256, Size: b.Size,

@@ -38,9 +38,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wait"
 )
 
-// foreign are the types that the lean host program is without, in the order of the documentation:
-// those that few fleets need, and at the end those whose resources are programs of others. All of
-// them always need the full one.
+// foreign are the types that the lean host program lacks, in the order of the documentation: first types that few
+// fleets need, then types whose resources are programs of others. All of them always need the full program.
 func foreign() modules.Registry {
 	return modules.Registry{
 		repository.Type(pkg.Repositories{}),

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A call is a program of debconf, and what it reads.
+// A call is a program of debconf, and its input.
 type call struct {
 	argv  []string
 	stdin string
@@ -48,7 +48,7 @@ func (d *Debconf) Check(_ context.Context, h modules.Host) (modules.Plan, error)
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(answers))
 }
 
-// changes are what differs. A password is named by whether it is the one that is wanted.
+// changes are the differences. For a password, a change only shows whether it is the wanted one.
 func (d *Debconf) changes(have question) []modules.Change {
 	var all []modules.Change
 	there := map[bool]string{true: present, false: absent}
@@ -72,7 +72,7 @@ func (d *Debconf) changes(have question) []modules.Change {
 	return all
 }
 
-// selections are what debconf-set-selections reads: the answer if it is another one, and whether it was seen.
+// selections is the input of debconf-set-selections: the answer if it differs, and whether it was seen.
 func (d *Debconf) selections(have question) string {
 	var text strings.Builder
 	if !d.owns(have) || have.value != d.answer() {

@@ -12,18 +12,18 @@ import (
 // effect is the kind of effect that a question has: Key is its name, State a [question].
 const effect modules.EffectKind = "debconf"
 
-// A question is what a host has of one. The zero question is that of one that nobody asks.
+// A question is a host's record of a question. The zero question is one that no package has.
 type question struct {
-	owners   []string // packages that ask it
+	owners   []string // packages that have the question
 	value    string
 	seen     bool
-	password bool // it is among the passwords
+	password bool // its answer is in the file of passwords
 }
 
 func (q question) there() bool { return len(q.owners) > 0 }
 
-// Where debconf has what it knows, unless its configuration says otherwise (debconf.conf(5)): answers, and those
-// that root alone may read.
+// The files of debconf, unless its configuration names others (debconf.conf(5)): answers, and answers that only root
+// may read.
 const (
 	answers   = "/var/cache/debconf/config.dat"
 	passwords = "/var/cache/debconf/passwords.dat"

@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Debconf is the answer to one question of a package. What is there is read from debconf's files, so that
-// looking starts no program and takes no lock.
+// A Debconf is the answer to one question of a package. Check reads debconf's files, so that it starts no program and
+// takes no lock.
 type Debconf struct {
 	Name        string `json:"name" text:"argument" required:"true" looks:"^[^ ]+$" doc:"the question, such as postfix/main_mailer_type"`
 	Package     string `json:"package" required:"true" looks:"^[a-z0-9][a-z0-9.+-]*$" doc:"package that owns the question"`
@@ -96,7 +96,7 @@ func (d *Debconf) answer() string { return d.Value + d.Password }
 
 func (d *Debconf) seen() bool { return d.Seen == nil || *d.Seen }
 
-// wait is how long another user of the database is waited for.
+// wait is how long to wait for another user of the database.
 func (d *Debconf) wait() time.Duration {
 	wait, _ := time.ParseDuration(d.LockTimeout) // the tag has found it right
 	return wait

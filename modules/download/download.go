@@ -20,7 +20,7 @@ import (
 
 // A Client gets files. The zero value is ready.
 type Client struct {
-	Roots *x509.CertPool // whom to trust; nil is whom the machine trusts
+	Roots *x509.CertPool // trusted certificates; nil means those of the machine
 	Idle  time.Duration  // how long a server may send nothing; 0 means 60s
 	Tries int            // how often a download is begun or continued in all; 0 means 5
 	Pause time.Duration  // before the second try; it doubles; 0 means 1s
@@ -35,14 +35,13 @@ const (
 // A Part is the beginning of a file, got earlier.
 type Part struct {
 	Size int64 // bytes
-	// ETag says which version of the file it is of; "" if the server has not said
-	// it, and the part is of no use later.
+	// ETag identifies the version of the file; empty if the server has not sent it, and then the part cannot be resumed
+	// later.
 	ETag string
 }
 
-// Get writes a file to into, which holds part already, and keeps part up to date:
-// after an error as well, it says what into holds. What has been got is not held
-// against its hash. Errors show neither credentials nor the query of the URL.
+// Get writes a file to into, which already contains part, and updates part: also after an error, part describes the
+// content of into. Get does not check the hash. Errors show neither credentials nor the query of the URL.
 func (c Client) Get(ctx context.Context, d modules.Download, into *os.File, part *Part) error {
 	g := &getting{Client: c, download: d, into: into, part: part}
 	transport := newTransport(c)
@@ -90,7 +89,7 @@ type getting struct {
 	met      bool // the server has answered before
 }
 
-// once asks the server once.
+// once tries once to download the rest.
 func (g *getting) once(ctx context.Context) error {
 	idle := cmp.Or(g.Idle, defaultIdle)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -110,8 +109,7 @@ func (g *getting) once(ctx context.Context) error {
 	return g.named(err)
 }
 
-// named says which file an error is about. The errors of net/http have the URL
-// with its query.
+// named adds the file to an error. The errors of net/http contain the URL with its query.
 func (g *getting) named(err error) error {
 	_, again := errors.AsType[temporary](err)
 	if failed, ok := errors.AsType[*url.Error](err); ok {
@@ -140,7 +138,7 @@ func hint(err error) string {
 	return ""
 }
 
-// ask makes one request. heard is called whenever the server has said something.
+// ask makes one request. heard is called whenever the server has sent something.
 func (g *getting) ask(ctx context.Context, heard func()) error {
 	req, err := g.request(ctx)
 	if err != nil {
@@ -238,7 +236,7 @@ func (g *getting) restart(etag string) error {
 	return err
 }
 
-// anew gives up what there is, so that the next try begins at the beginning.
+// anew discards the part, so that the next try begins at the beginning.
 func (g *getting) anew(why string) error {
 	if err := g.restart(""); err != nil {
 		return err
@@ -269,8 +267,7 @@ var (
 	errOnDisk   = errors.New("writing it")
 )
 
-// A bounded writer takes so many bytes. It tells its errors from those of who
-// is read.
+// A bounded writer accepts a limited number of bytes. Its errors are different from those of the reader.
 type bounded struct {
 	w    io.Writer
 	left int64
@@ -288,7 +285,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// An attentive reader tells when something has come.
+// An attentive reader calls a function when data has arrived.
 type attentive struct {
 	r     io.Reader
 	heard func()

@@ -29,9 +29,8 @@ func newTransport(c Client) *http.Transport {
 
 const maxRedirects = 10
 
-// checkRedirect lets a file be somewhere else, but takes what a manifest says for
-// one server to no other one, also not on a way back, and nothing away from
-// encryption.
+// checkRedirect permits a redirection to another server, but sends headers and credentials to no server except the one
+// of the manifest, also not on a way back. It refuses a redirection away from encryption.
 func checkRedirect(d modules.Download) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {

@@ -1,6 +1,5 @@
-// Package excerpt shortens what is too long to keep: the beginning and the end stay,
-// and a mark between them says how much is missing. What went wrong stands at the end
-// of most outputs, and what was being done at the beginning.
+// Package excerpt shortens long texts: the beginning and the end stay, and a mark between them contains how much is
+// missing. Most outputs have the error at the end, and the action at the beginning.
 //
 // It imports nothing of this project, so that both programs and every room may use it.
 package excerpt
@@ -12,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Of gives text, or if that is longer than most bytes its excerpt: so many bytes of it
-// at most, and the mark.
+// Of returns text, or if that is longer than most bytes its excerpt: at most so many bytes of it, and the mark.
 func Of(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -23,8 +21,7 @@ func Of(text string, most int) string {
 	return short
 }
 
-// Lines gives all, or if they are more than most their excerpt, in which the mark is
-// one of the most lines.
+// Lines returns all, or if they are more than most their excerpt, in which the mark is one of the most lines.
 func Lines(all []string, most int) []string {
 	if len(all) <= most {
 		return all
@@ -35,7 +32,7 @@ func Lines(all []string, most int) []string {
 	return slices.Concat(all[:head], []string{mark}, all[len(all)-tail:])
 }
 
-// Mark is what stands for so many bytes, lines or whatever else is missing.
+// Mark is the text in place of n missing bytes, lines or other units.
 func Mark(n int64, what string) string {
 	if n != 1 {
 		what += "s"
@@ -43,8 +40,7 @@ func Mark(n int64, what string) string {
 	return fmt.Sprintf("[… %d %s left out …]", n, what)
 }
 
-// A Writer keeps an excerpt of what is written to it. It holds at most one and a half
-// times what it may keep.
+// A Writer keeps an excerpt of the text written to it. It holds at most one and a half times Most.
 type Writer struct {
 	Most int // bytes to keep
 
@@ -65,13 +61,13 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Reset forgets what has been written.
+// Reset forgets the text written so far.
 func (w *Writer) Reset() { w.head, w.tail, w.total = w.head[:0], w.tail[:0], 0 }
 
 // Len is how many bytes have been written.
 func (w *Writer) Len() int64 { return w.total }
 
-// Text is what has been written, or its excerpt, and how many bytes are missing in that.
+// Text is the text written so far, or its excerpt, and how many bytes are missing in that.
 func (w *Writer) Text() (text string, missing int64) {
 	if w.total <= int64(w.Most) {
 		return string(w.head) + string(w.tail), 0
@@ -86,9 +82,8 @@ func (w *Writer) String() string {
 	return text
 }
 
-// join puts the mark between the two ends of what had total bytes. Either is cut where
-// a line ends if that is near, so that the mark has a line of its own, or else not
-// within a character.
+// join puts the mark between the two ends of a text of total bytes. It cuts each end at a line end if one is near, so
+// that the mark has a line of its own, otherwise between two characters.
 func join(head, tail string, total int64) (text string, missing int64) {
 	head = head[:lineEnd(head)]
 	start := lineStart(tail)
@@ -101,7 +96,7 @@ func join(head, tail string, total int64) (text string, missing int64) {
 	return head + Mark(missing, "byte") + after + tail, missing
 }
 
-// near is which part of a text may be given up to cut it where a line ends.
+// near is the part of a text, one in near, that may be given up to cut it at a line end.
 const near = 4
 
 // lineEnd is where to cut the end of a text off.
@@ -131,5 +126,5 @@ func lineStart(text string) int {
 			return n
 		}
 	}
-	return 0 // it is no UTF-8
+	return 0 // not UTF-8
 }

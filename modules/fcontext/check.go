@@ -17,7 +17,7 @@ const effect modules.EffectKind = "fcontext"
 // labels is the kind of effect of a record whose files get their labels.
 const labels modules.EffectKind = "selinux labels"
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	system semanage.System
 	known  bool
@@ -45,7 +45,7 @@ func (f *Fcontext) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	plan := modules.Plan{
 		Action: "gave a label to its paths", Steps: do,
 		Effects: append([]modules.Effect{{Kind: effect, Key: f.key(), State: kept(want)}}, system.Differ(effect, store)...),
-		// What no file of the policy has, only semanage knows of.
+		// Values that are in no file of the policy can only be checked by semanage.
 		MayFail: want.Type != "" && (want.Type != semanage.None && !system.Knows(h.Files, want.Type) || f.User != "" || f.Range != ""),
 	}
 	switch {
@@ -80,7 +80,7 @@ func shown(value string) string {
 	return value
 }
 
-// kept is what the store will have of a label.
+// kept is the store's form of a label.
 func kept(want semanage.Context) semanage.Context {
 	if want.Type == "" || want.Type == semanage.None {
 		return want
@@ -88,7 +88,7 @@ func kept(want semanage.Context) semanage.Context {
 	return semanage.Context{User: cmp.Or(want.User, "system_u"), Type: want.Type, Range: cmp.Or(want.Range, "s0")}
 }
 
-// want is the label that paths shall have.
+// want is the desired label of paths.
 func (f *Fcontext) want(have semanage.Context) semanage.Context {
 	if f.Ensure == absent || f.Type == semanage.None {
 		return semanage.Context{Type: map[bool]string{true: "", false: semanage.None}[f.Ensure == absent]}
@@ -103,12 +103,12 @@ func (f *Fcontext) want(have semanage.Context) semanage.Context {
 	return want
 }
 
-// labelled says whether files get their labels here.
+// labelled reports whether the resource also sets the labels of files.
 func (f *Fcontext) labelled(system semanage.System) bool {
 	return len(f.Restorecon) > 0 && system.Running
 }
 
-// checkLabels finds out which files have another label than they shall have.
+// checkLabels finds files whose label differs from the desired one.
 func (f *Fcontext) checkLabels(ctx context.Context, h modules.Host, do steps) (modules.Plan, error) {
 	if _, set := h.Forecast.Lookup(labels, f.key()); set || !f.labelled(do.system) {
 		return modules.Plan{}, nil
@@ -134,7 +134,7 @@ func (f *Fcontext) checkLabels(ctx context.Context, h modules.Host, do steps) (m
 	}, nil
 }
 
-// restorecon sets the labels of files, or with -n says which it would set.
+// restorecon sets the labels of files, or with -n prints the labels that it would set.
 func (f *Fcontext) restorecon(options ...string) modules.Command {
 	argv := append([]string{"restorecon", "-R"}, options...)
 	return modules.Command{Argv: append(append(argv, "--"), f.Restorecon...), Timeout: semanage.Timeout}

@@ -1,2 +1,2 @@
-// Package fcontext is the resource type "fcontext": the labels that SELinux gives files by their paths.
+// Package fcontext is the resource type "fcontext": the labels that SELinux assigns to files by their paths.
 package fcontext

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage"
 )
 
-// A Fcontext is the label of files whose paths match, which is kept on the host besides those of the policy.
+// A Fcontext is the label of files whose paths match. The host stores it in addition to those of the policy.
 type Fcontext struct {
 	Name       string   `json:"name" text:"argument" required:"true" looks:"^[^\\s'\"]+$" doc:"a regular expression of whole paths, such as /srv/web(/.*)?; something else if target has it"`
 	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: files have only the label from the policy"`
@@ -86,7 +86,7 @@ func (f *Fcontext) target() string { return cmp.Or(f.Target, f.Name) }
 
 func (f *Fcontext) ftype() string { return cmp.Or(f.Ftype, "a") }
 
-// key is what the store knows a record by.
+// key is the store's key of a record.
 func (f *Fcontext) key() string { return f.ftype() + " " + f.target() }
 
 // parse reads a line of the store: a path, -- or -d and so on unless it is about files of all kinds, and a label.

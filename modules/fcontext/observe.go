@@ -35,7 +35,7 @@ func (f *Fcontext) Reversal(_ context.Context, h modules.Host, kept modules.Reso
 	return back, nil
 }
 
-// Watch implements [modules.Watcher]: nothing tells of labels in a tree.
+// Watch implements [modules.Watcher]: no event is sent for labels in a tree.
 func (f *Fcontext) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
 	sources := semanage.Watched(h.Files, store)
 	if len(f.Restorecon) > 0 {

@@ -16,7 +16,7 @@ type Fetch struct {
 	Optional bool   `json:"optional,omitempty" doc:"true: a missing file is not a failure"`
 	MaxSize  int64  `json:"max_size,omitempty" doc:"how many bytes it may have, up to 1 GiB; default: 16 MiB"`
 
-	found *modules.FileInfo // by Check; nil is nothing
+	found *modules.FileInfo // file that Check has found; nil means none
 }
 
 const (
@@ -71,7 +71,7 @@ func (f *Fetch) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
 	return modules.Plan{}, nil
 }
 
-// Apply implements [modules.Resource]: no plan ever asks for anything.
+// Apply implements [modules.Resource]: no plan has steps.
 func (f *Fetch) Apply(context.Context, modules.Host, modules.Plan) error { return nil }
 
 // MostFetched implements [modules.Fetcher].

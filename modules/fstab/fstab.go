@@ -1,4 +1,4 @@
-// Package fstab reads and edits the file of that name, fstab(5): comments, other lines and their order stay as they are.
+// Package fstab reads and edits the file of that name, fstab(5): comments, other lines and their order are not changed.
 package fstab
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// Path is where it is.
+// Path is the path of the file.
 const Path = "/etc/fstab"
 
 // The fields of a line.
@@ -54,8 +54,8 @@ func Line(fields []string) string {
 
 const absent = "absent"
 
-// Keep makes a text in which a file system stands where it first stood, and once: is tells its lines, want
-// are its fields. Without want it stands nowhere.
+// Keep edits a text so that a file system has one line, in its first place: is reports whether a line belongs to it,
+// want are its fields. If want is nil, its lines are removed.
 func Keep(t *edit.Text, is func(fields []string) bool, want []string) (edit.Done, error) {
 	have, will := absent, ""
 	if want != nil {

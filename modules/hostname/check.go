@@ -13,10 +13,10 @@ import (
 // nameEffect is the kind of effect whose state is the name that the kernel has; it has no key.
 const nameEffect modules.EffectKind = "hostname"
 
-// kernel is where the kernel tells its name.
+// kernel is the file with the kernel's current name.
 const kernel = "/proc/sys/kernel/hostname"
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	files any  // the steps of the edits
 	set   bool // the name that the kernel has

@@ -34,10 +34,10 @@ func Type() modules.Type {
 // Requires implements [modules.Requirer].
 func (n *Hostname) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
-// maxName is how long the kernel lets it be (HOST_NAME_MAX, gethostname(2)).
+// maxName is the kernel's limit of its length (HOST_NAME_MAX, gethostname(2)).
 const maxName = 64
 
-// nameShape is that of labels with dots between them (hostname(5)).
+// nameShape matches labels with dots between them (hostname(5)).
 var nameShape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
 })
@@ -55,10 +55,10 @@ func (n *Hostname) Validate() error {
 	return errors.Join(errs...)
 }
 
-// static is the name that the host shall have.
+// static is the desired static name of the host.
 func (n *Hostname) static() string { return cmp.Or(n.Static, n.Name) }
 
-// files are those that it edits.
+// files are the files to edit.
 func (n *Hostname) files() edit.Files {
 	all := edit.Files{{Path: "/etc/hostname", Edit: n.editName, Create: true, Mode: "0644"}}
 	if n.Pretty != "" || n.Restore != nil {

@@ -28,7 +28,7 @@ func (n *Hostname) Reversal(_ context.Context, h modules.Host, kept modules.Reso
 	return map[string]any{"static": now, "restore": restore}, nil
 }
 
-// Watch implements [modules.Watcher]: the kernel tells of no change of its name.
+// Watch implements [modules.Watcher]: the kernel sends no event when its name changes.
 func (n *Hostname) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	sources := modules.Sources{Paths: n.files().Paths(), Polled: "the name that the host has now"}
 	sources.AddProgram("hostname")

@@ -1,3 +1,3 @@
-// Package ini is the resource type "ini": an option in a section of a file such as those of
-// systemd, git and php, that somebody else looks after.
+// Package ini is the resource type "ini": an option in a section of a file such as those of systemd, git and php, whose
+// other lines are managed elsewhere.
 package ini

@@ -69,8 +69,7 @@ func (i *Ini) remove(t *edit.Text, have []option) edit.Done {
 	return edit.Done{Action: "removed the option", Changes: []modules.Change{{Property: cmp.Or(i.Option, "option"), Have: shown(have), Want: absent}}}
 }
 
-// put has the option in a text: as many as are wanted in the places of those there are, and others
-// behind the last.
+// put edits the option in a text: wanted values replace the existing ones in order, and further ones follow the last.
 func (i *Ini) put(t *edit.Text, in []span, have []option) edit.Done {
 	want := i.values()
 	is := shown(have)
@@ -107,7 +106,7 @@ func (i *Ini) put(t *edit.Text, in []span, have []option) edit.Done {
 	return edit.Done{Action: action, Changes: []modules.Change{{Property: i.Option, Have: is, Want: shown(now)}}}
 }
 
-// right reports whether an option has a value, or has none as it shall.
+// right reports whether an option has the value, or has none if the resource wants none.
 func (i *Ini) right(o option, value string) bool { return o.bare == i.Bare && o.value == value }
 
 // rewritten is the line of an option with another value.
@@ -122,8 +121,8 @@ func (i *Ini) rewritten(t *edit.Text, in []span, o option, value string) string 
 	return strings.TrimRight(o.lead+value+o.trailing, blanks)
 }
 
-// insert has new options behind the last one, or behind one that is commented out, or at the end of
-// the section, which is made if there is none.
+// insert adds new options after the last one, or after one that is commented out, or at the end of the section, which
+// is created if it is missing.
 func (i *Ini) insert(t *edit.Text, in []span, have []option, values []string) {
 	separator := i.separator(t, in)
 	lead := i.Option
@@ -156,7 +155,7 @@ func (i *Ini) insert(t *edit.Text, in []span, have []option, values []string) {
 	t.Insert(at, lines...)
 }
 
-// place is where a new option goes in a section.
+// place is the line of a new option in a section.
 func (i *Ini) place(t *edit.Text, in []span) int {
 	for _, s := range slices.Backward(in) {
 		for at := s.end - 1; at >= s.first; at-- {
@@ -169,7 +168,7 @@ func (i *Ini) place(t *edit.Text, in []span) int {
 	return lastOption(t, in[len(in)-1])
 }
 
-// separator is what stands between an option and its value.
+// separator is the text between an option and its value.
 func (i *Ini) separator(t *edit.Text, in []span) string {
 	if i.Separator != "" {
 		return i.Separator

@@ -11,12 +11,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// An Ini is an option in a section of a file. It follows Ansible's ini_file, except that on
-// purpose:
-//   - comments stay as they are: an option that is commented out is not taken for the option, but
-//     tells where it goes;
-//   - new lines are written as the others of the file are, with or without blanks at the equals sign;
-//   - a value that goes over several lines is refused, not cut in half.
+// An Ini is an option in a section of a file. It follows Ansible's ini_file, with intended exceptions:
+//   - comments are not changed: an option that is commented out does not count as the option, but marks its place;
+//   - new lines are written like the others of the file, with or without blanks at the equals sign;
+//   - a value that continues on the next line is refused, not cut in half.
 type Ini struct {
 	Name      string   `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
 	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
@@ -32,7 +30,7 @@ type Ini struct {
 	Owner     string   `json:"owner,omitempty" with:"create" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; default: the user the play works as"`
 	Group     string   `json:"group,omitempty" with:"create" doc:"name or id of its group; default: that of the user the play works as"`
 	Mode      string   `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
-	// Validation is called so since Validate is what a resource does.
+	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
@@ -116,7 +114,7 @@ func (i *Ini) validateValues() error {
 	return errors.Join(errs...)
 }
 
-// values are those of the option.
+// values are the wanted values of the option.
 func (i *Ini) values() []string {
 	if i.Values != nil {
 		return i.Values
@@ -127,7 +125,7 @@ func (i *Ini) values() []string {
 // all reports whether the option has no other values.
 func (i *Ini) all() bool { return i.Exclusive == nil || *i.Exclusive }
 
-// edited is the file, and what is done to it.
+// edited is the file, with its edit.
 func (i *Ini) edited() *edit.File {
 	return &edit.File{
 		Path: cmp.Or(i.Path, i.Name), Edit: i.edit, Restore: i.Restore, Optional: i.Ensure == absent,

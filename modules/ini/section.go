@@ -13,7 +13,7 @@ const blanks = " \t"
 // A span is lines of a text from the first to before the end.
 type span struct{ first, end int }
 
-// header gives the name of the section that a line begins.
+// header returns the name of the section that a line begins.
 func header(line string) (string, bool) {
 	line = strings.Trim(line, blanks)
 	name, rest, closed := strings.Cut(strings.TrimPrefix(line, "["), "]")
@@ -31,8 +31,8 @@ func isComment(line string) bool {
 
 func isBlank(line string) bool { return strings.Trim(line, blanks) == "" }
 
-// sections are the bodies of all sections of a name, without their headers. What stands above the
-// first header has the name "".
+// sections are the bodies of all sections of a name, without their headers. The lines above the first header have the
+// name "".
 func sections(t *edit.Text, name string) []span {
 	var all []span
 	is, first := "", 0
@@ -126,7 +126,7 @@ func options(t *edit.Text, in []span, name string) []option {
 	return all
 }
 
-// whole refuses an option whose value goes on in the next line: nobody can say what belongs to it.
+// whole refuses an option whose value continues on the next line: its extent is unclear.
 func whole(t *edit.Text, in []span, all []option, file string) error {
 	for _, o := range all {
 		i := slices.IndexFunc(in, func(s span) bool { return o.at >= s.first && o.at < s.end })

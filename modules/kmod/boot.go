@@ -19,7 +19,7 @@ func (k *Kmod) siblings(h modules.Host, name, own string) (list []string) {
 	return list
 }
 
-// contradicted returns a warning if another file has a boot do otherwise than the resource says, or "".
+// contradicted returns a warning if another file makes a boot differ from the resource, or "".
 func (k *Kmod) contradicted(h modules.Host) string {
 	if k.Ensure == absent {
 		for _, file := range k.siblings(h, "modules-load.d", loadFile) {
@@ -50,7 +50,8 @@ func (k *Kmod) contradicted(h modules.Host) string {
 	return k.onCommandLine(h)
 }
 
-// overridden returns the first of options that gives a parameter another value; "" if none does. The kernel takes the last value.
+// overridden returns the first of options that sets a parameter to another value; "" if none does. The kernel uses the
+// last value.
 func (k *Kmod) overridden(options []string) string {
 	for _, option := range options {
 		name, _, _ := strings.Cut(option, "=")

@@ -14,13 +14,13 @@ import (
 // loadedEffect is the kind of effect whose key is a module and whose state is whether it is loaded.
 const loadedEffect modules.EffectKind = "kmod"
 
-// timeout is how long modprobe may take; a device may have to be waited for.
+// timeout is how long modprobe may take; it may have to wait for a device.
 const timeout = 2 * time.Minute
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	files    any  // the steps of the edits
-	modprobe bool // it is loaded, or taken out
+	modprobe bool // load or unload the module
 }
 
 // Check implements [modules.Resource].
@@ -44,7 +44,7 @@ func (k *Kmod) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		do.modprobe = true
 		plan.Changes = append([]modules.Change{{Property: "loaded", Have: yesNo(is.loaded), Want: yesNo(want)}}, plan.Changes...)
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: loadedEffect, Key: kernelName(k.Name), State: want})
-		for _, dir := range []string{"/proc/sys", "/sys/module", "/dev"} { // what a module brings along
+		for _, dir := range []string{"/proc/sys", "/sys/module", "/dev"} { // paths that a module adds
 			plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: dir})
 		}
 		plan.MayFail = true // only the kernel knows
@@ -70,7 +70,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// possible says why the module could be neither loaded nor taken out.
+// possible returns an error if the module can be neither loaded nor unloaded.
 func (k *Kmod) possible(h modules.Host, is live) error {
 	switch {
 	case is.builtIn:
@@ -83,10 +83,10 @@ func (k *Kmod) possible(h modules.Host, is live) error {
 	return nil
 }
 
-// live is how a module is.
+// live is the state of a module.
 type live struct{ loaded, builtIn bool }
 
-// now is how the module is, in a check run how it will be.
+// now returns the state of the module, in a check run the predicted one.
 func (k *Kmod) now(h modules.Host) (live, error) {
 	if state, predicted := h.Forecast.Lookup(loadedEffect, kernelName(k.Name)); predicted {
 		return live{loaded: state.(bool)}, nil
@@ -95,7 +95,7 @@ func (k *Kmod) now(h modules.Host) (live, error) {
 	_, err := h.Files.Stat(at)
 	switch {
 	case err == nil:
-		_, err = h.Files.Stat(at + "/initstate") // which one that is built in does not have
+		_, err = h.Files.Stat(at + "/initstate") // a built-in module does not have this file
 		return live{true, modules.NotThere(err)}, nil
 	case !modules.NotThere(err):
 		return live{}, modules.PermissionRefusal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A Kmod is a module of the kernel. Its lines stand in files of our own below /etc/modules-load.d and
-// /etc/modprobe.d. If another file contradicts them, the resource warns.
+// A Kmod is a module of the kernel. Its lines are in files of our own below /etc/modules-load.d and /etc/modprobe.d. If
+// another file contradicts them, the resource warns.
 type Kmod struct {
 	Name       string   `json:"name" required:"true" doc:"the module, such as br_netfilter"`
 	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is loaded; absent: it is not loaded, and no line of the two files names it"`
@@ -74,10 +74,10 @@ func (k *Kmod) Validate() error {
 	return errors.Join(errs...)
 }
 
-// kernelName is how the kernel calls a module: hyphens are underscores.
+// kernelName is the kernel's name of a module: hyphens are underscores.
 func kernelName(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// files are those that it edits.
+// files are the files to edit.
 func (k *Kmod) files() edit.Files {
 	load, probe := "", ""
 	switch {
@@ -101,7 +101,7 @@ func (k *Kmod) files() edit.Files {
 	}.Restoring(k.Restore)
 }
 
-// loads reports whether a line of /etc/modules-load.d has the module loaded (modules-load.d(5)).
+// loads reports whether a line of /etc/modules-load.d loads the module (modules-load.d(5)).
 func (k *Kmod) loads(line string) bool {
 	return kernelName(strings.TrimSpace(line)) == kernelName(k.Name)
 }

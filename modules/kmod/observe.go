@@ -32,7 +32,7 @@ func (k *Kmod) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	return map[string]any{"ensure": ensure, "restore": restore}, nil
 }
 
-// Watch implements [modules.Watcher]: nothing tells of a module that is loaded.
+// Watch implements [modules.Watcher]: no event is sent when a module is loaded.
 func (k *Kmod) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	sources := modules.Sources{Paths: k.files().Paths(), Polled: "whether the module is loaded"}
 	sources.AddProgram("modprobe")
@@ -42,7 +42,7 @@ func (k *Kmod) Watch(context.Context, modules.Host) (modules.Sources, error) {
 type state struct {
 	Name    string   `json:"name"`
 	BuiltIn bool     `json:"built_in,omitempty"`
-	Lines   []string `json:"lines,omitempty"` // of the two files
+	Lines   []string `json:"lines,omitempty"` // lines of both files
 }
 
 // Describe implements [modules.Describer].

@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
-// A KnownHost is a host in a known_hosts file, with all the keys that it has: keys of it that are not
-// given are removed, since an old key is what somebody in the middle would show.
+// A KnownHost is a host in a known_hosts file, with all its keys: keys of the host that are not given are removed,
+// since a man in the middle would present an old key.
 type KnownHost struct {
 	Name   string   `json:"name" text:"argument" required:"true" doc:"the host as clients call it: git.example.net, 192.0.2.11, [git.example.net]:2222"`
 	Ensure string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host is known"`
@@ -63,7 +63,7 @@ func (k *KnownHost) Validate() error {
 	return errors.Join(errs...)
 }
 
-// edited is the file, and what is done to it.
+// edited is the file, with its edit.
 func (k *KnownHost) edited() *edit.File {
 	return &edit.File{
 		Path: cmp.Or(k.Path, "/etc/ssh/ssh_known_hosts"), Edit: k.edit, Restore: k.Restore,
@@ -160,8 +160,8 @@ type entry struct {
 	comment string // with the blank before it
 }
 
-// parse reads a line: SSH_KNOWN_HOSTS FILE FORMAT of sshd(8). Comments, certificate authorities and
-// revoked keys are none.
+// parse reads a line: SSH_KNOWN_HOSTS FILE FORMAT of sshd(8). ok is false for comments, certificate authorities and
+// revoked keys.
 func parse(line string) (e entry, ok bool) {
 	words := strings.Fields(line)
 	if len(words) < 3 || strings.HasPrefix(words[0], "#") || strings.HasPrefix(words[0], "@") {
@@ -180,7 +180,7 @@ func keyType(key string) string {
 	return word
 }
 
-// is reports whether a name of a line, which may be hashed, is that of the host.
+// is reports whether a name of a line, which may be hashed, is the name of the host.
 func (k *KnownHost) is(name string) bool {
 	rest, hashed := strings.CutPrefix(name, "|1|")
 	if !hashed {
@@ -204,6 +204,6 @@ func keyOf(key string) string {
 }
 
 func fingerprint(key string) string {
-	parsed, _ := publickey.Parse(key) // of one that cannot be read it says so
+	parsed, _ := publickey.Parse(key) // its fingerprint says so if the key cannot be read
 	return parsed.Fingerprint()
 }

@@ -1,3 +1,3 @@
-// Package line is the resource type "line": one line, or a marked block of lines,
-// in a file that somebody else looks after.
+// Package line is the resource type "line": one line, or a marked block of lines, in a file whose other lines are
+// managed elsewhere.
 package line

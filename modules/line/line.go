@@ -7,12 +7,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A Line is a line or a block of lines in a file. Which line is replaced, where a
-// new one goes and what becomes of several follows Ansible's lineinfile and
-// blockinfile, except that on purpose:
-//   - with a regexp that does not match the line itself, a file that has the line
-//     is left alone, so that a second run never finds anything to do;
-//   - ensure absent removes what the regexp matches and the line itself;
+// A Line is a line or a block of lines in a file. The line to replace, the place of a new one and the treatment of
+// several follow Ansible's lineinfile and blockinfile, with intended exceptions:
+//   - with a regexp that does not match the line itself, a file that has the line is not changed, so that a second run
+//     never changes anything;
+//   - ensure absent removes the lines that match the regexp, and the line itself;
 //   - the file keeps its kind of line ends, also at its end;
 //   - markers that are not in order are an error, not a reason for a second block;
 //   - a symbolic link is not written through.
@@ -30,7 +29,7 @@ type Line struct {
 	Owner  string `json:"owner,omitempty" with:"create" doc:"name or id of the owner of a new file; an existing file keeps its own; default: the user that the play runs as"`
 	Group  string `json:"group,omitempty" with:"create" doc:"name or id of its group; default: the group of the user that the play runs as"`
 	Mode   string `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
-	// Validation is called so since Validate is what a resource does.
+	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks the changed file, at the path %s, before it is put in place; any exit status except 0 refuses it; split as by exec, without a shell"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
@@ -63,7 +62,7 @@ func (l *Line) Inform(c modules.Circumstances) { l.discreet = c.Sensitive }
 // hasBlock reports whether the resource is about a block, and not a line.
 func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }
 
-// edited is the file, and what is done to it.
+// edited is the file, with its edit.
 func (l *Line) edited() *edit.File {
 	return &edit.File{
 		Path: l.file(), Edit: l.edit, Restore: l.Restore, Optional: l.Ensure == absent,
@@ -72,10 +71,10 @@ func (l *Line) edited() *edit.File {
 	}
 }
 
-// place is where a new line or block goes.
+// place is the place of a new line or block.
 func (l *Line) place() edit.Place { return edit.Place{After: l.After, Before: l.Before} }
 
-// block is that of a resource that is about one.
+// block is the block of the resource, if it has one.
 func (l *Line) block() *edit.Block {
 	begin, end := edit.Markers(l.Marker, l.Name)
 	return &edit.Block{File: l.file(), Begin: begin, End: end, Text: l.Block, Place: l.place()}

@@ -21,7 +21,7 @@ func (l *Line) Validate() error {
 	)
 }
 
-// validateWhat asks for a line or a block, and not both.
+// validateWhat requires a line or a block, and not both.
 func (l *Line) validateWhat() error {
 	hasLine := l.Line != "" || l.Regexp != ""
 	switch {

@@ -18,7 +18,7 @@ func (l *Link) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		if err := h.Files.Remove(ctx, l.Name, false); err != nil {
 			return err
 		}
-		// Once the directory is gone, a run that ends leaves the link.
+		// Once the directory is gone, the link is created even if the run ends.
 		return h.Files.Symlink(context.WithoutCancel(ctx), l.Name, l.Target)
 	}
 	return errors.New("the plan is not one of a link")

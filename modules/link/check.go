@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// step is what Apply has to do.
+// step is the action of Apply.
 type step int
 
 const (
@@ -95,7 +95,7 @@ func (l *Link) replace(files modules.Files, at modules.FileInfo) (modules.Plan, 
 	return plan, err
 }
 
-// plan is the plan of storing the target in place of what is there.
+// plan is the plan to store the target in place of the current file or link.
 func (l *Link) plan(files modules.Files, action string, at modules.FileInfo) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  action,
@@ -115,7 +115,7 @@ func (l *Link) will(info modules.FileInfo) []modules.Effect {
 	return []modules.Effect{{Kind: modules.PathEffect, Key: l.Name, State: modules.PathState{FileInfo: info}}}
 }
 
-// described names what is at a path in a sentence.
+// described names the current kind of a path in a sentence.
 func described(at modules.FileInfo) string {
 	if at.Kind == modules.Special {
 		return "a device, socket or pipe"

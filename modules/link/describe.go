@@ -14,7 +14,7 @@ type state struct {
 
 const provider = "posix"
 
-// Describe implements [modules.Describer]. What is no link counts as absent.
+// Describe implements [modules.Describer]. A path that is not a link counts as absent.
 func (l *Link) Describe(_ context.Context, h modules.Host) (modules.Description, error) {
 	at, err := h.Files.Stat(l.Name)
 	if err != nil && !modules.NotThere(err) {

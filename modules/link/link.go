@@ -8,9 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Link is a path and the symbolic link that shall be there. The target is a
-// text: it is stored as written and need not exist. Owner and mode of a link
-// mean nothing, so there are no properties for them.
+// A Link is a path and its desired symbolic link. The target is a text: it is stored as written and need not exist.
+// Owner and mode of a link have no effect, so there are no properties for them.
 type Link struct {
 	Name   string `json:"name" required:"true" looks:"^/" doc:"absolute path of the link, without . or .. elements"`
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the link exists; absent: it does not; anything else at the path is kept, with an error"`
@@ -68,8 +67,8 @@ func (l *Link) validateTarget() error {
 	return nil
 }
 
-// itself reports whether the link would lead to its own path or through it, which
-// nobody could follow. Where a target with .. elements leads is up to other links.
+// itself reports whether the link would lead to its own path or through it, which is a loop. The end of a target with
+// .. elements depends on other links.
 func (l *Link) itself() bool {
 	target := l.Target
 	if strings.Contains("/"+target+"/", "/../") {

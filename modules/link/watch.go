@@ -7,8 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Watch implements [modules.Watcher]: a directory that is in the way matters with what
-// it holds.
+// Watch implements [modules.Watcher]: a directory in place of the link is watched with its contents.
 func (l *Link) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	target := l.Target
 	if !path.IsAbs(target) {

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// kind is the kind of effect whose key is the spelling of a locale and whose state is whether there is one. Each has a
-// kind of its own, since what a probe says of one is certain while another one is pending.
+// kind is the kind of effect whose key is the spelling of a locale and whose state is whether it exists. Each locale
+// has a kind of its own, so that the answer of a probe about one is certain while a change of another one is pending.
 func (l *Locale) kind() modules.EffectKind { return modules.EffectKind("locale " + spelling(l.Name)) }
 
 // timeout is how long it may take to generate a locale.
@@ -27,7 +27,7 @@ const localeArchive = "/usr/lib/locale/locale-archive"
 // archiveKind is the kind of the effects of this type on the archive: it is an archive afterwards, too.
 const archiveKind modules.EffectKind = "locale archive"
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	files    any // the steps of the edits
 	generate bool
@@ -127,7 +127,7 @@ func ensured(there bool) string {
 	return absent
 }
 
-// possible says why the host cannot have the locale, or cannot be without it.
+// possible returns an error if the host cannot add the locale, or cannot remove it.
 func (l *Locale) possible(there bool, by generates) error {
 	switch want := l.Ensure != absent; {
 	case !want && l.inside():
@@ -164,7 +164,7 @@ func (l *Locale) there(ctx context.Context, h modules.Host) (bool, error) {
 	return false, nil
 }
 
-// how says how the host comes to its locales.
+// how finds out how the host generates its locales.
 func (l *Locale) how(h modules.Host) (generates, error) {
 	by := generates{yes: modules.HasProgram(h.Files, modules.DefaultPath, "locale-gen"), debian: modules.HasProgram(h.Files, modules.DefaultPath, "dpkg")}
 	if !by.yes {
@@ -219,8 +219,8 @@ func (l *Locale) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	return files.ApplyAfter(ctx, h, do.files, generate)
 }
 
-// generate makes or removes the one locale with localedef(1), as locale-gen does for all that are listed. It warns with
-// exit code 1; whether there is a locale then is for the check that follows.
+// generate adds or removes the one locale with localedef(1), as locale-gen does for all that are listed. localedef
+// warns with exit status 1; the following check finds out whether the locale exists.
 func (l *Locale) generate(ctx context.Context, h modules.Host) error {
 	by, err := l.how(h)
 	if err != nil {

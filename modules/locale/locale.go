@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A Locale is one that programs of the host can use. Where there is locale-gen, as on Debian and Arch, it is
-// generated, and stands in /etc/locale.gen; elsewhere packages bring locales along, such as glibc-langpack-de.
+// A Locale is a locale that programs of the host can use. If the host has locale-gen, as on Debian and Arch, it is
+// generated, and listed in /etc/locale.gen; elsewhere packages contain locales, such as glibc-langpack-de.
 type Locale struct {
 	Name    string `json:"name" required:"true" doc:"the locale, such as de_DE.UTF-8, as locale -a or /usr/share/i18n/SUPPORTED has it"`
 	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host has it"`
@@ -29,7 +29,7 @@ const (
 	archive     = "/usr/lib/locale"
 	supported   = "/usr/share/i18n/SUPPORTED"
 	commonFile  = "/etc/locale.conf"    // locale.conf(5)
-	defaultFile = "/etc/default/locale" // of Debian, where it may be a link to the other one
+	defaultFile = "/etc/default/locale" // Debian's file, which may be a link to the other one
 )
 
 // Type is the entry of the registry.
@@ -90,14 +90,14 @@ func (l *Locale) inside() bool {
 	return false
 }
 
-// generates says how the host comes to its locales.
+// generates describes how the host generates its locales.
 type generates struct {
 	yes     bool   // by locale-gen
-	charset string // that it is generated with; "" is not known there
+	charset string // charset to generate it with; empty if the locale is unknown there
 	debian  bool
 }
 
-// files are those that it edits: links led to where they are.
+// files are the files to edit, with links resolved.
 func (l *Locale) files(files modules.FileReader, by generates) (edit.Files, error) {
 	var all edit.Files
 	if by.yes && !l.inside() {
@@ -119,7 +119,7 @@ func (l *Locale) files(files modules.FileReader, by generates) (edit.Files, erro
 	return all.Restoring(l.Restore), nil
 }
 
-// list makes the text of /etc/locale.gen: the locale stands where it first stood, or stood as a comment.
+// list edits the text of /etc/locale.gen: the locale stays in its first place, which may be a comment.
 func (l *Locale) list(t *edit.Text, charset string) (edit.Done, error) {
 	want := l.Name + " " + charset
 	var on, off []int
@@ -153,7 +153,7 @@ func (l *Locale) list(t *edit.Text, charset string) (edit.Done, error) {
 	return done(absent, want)
 }
 
-// choose makes the text that says which locale is the default one.
+// choose edits the text with the default locale.
 func (l *Locale) choose(t *edit.Text) (edit.Done, error) {
 	want, have := "LANG="+l.Name, ""
 	changed := t.KeepLine(want, func(line string) (string, bool) {

@@ -37,7 +37,7 @@ func (m *Mount) Reversal(_ context.Context, h modules.Host, kept modules.Resourc
 		slices.Sort(options)
 		back["ensure"], back["device"], back["fstype"], back["options"] = mounted, is.device, is.fstype, slices.Compact(options)
 	}
-	if m.Ensure == present && m.Restore == nil { // which leaves alone what is mounted
+	if m.Ensure == present && m.Restore == nil { // present does not change the mount itself
 		back = map[string]any{"ensure": present}
 	}
 	file, err := m.edited().Reversal(h, earlier)

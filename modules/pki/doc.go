@@ -1,4 +1,5 @@
-// Package pki is what tls_key and tls_cert share: private keys in PEM, and files whose content is made on the host.
+// Package pki is the common part of tls_key and tls_cert: private keys in PEM, and files whose content is made on the
+// host.
 //
-// What does not come in: certificates and requests, which are tls_cert's.
+// Certificates and requests do not belong here; they are in tls_cert.
 package pki

@@ -30,18 +30,18 @@ const (
 	Traditional = "traditional" // RSA PRIVATE KEY of PKCS #1, EC PRIVATE KEY of RFC 5915
 )
 
-// A Key is what may be known of a private key.
+// A Key contains the public facts about a private key.
 type Key struct {
 	Algorithm string
 	Bits      int    // of RSA
 	Curve     string // of ECDSA: p256
 	Format    string
-	// ID tells keys apart: SHA-256 of the public key, as DER of a SubjectPublicKeyInfo. One that is only
-	// predicted has another text, which no public key has.
+	// ID identifies a key: SHA-256 of the public key, as DER of a SubjectPublicKeyInfo. A key that is only predicted
+	// has another text, which no public key has.
 	ID string
 }
 
-// Kind says which kind of key it is: "rsa 3072", "ecdsa p256".
+// Kind names the kind of key: "rsa 3072", "ecdsa p256".
 func (k Key) Kind() string {
 	switch k.Algorithm {
 	case RSA:
@@ -52,7 +52,7 @@ func (k Key) Kind() string {
 	return k.Algorithm
 }
 
-// curve gives the curve of a name; nil is none of ours.
+// curve returns the curve of a name; nil for an unknown name.
 func curve(name string) elliptic.Curve {
 	switch name {
 	case "p256":
@@ -77,7 +77,7 @@ func (k Key) Make() (crypto.Signer, error) {
 	return ecdsa.GenerateKey(curve(k.Curve), rand.Reader)
 }
 
-// Encode gives a key as PEM in a format.
+// Encode returns a key as PEM in a format.
 func Encode(key crypto.Signer, format string) (text []byte, err error) {
 	block := &pem.Block{Type: "PRIVATE KEY"}
 	switch private := key.(type) {
@@ -98,14 +98,14 @@ func Encode(key crypto.Signer, format string) (text []byte, err error) {
 }
 
 var (
-	// ErrNoKey says that a text has no private key that this package reads.
+	// ErrNoKey means that a text has no private key that this package can read.
 	ErrNoKey = errors.New("no private key")
-	// ErrEncrypted says that a passphrase would be needed.
+	// ErrEncrypted means that the key needs a passphrase.
 	ErrEncrypted = errors.New("a private key with a passphrase")
 )
 
-// ParseKey reads the first private key of a text in PEM. The errors are [ErrNoKey] and [ErrEncrypted], and say
-// nothing of what is in it.
+// ParseKey reads the first private key of a text in PEM. The errors are [ErrNoKey] and [ErrEncrypted]; they do not
+// contain parts of the text.
 func ParseKey(text []byte) (crypto.Signer, Key, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		var parsed any
@@ -159,7 +159,7 @@ func keyOf(signer crypto.Signer, format string) (Key, error) {
 	return k, nil
 }
 
-// ID is that of a public key; see [Key].
+// ID is the ID of a public key; see [Key].
 func ID(public crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
@@ -169,7 +169,7 @@ func ID(public crypto.PublicKey) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// said is the refusal of what is at a path and holds no key.
+// said is the refusal of a file without a readable key.
 func said(err error, path string) error {
 	switch {
 	case errors.Is(err, ErrEncrypted):

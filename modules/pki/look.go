@@ -13,16 +13,16 @@ const KeyEffect modules.EffectKind = "tls_key"
 // MaxSize bounds, in bytes, the files of keys and certificates.
 const MaxSize = modules.MaxKept
 
-// Found is what is at a path.
+// Found is the current state of a path.
 type Found struct {
 	modules.FileInfo // Kind Absent if nothing is there
 	Text             []byte
-	// Predicted is the state of an effect of the kind that was asked for, where a check run knows no more of
-	// what the file will hold.
+	// Predicted is the state of an effect of the given kind, if a check run knows no more about the future content of
+	// the file.
 	Predicted any
 }
 
-// Look finds what is at a path, links followed, or what an effect of that kind says will be there.
+// Look returns the state of a path, links followed, or the predicted state from an effect of that kind.
 func Look(h modules.Host, path string, kind modules.EffectKind) (Found, error) {
 	if p, planned := h.Forecast.Lookup(modules.PathEffect, path); planned {
 		if at := p.(modules.PathState); at.Kind == modules.Regular && at.Partial {

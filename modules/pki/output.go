@@ -8,23 +8,23 @@ import (
 	"github.com/ccm-push/ccm-push/modules/file"
 )
 
-// An Output is a file whose content is made on the host: nobody knows beforehand what it will hold.
+// An Output is a file whose content is made on the host, so that it cannot be predicted.
 type Output struct {
 	Path               string
-	Owner, Group, Mode string // "" is as it is
-	Absent             bool   // it shall not be there
+	Owner, Group, Mode string // empty means unchanged
+	Absent             bool   // the file must not exist
 	// Was, if set, is put in its place: it undoes another resource.
 	Was      *file.File
 	Informed modules.Circumstances
 }
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
-	seen string // SHA-256 of what is replaced; "" if nothing is
+	seen string // SHA-256 of the replaced content; empty if nothing is replaced
 	want modules.Attributes
 }
 
-// file is what shall be there as far as that is known.
+// file is the desired file as far as it is known.
 func (o *Output) file() *file.File {
 	f := &file.File{Ensure: "present", Owner: o.Owner, Group: o.Group, Mode: o.Mode}
 	switch {
@@ -46,8 +46,8 @@ func (o *Output) CheckSettled(ctx context.Context, h modules.Host) (modules.Plan
 	return o.file().Check(ctx, h)
 }
 
-// Check is the Check of a file that holds what it shall, if changes has nothing, and is made anew otherwise; then
-// action says what is done, and what will be there is predicted by effect.
+// Check is the Check of the file. If changes is empty, its content is right; otherwise it is made again: then action
+// describes the change, and effect predicts the new content.
 func (o *Output) Check(ctx context.Context, h modules.Host, at Found, action string, changes []modules.Change, effect modules.Effect) (modules.Plan, error) {
 	have := modules.NewAttributes(0o600, true)
 	if at.Kind != modules.Absent {
@@ -100,7 +100,7 @@ func (o *Output) Check(ctx context.Context, h modules.Host, at Found, action str
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(o.Path), h.Files.MayCreate(want))
 }
 
-// Apply is the Apply of the file. content makes what it shall hold.
+// Apply is the Apply of the file. content makes the desired content.
 func (o *Output) Apply(ctx context.Context, h modules.Host, p modules.Plan, content func() ([]byte, error)) error {
 	do, own := p.Steps.(steps)
 	if !own {
@@ -123,11 +123,11 @@ func (o *Output) Apply(ctx context.Context, h modules.Host, p modules.Plan, cont
 	return h.Files.Write(ctx, o.Path, bytes.NewReader(text), do.want)
 }
 
-// Reversal gives what Was is of a resource that brings back what is there; kept is that of the resource that was
-// kept, or nil. nil is that kept still does so.
+// Reversal returns the property Was of a resource that restores the current file; kept is that property of the stored
+// resource, or nil. It returns nil if kept still restores the file.
 func (o *Output) Reversal(ctx context.Context, h modules.Host, kept *file.File) (map[string]any, error) {
 	f := o.file()
-	if f.Ensure == "present" && f.Content.IsZero() { // all that it holds comes back
+	if f.Ensure == "present" && f.Content.IsZero() { // restores the whole content
 		f.Content = modules.TextContent("")
 	}
 	var earlier modules.Resource

@@ -4,5 +4,5 @@ package pki
 
 import "github.com/ccm-push/ccm-push/modules"
 
-// Related is what a resource that makes the file has to do with others.
+// Related returns the relations of a resource that makes the file.
 func (o *Output) Related() []modules.Relation { return o.file().Related() }

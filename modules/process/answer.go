@@ -56,12 +56,12 @@ func next(text string, d *json.Decoder) int {
 	return len(text) - len(strings.TrimLeft(text[done:], " \t\r\n"))
 }
 
-// A Fault is where a text is not what was expected of it.
+// A Fault is a syntax error at a place in a text.
 type Fault struct {
 	text string
 	at   int // byte
 	kind kind
-	err  error // of [encoding/json]; may be nil
+	err  error // error of [encoding/json]; may be nil
 }
 
 type kind int
@@ -91,7 +91,7 @@ func fault(text string, err error) *Fault {
 	return f
 }
 
-// Unwrap gives the error of [encoding/json].
+// Unwrap returns the error of [encoding/json].
 func (f *Fault) Unwrap() error { return f.err }
 
 func (f *Fault) Error() string { return f.Hiding(func(s string) string { return s }) }
@@ -109,8 +109,8 @@ func (f *Fault) Hiding(hide func(string) string) string {
 	case shape:
 		return Line(f.text, f.at, hide)
 	}
-	// A line with the beginning of a string or object before the fault was meant to be
-	// JSON. Others are texts such as "note: x", whose n might have been that of null.
+	// A line with the beginning of a string or object before the fault was meant to be JSON. Others are texts such as
+	// "note: x", whose n could be the n of null.
 	number, line, column := find(f.text, f.at)
 	if before := line[:column]; strings.ContainsAny(before, `{"`) {
 		return fmt.Sprintf("line %d is wrong at column %d: %s", number, utf8.RuneCountInString(before)+1, quoteAt(line, column, hide))

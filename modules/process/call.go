@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Properties are what a program is to look after, in the form of encoding/json. Numbers
-// keep their text.
+// Properties are the properties that a program manages, in the form of encoding/json. Numbers keep their text.
 type Properties map[string]any
 
 // UnmarshalJSON reads an object; its numbers are [json.Number].
@@ -39,17 +38,17 @@ func JSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// Show tells whoever looks for a fault all that a program has printed to no avail. what
-// is the call; text has no secrets any more.
+// Show reports the whole output of a failed program, for troubleshooting. what is the call; text must not contain
+// secrets any more.
 func Show(to modules.Reporter, what, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		to.Message(modules.LevelDebug, what+" printed:\n"+text)
 	}
 }
 
-// A Failure is why a program could not do what it was asked for.
+// A Failure is the error of a failed program.
 type Failure struct {
-	Text  string // may hold parts of properties or of what the program printed
+	Text  string // may contain parts of properties or of the program's output
 	Safe  string // holds neither
 	Cause error  // may be nil
 	Class modules.ErrorKind
@@ -62,7 +61,7 @@ func (f *Failure) Redacted() string { return f.Safe }
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Kind is what the program has said of the error, for its result.
+// Kind is the kind of the error from the program, for its result.
 func (f *Failure) Kind() modules.ErrorKind {
 	if f.Class == "" {
 		return modules.ErrorFailed

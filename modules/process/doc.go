@@ -1,8 +1,7 @@
-// Package process is what the types share whose resources are programs of others, which
-// print JSON or lines: dsc and ral. It finds a program on the host and remembers what has
-// been found out about it, says what it is started as and given, reads its answer, quotes
-// the line of it that is wrong, and takes out secrets.
+// Package process is the common part of the types whose resources are programs of others, which print JSON or lines:
+// dsc and ral. It finds a program on the host and remembers facts about it, sets the user and the input with which it
+// is started, reads its answer, quotes the line with an error, and removes secrets.
 //
-// Nothing of one convention may come in: what a program is asked, and what its answer
-// means, is for the types to know. Starting processes is for [modules.Commands].
+// It knows no convention of these programs: the types build their requests and interpret their answers.
+// [modules.Commands] starts processes.
 package process

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Find gives the path of a program, which is the first executable file of that name in
-// one of the directories; "" if there is none. A name that is a path is looked for there.
+// Find returns the path of a program: the first executable file of that name in one of the directories; "" if there is
+// none. A name that is a path is checked itself.
 func Find(files modules.FileReader, dirs []string, name string) string {
 	if path.IsAbs(name) {
 		dirs = []string{"/"}
@@ -37,7 +37,7 @@ func Safe(files modules.FileReader, uid int, name string) error {
 	return modules.OthersMayChange(files, name, uid)
 }
 
-// ErrTooLong says that there is more to read than was asked for.
+// ErrTooLong means that a text is longer than the limit.
 var ErrTooLong = errors.New("it is too long")
 
 // ReadText reads the first most bytes of a file. The error of a longer one is
@@ -69,7 +69,7 @@ func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
 	return ReadAtMost(file, most)
 }
 
-// ReadAtMost is [ReadText] of what is open.
+// ReadAtMost is [ReadText] for an open file.
 func ReadAtMost(r io.Reader, most int) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err == nil && len(text) > most {
@@ -83,8 +83,8 @@ func Dirs(list string) []string {
 	return slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return !path.IsAbs(dir) })
 }
 
-// Guess gives what stands behind a key in a text that should be JSON or YAML and cannot
-// be read: the words that say what it is about may still be there.
+// Guess returns the words after a key in a text that should be JSON or YAML and cannot be parsed: it may still contain
+// the names in it.
 func Guess(text, key string) []string {
 	const around = "\"' \t\r-"
 	var all []string
@@ -98,14 +98,14 @@ func Guess(text, key string) []string {
 	return all
 }
 
-// A Memo keeps what has been found out about a host, by what it was made of, for as long
-// as the host program runs. A nil one keeps nothing.
+// A Memo stores facts about a host, by the inputs that they were computed from, for as long as the host program runs. A
+// nil one stores nothing.
 type Memo[V any] struct {
 	mu    sync.Mutex
 	known map[string]V
 }
 
-// Get gives what is known.
+// Get returns the stored fact.
 func (m *Memo[V]) Get(key string) (v V, known bool) {
 	if m == nil {
 		return v, false

@@ -9,14 +9,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// Line is "line 3 is …", with the number and a quotation of the line of text in which
-// the byte at stands. hide is as in [Fault.Hiding].
+// Line is "line 3 is …", with the number and a quotation of the line of text that contains byte at. hide is as in
+// [Fault.Hiding].
 func Line(text string, at int, hide func(string) string) string {
 	number, line, column := find(text, at)
 	return fmt.Sprintf("line %d is %s", number, quoteAt(line, column, hide))
 }
 
-// find gives the line with a byte, its number, and which of its bytes that is.
+// find returns the line with a byte, its number, and the index of the byte in it.
 func find(text string, at int) (number int, line string, column int) {
 	at = max(0, min(at, len(text)))
 	start := strings.LastIndexByte(text[:at], '\n') + 1
@@ -40,8 +40,8 @@ func Last(text string) string {
 // maxQuote is how many bytes of a line are quoted.
 const maxQuote = 200
 
-// Quote puts the quotation marks around a line that read best, with escapes for what a
-// terminal would not show. Of a long one it gives an excerpt.
+// Quote puts a line in the most readable quotation marks, with escapes for characters that a terminal would not show.
+// It shortens a long line to an excerpt.
 func Quote(line string) string {
 	line = excerpt.Of(line, maxQuote)
 	plain := !strings.Contains(line, "`") && utf8.ValidString(line) &&
@@ -66,7 +66,7 @@ func quoteAt(line string, column int, hide func(string) string) string {
 	return Quote("…" + strings.TrimSpace(shown[from:]))
 }
 
-// Clip gives the beginning of a text that is longer than most bytes.
+// Clip returns the beginning of a text that is longer than most bytes.
 func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text

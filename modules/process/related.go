@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related are the relations of what others call a service, package, user, group or file,
-// which types of resources look after as well; none of any other kind.
+// Related returns the relations of a service, package, user, group or file of another program, which resource types
+// manage as well; none for any other kind.
 func Related(kind, name string, gone bool) []modules.Relation {
 	verb := modules.Makes
 	if gone {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Hidden is what is shown in the place of a secret, as in DSC.
+// Hidden replaces a secret in output, as in DSC.
 const Hidden = "<secureValue>"
 
 // Secrets are texts that must not be shown, the longest first.
 type Secrets []string
 
-// SecretsOf gives the secrets of texts and numbers that are secret.
+// SecretsOf returns the secrets for texts and numbers that are secret.
 func SecretsOf(texts []string, numbers []json.Number) Secrets {
 	found := map[string]bool{}
 	for _, text := range texts {
@@ -37,7 +37,7 @@ func SecretsOf(texts []string, numbers []json.Number) Secrets {
 	return all
 }
 
-// withinJSON is how a text stands within JSON.
+// withinJSON is a text in the form that it has within JSON.
 func withinJSON(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -46,8 +46,7 @@ func withinJSON(s string) string {
 	return strings.Trim(string(b), `"`)
 }
 
-// Hide takes secrets out of a text, all in one pass: what stands in the place of one may
-// have the letters of another.
+// Hide removes secrets from a text, all in one pass: the replacement of one may contain the letters of another.
 func (s Secrets) Hide(text string) string {
 	if len(s) == 0 {
 		return text
@@ -59,8 +58,8 @@ func (s Secrets) Hide(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// HidePrinted takes secrets out of what a program has printed and was not parsed. JSON
-// can write a text in many ways, so lines with escapes are not shown at all.
+// HidePrinted removes secrets from output of a program that was not parsed. JSON can write a text in many ways, so
+// lines with escapes are not shown at all.
 func (s Secrets) HidePrinted(text string) string {
 	if len(s) == 0 {
 		return text

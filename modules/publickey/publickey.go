@@ -1,4 +1,4 @@
-// Package publickey reads public keys of OpenSSH as they stand in authorized_keys, known_hosts and .pub files.
+// Package publickey reads public keys of OpenSSH in the form of authorized_keys, known_hosts and .pub files.
 package publickey
 
 import (
@@ -15,12 +15,11 @@ const MaxLine = 8 << 10
 
 // A Key is a line of authorized_keys, AUTHORIZED_KEYS FILE FORMAT of sshd(8).
 type Key struct {
-	Line string // as it stands there, without blanks around it
+	Line string // line of the file, without surrounding blanks
 	Blob string // the key itself, as bytes
 }
 
-// Fingerprint names a key as ssh-keygen -l does; it is that of one that cannot be
-// read if there is none.
+// Fingerprint names a key as ssh-keygen -l does; without a blob it is the text for a key that cannot be read.
 func (k Key) Fingerprint() string {
 	if k.Blob == "" {
 		return "a line without a key"
@@ -29,7 +28,7 @@ func (k Key) Fingerprint() string {
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// Options is what stands before the type of the key.
+// Options is the text before the type of the key.
 func (k Key) Options() string {
 	if _, ok := cutKey(k.Line); ok {
 		return ""
@@ -65,8 +64,8 @@ func Parse(line string) (Key, error) {
 	return Key{line, blob}, nil
 }
 
-// cutKey reads the type and the key at the beginning of a text. The key names its
-// type once more (RFC 4253, 6.6), so that no text is one by accident.
+// cutKey reads the type and the key at the beginning of a text. The key contains its type once more (RFC 4253, 6.6), so
+// that other text cannot match by accident.
 func cutKey(text string) (blob string, ok bool) {
 	words := strings.Fields(text)
 	if len(words) < 2 || !IsType(words[0]) {
@@ -94,8 +93,8 @@ func IsType(word string) bool {
 	return false
 }
 
-// skipOptions gives what follows the options: they end at the first blank that is
-// not between quotes, in which \" is a quote.
+// skipOptions returns the text after the options: they end at the first blank that is not between quotes, in which \"
+// is a quote.
 func skipOptions(line string) (rest string, closed bool) {
 	quoted := false
 	for i := 0; i < len(line); i++ {

@@ -14,13 +14,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	back bool // the host is back: nothing but to say so
 	boot string
 }
 
-// A note is kept while the host is down, and says that the resource has had it start again.
+// A note is stored while the host is down. It means that the resource has restarted the host.
 type note struct {
 	Name    string           `json:"name"`
 	Boot    string           `json:"boot"` // the id of the boot that it ends
@@ -48,7 +48,7 @@ func (r *Reboot) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	return r.restart(h, why)
 }
 
-// plan is that of a restart, or of having been restarted: both report the same.
+// plan is the plan of a restart, before and after it: both report the same.
 func plan(changes []modules.Change, do steps) modules.Plan {
 	return modules.Plan{Action: "restarted the host", Changes: changes, Effects: []modules.Effect{modules.Anything}, Steps: do}
 }
@@ -69,7 +69,7 @@ func (r *Reboot) restart(h modules.Host, why string) (modules.Plan, error) {
 	return plan([]modules.Change{{Property: "restart", Have: why, Want: "done"}}, steps{boot: boot}), nil
 }
 
-// bootID tells one boot from another.
+// bootID identifies the current boot.
 func bootID(files modules.FileReader) (string, error) {
 	const at = "/proc/sys/kernel/random/boot_id"
 	text, err := read(files, at)
@@ -90,10 +90,10 @@ func read(files modules.FileReader, name string) (string, error) {
 	return string(text), err
 }
 
-// asking are the files with which a host asks for a restart: of Debian's packages, and of zypper.
+// asking are the files with which a host requests a restart: of Debian's packages, and of zypper.
 var asking = []string{"/run/reboot-required", "/run/reboot-needed"}
 
-// asked says how the host asks for a restart; "" if it does not.
+// asked describes how the host requests a restart; "" if it does not.
 func asked(ctx context.Context, h modules.Host) (string, error) {
 	for _, name := range asking {
 		_, err := h.Files.Stat(name)
@@ -123,7 +123,7 @@ func asked(ctx context.Context, h modules.Host) (string, error) {
 	return "", modules.Refuse("needs-restarting ended with exit code %d: %s", exit.Code, strings.TrimSpace(exit.Stderr.Text))
 }
 
-// command starts the host again, and does not wait for that; nil if there is none.
+// command is the command that restarts the host, without waiting; nil if there is none.
 func command(files modules.FileReader) []string {
 	_, err := files.Stat("/run/systemd/system") // sd_booted(3)
 	switch {
@@ -135,11 +135,11 @@ func command(files modules.FileReader) []string {
 	return nil
 }
 
-// notePath is where the note is.
+// notePath is the path of the note.
 func notePath(h modules.Host) string { return path.Join(h.Private, "reboot.json") }
 
-// noted is the note of this resource, if the run goes on behind a lost connection. One of a run that
-// nobody has gone on with says nothing.
+// noted is the note of this resource, if the run continues after a lost connection. The note of a run that was not
+// resumed is ignored.
 func (r *Reboot) noted(h modules.Host) *note {
 	if !r.again || h.Private == "" {
 		return nil
@@ -195,7 +195,7 @@ func forget(ctx context.Context, h modules.Host) error {
 	return err
 }
 
-// Verify implements [modules.Verifier]: the host is back, and does not ask again.
+// Verify implements [modules.Verifier]: the host is back, and does not request another restart.
 func (r *Reboot) Verify(ctx context.Context, h modules.Host, _ modules.Plan) error {
 	if r.When != pending {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Watch implements [modules.Watcher]: the host asks by files, or a program has to be asked.
+// Watch implements [modules.Watcher]: the host requests a restart by files, or a program must be run to find out.
 func (r *Reboot) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
 	if r.When != pending {
 		return modules.Sources{}, nil
@@ -20,7 +20,7 @@ func (r *Reboot) Watch(_ context.Context, h modules.Host) (modules.Sources, erro
 
 type state struct {
 	Boot  string `json:"boot"`            // the id of this boot
-	Asked string `json:"asked,omitempty"` // how it asks for a restart
+	Asked string `json:"asked,omitempty"` // how it requests a restart
 }
 
 // Describe implements [modules.Describer].

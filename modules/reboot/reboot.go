@@ -7,9 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Reboot has the host start again where it stands. The connection is lost with that; the controller
-// dials until the host is back, and the run goes on behind the resource. What tells one boot from
-// another is the kernel's boot id (random(4)).
+// A Reboot restarts the host at its place in the manifest. The connection is lost; the controller dials until the host
+// is back, and the run continues after the resource. The kernel's boot id (random(4)) identifies a boot.
 type Reboot struct {
 	Name    string `json:"name" required:"true" doc:"purpose of the restart, in words"`
 	When    string `json:"when,omitempty" enum:"pending,notified,always" default:"pending" doc:"pending: if the host requires it, such as after an update of its kernel; notified: if a resource that it subscribes to has changed; always: in each run"`
@@ -65,7 +64,7 @@ func (r *Reboot) Restarts() time.Duration {
 // Inform implements [modules.Informed].
 func (r *Reboot) Inform(c modules.Circumstances) { r.again = c.Again }
 
-// Recurs implements [modules.Recurrer]: a host asks for it again and again.
+// Recurs implements [modules.Recurrer]: hosts request restarts repeatedly.
 func (r *Reboot) Recurs(modules.Plan) bool { return r.When != notified }
 
 // Refresh implements [modules.Refresher].

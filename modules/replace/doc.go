@@ -1,3 +1,3 @@
-// Package replace is the resource type "replace": what an expression matches in a file that somebody
-// else looks after, and what stands there instead.
+// Package replace is the resource type "replace": text that matches an expression in a file, and its replacement. The
+// rest of the file is managed elsewhere.
 package replace

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// edit replaces what there is to be replaced in a text.
+// edit replaces all matches in a text.
 func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
 	have := t.Body()
 	want, changes, err := r.on(have)
@@ -44,8 +44,7 @@ func (r *Replace) namesCR() bool {
 	return strings.Contains(expressions+r.Replace, "\r") || strings.Contains(expressions, `\r`) || strings.Contains(expressions, `\x`) || strings.Contains(expressions, `\0`)
 }
 
-// on gives the text with everything replaced, and what that was. What is replaced by itself is not
-// told.
+// on returns the text with everything replaced, and the changes. A match that is replaced by itself is not reported.
 func (r *Replace) on(text string) (string, []modules.Change, error) {
 	re, err := compile("regexp", "(?m)", r.Regexp)
 	if err != nil {
@@ -115,14 +114,14 @@ func (p *place) ending() string {
 	return "\n"
 }
 
-// A missingError says that after or before matches nothing in a file.
+// A missingError means that after or before matches nothing in a file.
 type missingError struct{ property string }
 
 func (e *missingError) Error() string {
 	return e.property + " matches nothing in the file, so nothing is replaced"
 }
 
-// between returns the part of a text in which is replaced. The error is a [missingError] if there is none.
+// between returns the part of a text in which matches are replaced. The error is a [missingError] if there is none.
 func (r *Replace) between(text string) (from, to int, err error) {
 	after, err := compile("after", "(?ms)", r.After)
 	if err != nil {

@@ -31,7 +31,7 @@ func (r *Replace) Watch(context.Context, modules.Host) (modules.Sources, error) 
 type state struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
-	Matches int    `json:"matches"` // how many are to be replaced
+	Matches int    `json:"matches"` // number of matches to replace
 }
 
 // Describe implements [modules.Describer].

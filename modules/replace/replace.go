@@ -10,12 +10,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A Replace is an expression and what stands in the place of all that it matches in a file. It
-// follows Ansible's replace, except that on purpose:
-//   - a replacement in which the expression matches again is an error, since each run would
-//     replace more;
+// A Replace is an expression and the replacement of all its matches in a file. It follows Ansible's replace, with
+// intended exceptions:
+//   - a replacement in which the expression matches again is an error, since each run would replace more;
 //   - an expression that matches everywhere, such as x*, is an error;
-//   - where after or before match nothing, nothing is replaced, and the result has a warning.
+//   - if after or before match nothing, nothing is replaced, and the result has a warning.
 type Replace struct {
 	Name    string `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
 	Path    string `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
@@ -23,7 +22,7 @@ type Replace struct {
 	Replace string `json:"replace,omitempty" doc:"replacement text; \\1 and \\g<name> are groups of the expression, \\n and \\t a line end and a tab, \\\\ a backslash; default: nothing"`
 	After   string `json:"after,omitempty" doc:"replace only after the first match of this expression; in it . also matches line ends, and ^ and $ match at the ends of lines; if it matches nothing, a warning is printed"`
 	Before  string `json:"before,omitempty" doc:"as after, but replace only before the first match of this expression; with after: before its first match below that"`
-	// Validation is called so since Validate is what a resource does.
+	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
@@ -70,15 +69,15 @@ func (r *Replace) Validate() error {
 	return errors.Join(append(errs, after, before, r.edited().Validate())...)
 }
 
-// compile is that of package edit, with flags.
+// compile is [edit.Compile] with flags.
 func compile(property, flags, expression string) (*regexp.Regexp, error) {
 	if re, err := edit.Compile(property, expression); re == nil {
 		return nil, err
 	}
-	return regexp.MustCompile(flags + expression), nil // what is valid without flags is so with them
+	return regexp.MustCompile(flags + expression), nil // a valid expression is also valid with flags
 }
 
-// edited is the file, and what is done to it.
+// edited is the file, with its edit.
 func (r *Replace) edited() *edit.File {
 	return &edit.File{
 		Path: cmp.Or(r.Path, r.Name), Edit: r.edit, Restore: r.Restore,

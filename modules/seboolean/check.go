@@ -14,13 +14,13 @@ import (
 // effect is the kind of effect whose key is a boolean, and whose state is its values.
 const effect modules.EffectKind = "seboolean"
 
-// values are those of a boolean: "on", "off", or "" where there is none.
+// values are the values of a boolean: "on", "off", or "" for none.
 type values struct {
-	live string // of the running SELinux
-	kept string // on this host, in place of that of the policy
+	live string // value in the running SELinux
+	kept string // value stored on this host, which overrides the policy's
 }
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	system semanage.System
 	want   values
@@ -96,7 +96,7 @@ func (b *Seboolean) look(h modules.Host, system semanage.System) (values, error)
 	if !system.Running {
 		return have, nil
 	}
-	text, err := system.Kernel(h.Files, "booleans/"+b.Name) // the value, and the one that is pending
+	text, err := system.Kernel(h.Files, "booleans/"+b.Name) // the current value, and the pending one
 	switch {
 	case modules.NotThere(err) && b.Ensure == absent:
 		return have, nil
@@ -109,7 +109,7 @@ func (b *Seboolean) look(h modules.Host, system semanage.System) (values, error)
 	return have, nil
 }
 
-// keptValues are those of all booleans of which something is kept.
+// keptValues are the values of all booleans with a stored value.
 func keptValues(files modules.FileReader, system semanage.System) (map[string]string, error) {
 	lines, err := system.Local(files, store)
 	kept := map[string]string{}
@@ -121,7 +121,7 @@ func keptValues(files modules.FileReader, system semanage.System) (map[string]st
 	return kept, err
 }
 
-// want is what the boolean shall have.
+// want is the desired value of the boolean.
 func (b *Seboolean) want(have values, system semanage.System) (values, error) {
 	want := have
 	switch {
@@ -146,7 +146,7 @@ func (b *Seboolean) want(have values, system semanage.System) (values, error) {
 	return want, nil
 }
 
-// programs are those that Apply starts. setsebool(8) is on every host that runs SELinux, and works there alone.
+// programs are the programs that Apply starts. setsebool(8) is on every host that runs SELinux, and works only there.
 func (s steps) programs() []string {
 	var all []string
 	if s.kept && !s.bySetsebool() {
@@ -158,7 +158,7 @@ func (s steps) programs() []string {
 	return all
 }
 
-// bySetsebool says that setsebool keeps the value.
+// bySetsebool means that setsebool stores the value.
 func (s steps) bySetsebool() bool { return s.kept && s.system.Running && s.want.kept == s.want.live }
 
 // Apply implements [modules.Resource]. The store is changed last: a boot never loads a value that the

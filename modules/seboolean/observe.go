@@ -11,7 +11,7 @@ import (
 // Subject implements [modules.Reverser].
 func (b *Seboolean) Subject() string { return "seboolean " + b.Name }
 
-// Reversal implements [modules.Reverser]: what was kept of it, and the value that it had.
+// Reversal implements [modules.Reverser]: the stored value of the boolean, and its current value.
 func (b *Seboolean) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil
@@ -40,7 +40,7 @@ func (b *Seboolean) Reversal(_ context.Context, h modules.Host, kept modules.Res
 	return back, nil
 }
 
-// Watch implements [modules.Watcher]: the kernel tells of no change.
+// Watch implements [modules.Watcher]: the kernel sends no event when it changes.
 func (b *Seboolean) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
 	sources := semanage.Watched(h.Files, store)
 	sources.Polled = "the value that the running SELinux has"

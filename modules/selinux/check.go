@@ -13,10 +13,10 @@ import (
 // modeEffect is the kind of effect whose state is the mode that the kernel has now; it has no key.
 const modeEffect modules.EffectKind = "selinux"
 
-// enforce is where a kernel that runs SELinux tells its mode.
+// enforce is the file with the mode of a kernel that runs SELinux.
 const enforce = "/sys/fs/selinux/enforce"
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	files any // the steps of the edit
 	set   bool

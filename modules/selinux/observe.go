@@ -28,7 +28,7 @@ func (s *Selinux) Reversal(_ context.Context, h modules.Host, kept modules.Resou
 	return map[string]any{"mode": s.mode(), "live": now, "restore": restore}, nil
 }
 
-// Watch implements [modules.Watcher]: the kernel tells of no change of its mode.
+// Watch implements [modules.Watcher]: the kernel sends no event when its mode changes.
 func (s *Selinux) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	sources := modules.Sources{Paths: append(s.files().Paths(), enforce), Polled: "the mode that the kernel has now"}
 	if s.Policy != "" {

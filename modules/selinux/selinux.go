@@ -21,7 +21,7 @@ type Selinux struct {
 	Policy string `json:"policy,omitempty" text:"argument" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: unchanged"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
-	// Live is, of such a one, the mode that the kernel had; "" where there was none.
+	// Live, for a reversal, is the mode that the kernel had; empty if it had none.
 	Live string `json:"live,omitempty" wire:"only"`
 }
 
@@ -63,7 +63,7 @@ func (s *Selinux) Validate() error {
 
 func (s *Selinux) mode() string { return cmp.Or(s.Mode, s.Name) }
 
-// live is the mode that a kernel shall have now.
+// live is the desired current mode of a kernel.
 func (s *Selinux) live() string {
 	switch {
 	case s.Restore != nil:
@@ -108,7 +108,7 @@ const (
 	policyKey = "SELINUXTYPE="
 )
 
-// valueOf is the value of a setting, and the line that has it; -1 is none.
+// valueOf returns the value of a setting, and the index of its line; -1 means none.
 func valueOf(t *edit.Text, key string) (string, int) {
 	at := t.Last(func(line string) bool { return strings.HasPrefix(line, key) })
 	if at < 0 {

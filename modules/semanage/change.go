@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Timeout bounds a program that changes the policy, which is built anew each time.
+// Timeout bounds a program that changes the policy, which is rebuilt each time.
 const Timeout = 10 * time.Minute
 
 // MayChange returns the reason why this process cannot change SELinux with a program, or nil. The reason for a missing
@@ -42,9 +42,9 @@ func (s System) Import(ctx context.Context, h modules.Host, lines ...string) err
 	return modules.Refuse("semanage ended with exit code %d: %s", exit.Code, said[len(said)-1])
 }
 
-// Put has semanage keep a record of an object such as port; options are what stands behind -a. known says that the store
-// has one of the same key. That of the policy itself is kept from then on as this one is: whether there is one, only the
-// program knows.
+// Put runs semanage to store a record of an object such as port; options are the options after -a. known means that the
+// store has a record of the same key. A record of the policy itself is then stored with these values, too: only
+// semanage knows whether the policy has one.
 func (s System) Put(ctx context.Context, h modules.Host, object, options string, known bool) error {
 	change := func() error { return s.Import(ctx, h, object+" -m "+options) }
 	if known {

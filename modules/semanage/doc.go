@@ -1,4 +1,4 @@
-// Package semanage is what the types of SELinux share: the policy of a host, whether the kernel goes by it, and what
-// has been added to it there, by semanage(8). That is read from the files of the policy's store, so that looking starts
-// no program; it is changed by the program alone.
+// Package semanage is the common part of the SELinux types: the policy of a host, whether the kernel applies it, and
+// the records added to it on the host by semanage(8). It reads them from the files of the policy's store, so that a
+// check starts no program; only semanage changes them.
 package semanage

@@ -14,7 +14,7 @@ import (
 // maxPolicy bounds a policy as the kernel loads it, in bytes.
 const maxPolicy = 64 << 20
 
-// A Symbol is a kind of name in a policy. It is how many words of 32 bits there are between the length of a name and
+// A Symbol is a kind of name in a policy. Its value is how many words of 32 bits are between the length of a name and
 // the name itself, as libsepol writes them since version 24 (policydb/write.c).
 type Symbol int
 
@@ -50,7 +50,7 @@ func (s System) Declares(files modules.FileReader, kind Symbol, name string) boo
 	return false
 }
 
-// attribute reports whether the properties of a type say that it is none, but a name for several.
+// attribute reports whether the properties of a type mark it as an attribute, which is a name for several types.
 func attribute(properties []byte) bool {
 	const attribute = 2
 	return binary.LittleEndian.Uint32(properties)&attribute != 0

@@ -9,10 +9,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Config says which policy a host has, and what the kernel makes of it at boot (selinux_config(5)).
+// Config is the file that chooses the policy of a host, and the mode of the kernel at boot (selinux_config(5)).
 const Config = "/etc/selinux/config"
 
-// kernel is where a kernel that runs SELinux has its file system.
+// kernel is the file system of a kernel that runs SELinux.
 const kernel = "/sys/fs/selinux"
 
 // maxFile bounds a file of the store, in bytes.
@@ -21,10 +21,10 @@ const maxFile = 16 << 20
 // A System is the SELinux of a host.
 type System struct {
 	Policy string // such as targeted
-	// Running says that the kernel goes by the policy, be it that it only tells of what it would refuse.
+	// Running means that the kernel applies the policy, in enforcing or permissive mode.
 	Running bool
 
-	dir string // of the store: what is active
+	dir string // active folder of the store
 }
 
 // Find returns the SELinux of a host. The error names the missing part.
@@ -69,12 +69,12 @@ func Has(h modules.Host) (bool, error) {
 	return err == nil, modules.PermissionRefusal(err)
 }
 
-// stores are the places of a policy's store: of libsemanage today, and as it was before.
+// stores are the possible folders of a policy's store: of libsemanage today, and of older versions.
 func (s System) stores() []string {
 	return []string{"/var/lib/selinux/" + s.Policy + "/active", "/etc/selinux/" + s.Policy + "/active"}
 }
 
-// Local gives the lines of a file of the store, such as ports.local: what has been added on this host.
+// Local returns the lines of a file of the store, such as ports.local: the records added on this host.
 func (s System) Local(files modules.FileReader, name string) ([]string, error) {
 	lines, err := read(files, path.Join(s.dir, name))
 	if modules.NotThere(err) {
@@ -83,18 +83,18 @@ func (s System) Local(files modules.FileReader, name string) ([]string, error) {
 	return lines, modules.PermissionRefusal(err)
 }
 
-// Differ returns the effect of a plan on a file of the store. kind predicts what the file says.
+// Differ returns the effect of a plan on a file of the store. kind predicts the content of the file.
 func (s System) Differ(kind modules.EffectKind, name string) []modules.Effect {
 	return modules.Differ(kind, path.Join(s.dir, name))
 }
 
-// Kernel gives the text of a file of the running SELinux, such as enforce.
+// Kernel returns the text of a file of the running SELinux, such as enforce.
 func (s System) Kernel(files modules.FileReader, name string) (string, error) {
 	lines, err := read(files, path.Join(kernel, name))
 	return strings.Join(lines, "\n"), err
 }
 
-// Knows reports whether the policy surely has a type of files: it gives it to one.
+// Knows reports whether the policy certainly has a type of files: it assigns the type to one.
 func (s System) Knows(files modules.FileReader, typ string) bool {
 	lines, err := read(files, "/etc/selinux/"+s.Policy+"/contexts/files/file_contexts")
 	if err != nil {
@@ -112,7 +112,7 @@ func (s System) Knows(files modules.FileReader, typ string) bool {
 func Watched(files modules.FileReader, name string) modules.Sources {
 	sources := modules.Sources{Paths: []string{Config, kernel + "/enforce"}}
 	s, err := Find(files)
-	if err != nil { // Check says what is wrong
+	if err != nil { // Check reports the error
 		sources.Paths = append(sources.Paths, s.stores()...)
 		return sources
 	}
@@ -120,7 +120,7 @@ func Watched(files modules.FileReader, name string) modules.Sources {
 	return sources
 }
 
-// read gives the lines of a file, without comments and those that are empty.
+// read returns the lines of a file, without comments and empty lines.
 func read(files modules.FileReader, at string) ([]string, error) {
 	file, err := files.Open(at)
 	if err != nil {
@@ -137,12 +137,12 @@ func read(files modules.FileReader, at string) ([]string, error) {
 	return lines, scanner.Err()
 }
 
-// A Context is what SELinux says of a file or a port. The zero Context is none.
+// A Context is the SELinux context of a file or a port. The zero Context means none.
 type Context struct {
 	User, Type, Range string
 }
 
-// None is the type of files that SELinux leaves as they are.
+// None is the type of files whose label SELinux does not change.
 const None = "<<none>>"
 
 // ParseContext reads user:role:type:range, of which a policy without levels has no range.

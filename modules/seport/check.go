@@ -13,10 +13,10 @@ import (
 // effect is the kind of effect whose key is a port, and whose state is its record.
 const effect modules.EffectKind = "seport"
 
-// A record is what is kept of the port. The zero record is none.
+// A record is the stored record of the port. The zero record means none.
 type record struct{ typ, levels string }
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	system semanage.System
 	port   port
@@ -52,7 +52,7 @@ func (p *Seport) Check(_ context.Context, h modules.Host) (modules.Plan, error) 
 	plan := modules.Plan{
 		Action: "gave it a type", Steps: steps{system: system, port: is, known: have.typ != "", want: want},
 		Effects: append([]modules.Effect{{Kind: effect, Key: is.String(), State: kept(want)}}, system.Differ(effect, store)...),
-		// Only semanage knows of a type whether it is one of ports; those of the policies are called so.
+		// Only semanage knows whether a type is a port type; those of the policies end with _port_t.
 		MayFail: p.Ensure != absent && (p.Range != "" || !strings.HasSuffix(p.Type, "_port_t") || !system.Declares(h.Files, semanage.Typ, p.Type)),
 	}
 	switch {
@@ -71,7 +71,7 @@ func (p *Seport) Check(_ context.Context, h modules.Host) (modules.Plan, error) 
 	return plan, nil
 }
 
-// kept is what the store will have of a record.
+// kept is the store's form of a record.
 func kept(want record) record {
 	if want.typ != "" {
 		want.levels = cmp.Or(want.levels, "s0")
@@ -86,7 +86,7 @@ func shown(value string) string {
 	return value
 }
 
-// look finds out what is kept of the port, or will be.
+// look returns the stored record of the port, or the predicted one.
 func (p *Seport) look(h modules.Host) (semanage.System, record, error) {
 	system, err := semanage.Find(h.Files)
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package seport is the resource type "seport": the type that SELinux gives a port of the network.
+// Package seport is the resource type "seport": the type that SELinux assigns to a network port.
 package seport

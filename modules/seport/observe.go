@@ -13,7 +13,7 @@ func (p *Seport) Subject() string {
 	return "seport " + is.String()
 }
 
-// Reversal implements [modules.Reverser]: what was kept of the port.
+// Reversal implements [modules.Reverser]: the stored record of the port.
 func (p *Seport) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Seport is the type of a port, or of a range of ports, that is kept on the host besides those of the policy.
+// A Seport is the type of a port, or of a range of ports. The host stores it in addition to those of the policy.
 type Seport struct {
 	Name   string `json:"name" required:"true" looks:"^[0-9]+(-[0-9]+)?(/(tcp|udp|dccp|sctp))?$" doc:"the port or the range, and its protocol: 8080/tcp or 10000-10100/udp; default protocol: tcp"`
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the port has only the type from the policy"`
@@ -64,7 +64,7 @@ func (p *Seport) Validate() error {
 	return errors.Join(errs...)
 }
 
-// A port is what the store knows a record by.
+// A port is the store's key of a record.
 type port struct {
 	protocol    string
 	first, last int // equal for a port alone
@@ -93,7 +93,7 @@ func (p *Seport) port() (port, error) {
 	return is, nil
 }
 
-// numbers are those of the port, as semanage has them.
+// numbers are the port numbers, in the syntax of semanage.
 func (p port) numbers() string {
 	if p.first == p.last {
 		return strconv.Itoa(p.first)

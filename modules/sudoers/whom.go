@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// whom returns the account of a rule: a user, or a group after a percent sign. It returns none for comments, aliases, defaults,
-// quoted names and lists.
+// whom returns the account of a rule: a user, or a group after a percent sign. It returns the zero Thing for comments,
+// aliases, defaults, quoted names and lists.
 func whom(rule string) modules.Thing {
 	word, _, _ := strings.Cut(strings.TrimSpace(rule), " ")
 	kind := modules.ThingUser

@@ -23,7 +23,7 @@ type steps struct {
 	was    live // before
 }
 
-// fileMode is that of a swap file: who could read it would read the memory of others.
+// fileMode is the mode of a swap file: a user who could read it could read the memory of others.
 const fileMode = 0o600
 
 // Check implements [modules.Resource].
@@ -96,7 +96,7 @@ func list(actions []string) string {
 	return actions[0]
 }
 
-// there is what is missing to a swap area that shall be there.
+// there plans the missing parts of a swap area with ensure: present or active.
 func (s *Swap) there(h modules.Host, will *live, do *steps, changes *[]modules.Change) error {
 	change := func(property, have, want string) {
 		*changes = append(*changes, modules.Change{Property: property, Have: have, Want: want})
@@ -142,7 +142,7 @@ func (s *Swap) there(h modules.Host, will *live, do *steps, changes *[]modules.C
 	case s.Ensure == active && other:
 		change("priority", strconv.Itoa(will.priority), strconv.Itoa(*s.Priority))
 		do.off, do.on = true, true
-	case s.Ensure == present && s.Restore != nil && will.active: // it was inactive before what is undone
+	case s.Ensure == present && s.Restore != nil && will.active: // it was inactive before the change to undo
 		change("active", "yes", "no")
 		do.off, do.on, will.active, will.priority = true, false, false, 0
 	}
@@ -155,7 +155,7 @@ func (s *Swap) there(h modules.Host, will *live, do *steps, changes *[]modules.C
 	return nil
 }
 
-// away is what is too much of one that shall not be there.
+// away plans the removal of a swap area.
 func (s *Swap) away(h modules.Host, will *live, do *steps, changes *[]modules.Change) error {
 	if will.active {
 		*changes = append(*changes, modules.Change{Property: "active", Have: "yes", Want: "no"})
@@ -175,8 +175,8 @@ func (s *Swap) away(h modules.Host, will *live, do *steps, changes *[]modules.Ch
 	return nil
 }
 
-// Apply implements [modules.Resource]. The line of fstab is written last, so that the next boot meets
-// nothing that the kernel has refused, and removed before what it is about.
+// Apply implements [modules.Resource]. It writes the line of fstab last, so that the next boot does not fail on an area
+// that the kernel has refused, and removes the line before the area.
 func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {

@@ -16,23 +16,23 @@ import (
 // swapEffect is the kind of effect whose key is a path and whose state is a [live].
 const swapEffect modules.EffectKind = "swap"
 
-// live is how a swap area is.
+// live is the state of a swap area.
 type live struct {
 	exists   bool
-	size     int64 // of a file
-	private  bool  // nobody else may read the file
+	size     int64 // size of a file, in bytes
+	private  bool  // only its owner may read the file
 	holds    string
 	active   bool
 	priority int
 }
 
-// What a file or device holds.
+// The content of a file or device.
 const (
 	swapArea = "swap"
 	nothing  = "" // a file of zeros, a device without a signature
 )
 
-// now is how it is, in a check run how it will be.
+// now returns the state of the area, in a check run the predicted one.
 func (s *Swap) now(ctx context.Context, h modules.Host) (live, error) {
 	if state, predicted := h.Forecast.Lookup(swapEffect, s.Name); predicted {
 		return state.(live), nil
@@ -60,8 +60,8 @@ func (s *Swap) now(ctx context.Context, h modules.Host) (live, error) {
 	return is, err
 }
 
-// header tells what a file holds by its beginning: a swap area has its signature at the end of the first page, of
-// which processors have several sizes (linux/include/linux/swap.h).
+// header finds the content of a file from its beginning: a swap area has its signature at the end of the first page,
+// whose size depends on the processor (linux/include/linux/swap.h).
 func (s *Swap) header(h modules.Host) (string, error) {
 	file, err := h.Files.Open(s.Name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Swap) header(h modules.Host) (string, error) {
 	return "something else", nil
 }
 
-// signature asks blkid(8) what a device holds.
+// signature runs blkid(8) to find the content of a device.
 func (s *Swap) signature(ctx context.Context, h modules.Host) (string, error) {
 	if err := may(h.Files); err != nil {
 		return "", err // it would find nothing
@@ -135,7 +135,7 @@ func (s *Swap) listed(h modules.Host) (active bool, priority int, err error) {
 	return false, 0, nil
 }
 
-// sameFile reports whether the kernel, which writes what is special as octal, means a path.
+// sameFile reports whether a name from the kernel, which writes special characters in octal, is the path.
 func sameFile(told, path string) bool {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(told) == path
 }
@@ -148,14 +148,14 @@ func may(files modules.FileRights) error {
 	return nil
 }
 
-// timeout is how long a program may take: what has been swapped out has to be read.
+// timeout is how long a program may take: swapoff reads back all swapped pages.
 const timeout = 10 * time.Minute
 
 func (s *Swap) run(ctx context.Context, h modules.Host, argv ...string) error {
 	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: timeout})
 }
 
-// zeros are what a new file holds.
+// zeros is the content of a new file.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

@@ -54,7 +54,7 @@ func (s *Swap) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 	return back, nil
 }
 
-// Watch implements [modules.Watcher]: nothing tells of what is swapped to.
+// Watch implements [modules.Watcher]: no event is sent when swap areas are activated.
 func (s *Swap) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	return modules.Sources{Paths: append(s.files().Paths(), s.Name), Polled: "whether it is active"}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
-// A Swap is a swap area, and its line of fstab. What holds something else is not overwritten.
+// A Swap is a swap area, and its line of fstab. A file or device with other content is not overwritten.
 type Swap struct {
 	Name     string   `json:"name" required:"true" looks:"^/" doc:"absolute path of a file, or of a device below /dev"`
 	Ensure   string   `json:"ensure,omitempty" enum:"active,present,absent" default:"active" doc:"active: it is swapped to, now and at boot; present: it is made, and in fstab, whether it is active or not; absent: neither, and the file is removed"`
@@ -54,7 +54,7 @@ const (
 
 var sizeShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,15})([KMGT]?)$`) })
 
-// size is how many bytes the file shall have; 0 if nothing says that.
+// size is the desired size of the file, in bytes; 0 if it is not given.
 func (s *Swap) size() (int64, error) {
 	if s.Size == "" {
 		return 0, nil
@@ -101,7 +101,7 @@ func (s *Swap) Validate() error {
 // device reports whether it is a device, and no file.
 func (s *Swap) device() bool { return strings.HasPrefix(s.Name, "/dev/") }
 
-// options are those of the line of fstab.
+// options are the options in the line of fstab.
 func (s *Swap) options() []string {
 	all := []string{"sw"}
 	if s.Priority != nil {
@@ -110,7 +110,7 @@ func (s *Swap) options() []string {
 	return append(all, s.Options...)
 }
 
-// files is fstab, and what is done to it.
+// files is fstab, with its edit.
 func (s *Swap) files() edit.Files {
 	file := &edit.File{
 		Path: cmp.Or(s.Fstab, fstab.Path), Optional: s.Ensure == absent, Create: true, Mode: "0644",

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// overridden returns a warning if a boot ends with another value than that of the file, or "".
+// overridden returns a warning if the value after a boot differs from the one in the file, or "".
 func (s *Sysctl) overridden(h modules.Host) string {
 	if !s.persists() || s.Ensure == absent {
 		return ""

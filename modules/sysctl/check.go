@@ -18,7 +18,7 @@ import (
 // value.
 const settingEffect modules.EffectKind = "sysctl"
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	set   bool
 	write bool
@@ -77,7 +77,7 @@ func (s *Sysctl) now(h modules.Host) (string, error) {
 	file, err := h.Files.Knowing(settingEffect).Open(s.at())
 	switch {
 	case modules.NotThere(err):
-		h.Forecast.Lookup(modules.AnyEffect, "") // what is pending may load a module that brings it
+		h.Forecast.Lookup(modules.AnyEffect, "") // a pending change may load the module with this setting
 		return "", modules.Refuse("this host has no setting %s (load the module that has it first, or set 'runtime: false')", s.Name)
 	case err != nil:
 		return "", modules.PermissionRefusal(err)
@@ -99,7 +99,7 @@ var untilBoot = map[string]string{
 	"kernel/yama/ptrace_scope":         "3",
 }
 
-// settable says why the value could not be set.
+// settable returns an error if the value could not be set.
 func (s *Sysctl) settable(h modules.Host, have string) error {
 	if !modules.HasRootRights(h.Files, "/etc/sysctl.conf") { // below /proc/sys root has no right to make files
 		return modules.Refuse("only root may set %s; use become", s.Name)

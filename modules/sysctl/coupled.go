@@ -25,8 +25,8 @@ var synonyms = map[string]string{
 	"fs/fanotify/max_user_marks": "user/max_fanotify_marks", "user/max_fanotify_marks": "fs/fanotify/max_user_marks",
 }
 
-// spread lists settings below net. The kernel gives their value for "all" to each interface, too, and where it is true
-// here also to "default" (inet_forward_change in net/ipv4/devinet.c; net/ipv6/addrconf.c).
+// spread lists settings below net. The kernel copies their value for "all" to each interface, too, and also to
+// "default" if it is true here (inet_forward_change in net/ipv4/devinet.c; net/ipv6/addrconf.c).
 var spread = map[string]bool{
 	"ipv4/forwarding": true, "ipv6/forwarding": true, "ipv6/disable_ipv6": true, "ipv6/addr_gen_mode": true, "ipv6/ignore_routes_with_linkdown": true,
 	"ipv6/force_forwarding": false,

@@ -40,7 +40,7 @@ func (s *Sysctl) Reversal(_ context.Context, h modules.Host, kept modules.Resour
 	return back, nil
 }
 
-// Watch implements [modules.Watcher]: the kernel tells of no change of a value.
+// Watch implements [modules.Watcher]: the kernel sends no event when a value changes.
 func (s *Sysctl) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	var sources modules.Sources
 	if s.persists() {

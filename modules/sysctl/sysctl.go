@@ -62,8 +62,7 @@ func (s *Sysctl) Validate() error {
 // key is the setting as a path below /proc/sys.
 func (s *Sysctl) key() string { return keyOf(s.Name) }
 
-// keyOf is the path below /proc/sys that a name in a file means: what comes first of dot and slash
-// parts it (sysctl.d(5)).
+// keyOf is the path below /proc/sys for a name in a file: the first dot or slash in it is the separator (sysctl.d(5)).
 func keyOf(name string) string {
 	if at := strings.IndexAny(name, "./"); at >= 0 && name[at] == '.' {
 		return strings.Map(func(r rune) rune {
@@ -85,13 +84,13 @@ func (s *Sysctl) sets() bool {
 
 func (s *Sysctl) persists() bool { return s.Persist == nil || *s.Persist }
 
-// value is how the kernel tells it: numbers with a tab between them are those with a blank.
+// value is a value in normal form: the kernel prints a tab between numbers, which is equal to a blank.
 func value(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// at is where the kernel tells of the setting.
+// at is the kernel's file of the setting.
 func (s *Sysctl) at() string { return settings + "/" + s.key() }
 
-// edited is the file, and what is done to it.
+// edited is the file, with its edit.
 func (s *Sysctl) edited() *edit.File {
 	return &edit.File{
 		Path: cmp.Or(s.Path, defaultPath), Edit: s.edit, Restore: s.Restore,
@@ -99,7 +98,7 @@ func (s *Sysctl) edited() *edit.File {
 	}
 }
 
-// edit makes a text as the resource wants it: the setting stands where it first stood, and once.
+// edit changes a text to the desired one: the setting has one line, in its first place.
 func (s *Sysctl) edit(t *edit.Text) (edit.Done, error) {
 	have, want, line := absent, absent, ""
 	if s.Ensure != absent {

@@ -21,7 +21,7 @@ type Timezone struct {
 	Zone string `json:"zone,omitempty" text:"argument" doc:"the zone, where the resource is called otherwise; default: name"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
-	// Target is, of such a one, where the link led; "" has it removed.
+	// Target, for a reversal, is the old target of the link; empty means that the link is removed.
 	Target string `json:"target,omitempty" wire:"only"`
 }
 
@@ -38,7 +38,7 @@ func Type() modules.Type {
 // Requires implements [modules.Requirer].
 func (z *Timezone) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
-// zoneShape is that of names in the database of time zones.
+// zoneShape matches names in the database of time zones.
 var zoneShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`) })
 
 // Validate implements [modules.Resource].
@@ -75,7 +75,7 @@ func (z *Timezone) edit(t *edit.Text) (edit.Done, error) {
 	return edit.Done{Action: "set the time zone", Changes: []modules.Change{{Property: "timezone file", Have: edit.Shown(have), Want: z.zone()}}}, nil
 }
 
-// localtime is the link, with where it shall lead.
+// localtime is the link, with its desired target.
 func (z *Timezone) localtime() *link.Link {
 	target := ".." + database + "/" + z.zone() // as timedatectl writes it
 	if z.Restore != nil {
@@ -88,7 +88,7 @@ func (z *Timezone) localtime() *link.Link {
 	return l
 }
 
-// steps is what Apply has to do.
+// steps are the steps of Apply.
 type steps struct {
 	named any // the steps of the edit
 	link  *modules.Plan
@@ -125,7 +125,8 @@ func (z *Timezone) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	return plan, nil
 }
 
-// leads tells where the link leads, and what is in its place: "" if nothing or no link is there.
+// leads returns the target of the link, and the info of its path. The target is "" if the path does not exist or is not
+// a link.
 func (z *Timezone) leads(files modules.FileReader) (string, modules.FileInfo, error) {
 	at, err := files.Stat("/etc/localtime")
 	switch {
@@ -143,7 +144,7 @@ func zoneOf(target string) string {
 	return zone
 }
 
-// shown is for people: the zone, or what is there instead of a link.
+// shown is the zone for people, or the current kind if the path is not a link.
 func shown(target string, at modules.FileInfo) string {
 	return cmp.Or(zoneOf(target), target, string(at.Kind))
 }
@@ -158,7 +159,7 @@ func (z *Timezone) wanted() string {
 // known makes sure that the database has the zone.
 func (z *Timezone) known(h modules.Host) error {
 	if z.Restore != nil {
-		return nil // what was there comes back, whatever it was
+		return nil // a reversal restores any earlier target
 	}
 	_, err := modules.Follow(h.Files, database+"/"+z.zone())
 	switch {

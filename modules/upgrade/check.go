@@ -27,7 +27,7 @@ func (u *Upgrade) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 	return u.packages().Apply(ctx, h, p)
 }
 
-// Recurs implements [modules.Recurrer]: there are newer packages again without anybody's doing on the host.
+// Recurs implements [modules.Recurrer]: newer packages appear without a change on the host.
 func (u *Upgrade) Recurs(modules.Plan) bool { return true }
 
 // Watch implements [modules.Watcher].
@@ -37,7 +37,7 @@ func (u *Upgrade) Watch(_ context.Context, h modules.Host) (modules.Sources, err
 	return from, nil
 }
 
-// A state is what a host has of an upgrade.
+// A state is a host's state of an upgrade.
 type state struct {
 	Pending []modules.Change `json:"pending,omitempty"` // packages, with both versions
 }

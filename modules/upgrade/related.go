@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related implements [modules.Related]: what says where packages are from comes first.
+// Related implements [modules.Related]: the sources of packages come first.
 func (u *Upgrade) Related() []modules.Relation { return modules.NeedsRepositories() }
 
 //go:embed examples/*.yaml examples/details.md

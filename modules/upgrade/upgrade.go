@@ -6,8 +6,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An Upgrade brings what a package manager has installed up to date. What would change is what the package
-// manager's own simulation says.
+// An Upgrade brings the installed packages of a package manager up to date. The package manager's own simulation
+// decides which changes are planned.
 type Upgrade struct {
 	Name        string `json:"name" required:"true" enum:"all,security" doc:"which packages; all: every package with a newer version; security: packages with a security update, each to the lowest version that contains it (apt, dnf and zypper only: pacman and apk do not mark security updates)"`
 	Removals    bool   `json:"removals,omitempty" doc:"true: packages may be removed if an update needs it (apt-get dist-upgrade) or replaces them (obsoletes of dnf); default: nothing is removed, and an update that needs it is skipped or fails"`
@@ -22,12 +22,12 @@ type Upgrade struct {
 
 // A Manager is the package manager of a host, as far as upgrades concern it.
 type Manager interface {
-	// Plan says what an upgrade would do; the zero Plan is nothing. With the versions of packages its effects
-	// have [modules.Anything]: what new versions bring along is not known beforehand.
+	// Plan returns the changes that an upgrade would make; the zero Plan means none. Its effects have the versions of
+	// packages and [modules.Anything]: the other changes of new versions cannot be predicted.
 	Plan(ctx context.Context, h modules.Host) (modules.Plan, error)
 	// Apply carries that out.
 	Apply(ctx context.Context, h modules.Host, p modules.Plan) error
-	// Sources are where a change of the packages may first be noticed.
+	// Sources returns the sources where a change of the packages can be noticed first.
 	Sources(h modules.Host) modules.Sources
 	// Manager names it.
 	Manager(h modules.Host) (string, error)
@@ -39,7 +39,7 @@ const (
 	Security = "security"
 )
 
-// Type is the entry of the registry. by gives the package manager that the properties ask for.
+// Type is the entry of the registry. by returns the package manager for the properties.
 func Type(by func(*Upgrade) Manager) modules.Type {
 	return modules.Type{
 		Name: "upgrade",

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// waitEffect is that something has been waited for.
+// waitEffect is the effect of a completed wait.
 const waitEffect modules.EffectKind = "wait"
 
 // Check implements [modules.Resource]: it looks once.
@@ -26,12 +26,12 @@ func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	}
 	plan := modules.Plan{
 		Action: "waited " + w.until(),
-		// Whether it ever comes about nobody knows.
+		// The condition may never be met.
 		MayFail: true,
 		Effects: []modules.Effect{{Kind: waitEffect, Key: w.until(), State: true}},
 	}
 	if w.Path != "" || w.Command != "" {
-		plan.Effects = append(plan.Effects, modules.Anything) // what others do meanwhile
+		plan.Effects = append(plan.Effects, modules.Anything) // other programs make changes meanwhile
 	}
 	return plan, nil
 }

@@ -1,3 +1,3 @@
-// Package wait is the resource type "wait": something that has to be so before the play goes on,
-// and comes about by itself, such as a port that takes connections.
+// Package wait is the resource type "wait": a condition that must be met before the play continues, and that is met
+// without its help, such as a port that accepts connections.
 package wait

@@ -21,8 +21,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Bounds of one look: a port that drops what is sent to it is asked again, and a look that begins
-// when the time is almost up still finds out why it was in vain.
+// Limits of one look: a port that drops packets is tried again, and a look that begins shortly before the timeout still
+// finds out why the condition is not met.
 const (
 	minLook = 100 * time.Millisecond
 	maxLook = 10 * time.Second
@@ -31,8 +31,8 @@ const (
 // maxLine bounds a line of a file that is looked for, in bytes.
 const maxLine = 1 << 20
 
-// look says why it is not yet as it has to be; nil if it is. An error is that it cannot be looked.
-// It takes as long as is left, within the bounds of one look.
+// look returns in why the reason why the condition is not met yet; nil if it is. err means that it cannot be checked. A
+// look takes at most the time that is left, within the limits of one look.
 func (w *Wait) look(ctx context.Context, h modules.Host, left time.Duration) (why, err error) {
 	within, cancel := context.WithTimeout(ctx, min(max(left, minLook), maxLook))
 	defer cancel()
@@ -62,7 +62,7 @@ func (w *Wait) look(ctx context.Context, h modules.Host, left time.Duration) (wh
 	return nil, nil
 }
 
-// dial says why the port takes no connections.
+// dial returns why the port does not accept connections.
 func (w *Wait) dial(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(cmp.Or(w.Host, "127.0.0.1"), strconv.Itoa(w.Port)))
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *Wait) dial(ctx context.Context) error {
 	return conn.Close()
 }
 
-// get says why the answer of the URL is not one of those that are right.
+// get returns why the answer of the URL is not an expected one.
 func (w *Wait) get(ctx context.Context) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL, nil)
 	if err != nil {
@@ -102,7 +102,7 @@ func (w *Wait) right(code int) bool {
 	return slices.Contains(w.Status, code)
 }
 
-// find says why the path, or the line in it, is not there.
+// find returns why the path, or the line in it, is missing.
 func (w *Wait) find(h modules.Host) (why, err error) {
 	info, err := modules.Follow(h.Files, w.Path)
 	switch {
@@ -130,7 +130,7 @@ func (w *Wait) find(h modules.Host) (why, err error) {
 	return matches(f, line)
 }
 
-// matches says whether no line of a file matches.
+// matches returns an error in why if no line of a file matches.
 func matches(f io.Reader, line *regexp.Regexp) (why, err error) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxLine)
@@ -145,7 +145,7 @@ func matches(f io.Reader, line *regexp.Regexp) (why, err error) {
 	return errors.New("no line matches"), nil
 }
 
-// probe says why the command does not succeed.
+// probe returns why the command does not succeed.
 func (w *Wait) probe(ctx context.Context, h modules.Host) (why, err error) {
 	words, err := shellquote.Split(w.Command)
 	if err != nil {
@@ -163,7 +163,7 @@ func (w *Wait) probe(ctx context.Context, h modules.Host) (why, err error) {
 	return fmt.Errorf("it ends with %d%s", exit.Code, lastLine(exit.Stderr.Text)), nil
 }
 
-// lastLine is the last line of what a command says, behind a colon; "" if it says nothing.
+// lastLine is the last line of a command's output, after a colon; "" if there is no output.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

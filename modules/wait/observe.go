@@ -29,7 +29,7 @@ func (w *Wait) Watch(context.Context, modules.Host) (modules.Sources, error) {
 type state struct {
 	Name string `json:"name"`
 	For  string `json:"for"`
-	Why  string `json:"why,omitempty"` // it is not so
+	Why  string `json:"why,omitempty"` // reason why the condition is not met
 }
 
 // Describe implements [modules.Describer].

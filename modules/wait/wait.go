@@ -15,9 +15,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Wait is one condition, and how long it may take. It does what wait_for of Ansible does, except
-// that on purpose a port, a path, a URL and a command each are one condition, and that a redirection
-// of a URL is an answer and not followed: nobody but the author says what a host talks to.
+// A Wait is one condition, and how long it may take. It behaves like Ansible's wait_for, with intended exceptions: a
+// port, a path, a URL and a command each are one condition, and a redirection of a URL is an answer and not followed,
+// since only the author decides which servers a host talks to.
 type Wait struct {
 	Name     string `json:"name" required:"true" doc:"purpose of the wait, in words"`
 	Ensure   string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: until the port is closed, the path gone, no line like that in it, no such answer given, or the command fails"`
@@ -110,7 +110,7 @@ func validateURL(text string) error {
 	return nil
 }
 
-// duration reads a property that is a duration; "" is what stands for it.
+// duration reads a property that is a duration; an empty text means otherwise.
 func duration(property, text string, otherwise time.Duration) (time.Duration, error) {
 	if text == "" {
 		return otherwise, nil
@@ -124,7 +124,7 @@ func duration(property, text string, otherwise time.Duration) (time.Duration, er
 	return d, nil
 }
 
-// what is waited for, as people say it. It has no part of a URL that may be a secret.
+// what describes the condition, for people. It contains no part of a URL that may be a secret.
 func (w *Wait) what() string {
 	switch {
 	case w.Port != 0:
@@ -143,7 +143,7 @@ func (w *Wait) what() string {
 	return "the command " + w.Command
 }
 
-// until is what to wait for as the end of a sentence: "for /run/app", "for the end of /run/app".
+// until describes the condition as the end of a sentence: "for /run/app", "for the end of /run/app".
 func (w *Wait) until() string {
 	if w.Ensure == absent {
 		return "for the end of " + w.what()

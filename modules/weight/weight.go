@@ -1,27 +1,26 @@
-// Package weight bounds what JSON of others takes in memory, before it is decoded. Its
-// length says little of that: an empty map has three bytes, and takes more than three
-// hundred.
+// Package weight bounds the memory of JSON from other programs, before it is decoded. The length of JSON is a poor
+// estimate: an empty map has three bytes, and takes more than three hundred.
 package weight
 
 import "bytes"
 
-// Max bounds what JSON of a host may come to in the controller, in bytes, see [Of].
+// Max bounds the memory in the controller for JSON of a host, in bytes, see [Of].
 const Max = 16 << 20
 
-// Harmless is how long JSON may be that cannot break the bound, in bytes.
+// Harmless is the length, in bytes, up to which JSON cannot exceed the bound.
 const Harmless = Max * 3 / (mapWeight + itemWeight) &^ 0xfff
 
-// What decoded JSON takes in memory, in bytes, on a 64-bit machine: as maps, lists and
-// texts in interfaces, with the room that maps and lists keep for more.
+// The memory of decoded JSON, in bytes, on a 64-bit machine: as maps, lists and texts in interfaces, with the spare
+// capacity of maps and lists.
 const (
 	mapWeight  = 340
 	listWeight = 64
-	itemWeight = 48 // its place in a list, and what the value needs besides its own text
+	itemWeight = 48 // its place in a list, and the value's memory apart from its own text
 	keyWeight  = 64 // its place in a map
 )
 
-// Of estimates how many bytes JSON takes in memory once it is decoded into maps, lists
-// and texts, and says how deep it is nested. The text need not be well formed.
+// Of estimates how many bytes JSON takes in memory once it is decoded into maps, lists and texts, and returns how deep
+// it is nested. The text may be malformed.
 func Of(text []byte) (size, depth int) {
 	now := 0
 	for i := 0; i < len(text); i++ {
@@ -48,8 +47,8 @@ func Of(text []byte) (size, depth int) {
 	return size + itemWeight, depth
 }
 
-// endOfString is where the quote stands that ends a string, or the end of the text. from
-// is where the string begins, behind its first quote.
+// endOfString is the index of the quote that ends a string, or the end of the text. from is the index after its first
+// quote.
 func endOfString(text []byte, from int) int {
 	for i := from; ; i++ {
 		n := bytes.IndexByte(text[i:], '"')

@@ -1,5 +1,5 @@
-// Package buildtest gives tests the host programs of the machine they run on, so
-// that they need nothing but the go command.
+// Package buildtest provides tests with the host programs of the machine they run on, so that they need nothing but the
+// go command.
 package buildtest
 
 import (

@@ -28,8 +28,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds/deflate"
 )
 
-// A Target is what a program is made for, in Go's names, and which of the two
-// programs it is.
+// A Target is the platform that a program is compiled for, in Go's names, and which of the two programs it is.
 type Target struct {
 	OS, Arch string
 	Full     bool // with the build tag "full"
@@ -74,7 +73,7 @@ func (t Target) environment() []string {
 		"GOAMD64=v1", "GO386=sse2", "GOARM=6", "GOARM64=v8.0", "GORISCV64=rva20u64")
 }
 
-// run starts the go command and gives its standard output.
+// run starts the go command and returns its standard output.
 func (t Target) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = t.environment()
@@ -86,15 +85,14 @@ func (t Target) run(ctx context.Context, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// commonFlags are those of go build that decide about its output, but for the id.
-// Without -buildvcs=false a commit would change every program. Without -l, which
-// turns inlining off, they would be a tenth larger; what they do is bound by
-// system calls, not by function calls. Without -dwarf=false it would take a tenth
-// longer to make what -w drops.
+// commonFlags are the flags of go build that affect its output, except the id. Without -buildvcs=false a commit would
+// change every program. Without -l, which turns inlining off, they would be a tenth larger; their speed depends on
+// system calls, not on function calls. Without -dwarf=false a build would take a tenth longer to generate data that -w
+// drops.
 var commonFlags = []string{"-trimpath", "-buildvcs=false", "-mod=readonly", "-gcflags=all=-l -dwarf=false"}
 
-// flags tells a host program, by the tag "host", from the controller, which knows
-// all types, and the full one from the lean one.
+// flags returns the flags of a target: the tag "host" separates a host program from the controller, which has all
+// types, and another one the full program from the lean one.
 func (t Target) flags() []string {
 	if t.Full {
 		return append(slices.Clip(commonFlags), "-tags=host,full")
@@ -104,10 +102,9 @@ func (t Target) flags() []string {
 
 const ldflags = "-s -w -buildid= -X main.build="
 
-// ID names the programs that pkg and its dependencies make for targets: a hash
-// over the Go version, the settings and every source file outside the standard
-// library. It does not depend on where those files are. The programs of one
-// controller have one id, so that it can tell its own from any other.
+// ID identifies the programs that pkg and its dependencies produce for targets: a hash over the Go version, the
+// settings and every source file outside the standard library. It does not depend on the location of those files. All
+// programs of one controller have the same id, so the controller can recognize its own.
 func ID(ctx context.Context, pkg string, targets ...Target) (string, error) {
 	version, err := Own().run(ctx, "env", "GOVERSION")
 	if err != nil {
@@ -136,11 +133,11 @@ func ID(ctx context.Context, pkg string, targets ...Target) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:idLength], nil
 }
 
-// idLength is how many hex digits of the hash are kept: an id has to differ
-// between builds, not to withstand anybody. Hosts verify the whole SHA-256.
+// idLength is how many hex digits of the hash are kept: an id must differ between builds, but need not withstand
+// attacks. Hosts verify the whole SHA-256.
 const idLength = 20
 
-// A listed package is what ID asks `go list` for.
+// A listed package has the fields of `go list` that ID needs.
 type listed struct {
 	ImportPath string
 	Standard   bool
@@ -175,8 +172,8 @@ func hashPackages(h io.Writer, listing []byte) error {
 	}
 }
 
-// Build compiles pkg for t and has the program say id. Without haste it is packed for
-// some seconds, which is worth it for what is sent often.
+// Build compiles pkg for t and embeds id. Without haste it spends some seconds on compression, which is worth it for
+// programs that are sent often.
 func Build(ctx context.Context, pkg string, t Target, id string, haste bool) (builds.Build, error) {
 	dir, err := os.MkdirTemp("", "ccm-module-")
 	if err != nil {

@@ -1,6 +1,6 @@
 package deflate
 
-// pieceSize is how many bytes a block has at least.
+// pieceSize is the least size of a block, in bytes.
 const pieceSize = 4 << 10
 
 // A block is a part of the input with codes of its own.
@@ -25,8 +25,8 @@ func (b *block) encode() {
 	b.size = b.codes.size(&b.counts)
 }
 
-// split cuts a region into blocks. It begins with pieces of the smallest size, and joins neighbours
-// that take less with the same codes than with two of their own, those that gain most first.
+// split cuts a region into blocks. It begins with pieces of the smallest size, and joins neighbours that are smaller
+// with shared codes than with two of their own, the greatest gain first.
 func split(f *finder, from, to int) []*block {
 	steps := guess().cheapest(f, from, to)
 	var all counts
@@ -46,7 +46,7 @@ func split(f *finder, from, to int) []*block {
 	if len(blocks) == 0 {
 		return []*block{newBlock(f.data, nil, from, to)}
 	}
-	joined := make([]*block, len(blocks)) // each with the one behind it
+	joined := make([]*block, len(blocks)) // each with the next one
 	for i := range len(blocks) - 1 {
 		joined[i] = join(blocks[i], blocks[i+1])
 	}

@@ -8,14 +8,14 @@ import (
 
 const (
 	maxCodeLength     = 15
-	maxTreeCodeLength = 7 // of the code in which the lengths of the others are written
+	maxTreeCodeLength = 7 // limit of the code in which the lengths of the others are written
 )
 
-// codes are those of a block, as the length of each symbol's code in bits; 0: it does not occur.
+// codes are the codes of a block, as the length of each symbol's code in bits; 0 means that it does not occur.
 type codes struct {
 	literal, distance []uint8
 	tree              []treeSymbol // the lengths of the codes, in brief
-	treeLength        []uint8      // of the codes of tree symbols
+	treeLength        []uint8      // lengths of the codes of tree symbols
 }
 
 // A treeSymbol is a length, or repeats one.
@@ -37,7 +37,7 @@ func newCodes(c *counts) *codes {
 	return k
 }
 
-// trim leaves out the symbols behind the last one that occurs.
+// trim omits the symbols after the last one that occurs.
 func trim(lengths []uint8) []uint8 {
 	for lengths[len(lengths)-1] == 0 {
 		lengths = lengths[:len(lengths)-1]
@@ -85,7 +85,7 @@ func runs(lengths []uint8) []treeSymbol {
 // treeOrder is the order in which the lengths of the codes of tree symbols are written.
 var treeOrder = [19]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// treeLengths is how many of them are.
+// treeLengths is the number of tree code lengths to write.
 func (k *codes) treeLengths() int {
 	n := len(treeOrder)
 	for k.treeLength[treeOrder[n-1]] == 0 {
@@ -94,7 +94,7 @@ func (k *codes) treeLengths() int {
 	return n
 }
 
-// size is that of a block with these codes, in bits.
+// size is the size of a block with these codes, in bits.
 func (k *codes) size(c *counts) int {
 	size := 3 + 5 + 5 + 4 + 3*k.treeLengths()
 	for _, s := range k.tree {
@@ -109,9 +109,9 @@ func (k *codes) size(c *counts) int {
 	return size
 }
 
-// codeLengths gives each symbol that occurs the length of its code, so that all together take the
-// fewest bits (Larmore and Hirschberg, package-merge): of the cheapest leaves and pairs of one
-// level, pairs are made for the next. At least one symbol has to occur.
+// codeLengths returns the length of the code for each symbol that occurs, so that all together take the fewest bits
+// (Larmore and Hirschberg, package-merge): the cheapest leaves and pairs of one level form the pairs of the next. At
+// least one symbol must occur.
 func codeLengths(counts []int, limit int) []uint8 {
 	type item struct{ weight, leaf int } // leaf is a symbol, or -1: a pair of the level before
 	var leaves []item
@@ -156,7 +156,7 @@ func codeLengths(counts []int, limit int) []uint8 {
 	return lengths
 }
 
-// assign gives each symbol its code, as it is written: the first bit is the lowest.
+// assign returns the code for each symbol, in the order of writing: the first bit is the lowest.
 func assign(lengths []uint8) []uint16 {
 	var next [maxCodeLength + 2]uint16
 	for _, n := range lengths {

@@ -1,12 +1,11 @@
-// Package deflate makes gzip members that are as small as a few seconds allow, of what is
-// packed once and sent often: the host programs. Any gzip unpacks them.
+// Package deflate makes gzip members that are as small as possible in a few seconds, for data that is packed once and
+// sent often: the host programs. Any gzip program can unpack them.
 //
-// Deflate (RFC 1951) is a sequence of literal bytes and of matches, which repeat up to 258 bytes
-// from up to 32 KiB before, in blocks that have Huffman codes of their own. Which matches are best
-// depends on what they cost in these codes, and the codes depend on which matches are used. So all
-// matches are found first ([finder]), then the cheapest sequence of steps through them
-// ([costs.cheapest]); its symbols give better costs, with which that is done again. A program is
-// 5.5 % smaller than from a compressor that decides as it goes.
+// Deflate (RFC 1951) is a sequence of literal bytes and of matches, which repeat up to 258 bytes from up to 32 KiB
+// before, in blocks that have Huffman codes of their own. The best matches depend on their costs in these codes, and
+// the codes depend on the matches that are used. So all matches are found first ([finder]), then the cheapest sequence
+// of steps through them ([costs.cheapest]); its symbols result in better costs, with which that is repeated. A program
+// is 5.5 % smaller than from a compressor that decides in one pass.
 package deflate
 
 import (

@@ -13,16 +13,16 @@ const (
 // A match repeats length bytes from distance bytes before. One with distance 0 is a literal byte.
 type match struct{ length, distance uint16 }
 
-// A finder finds matches. Earlier positions whose first bytes have one hash are a binary tree,
-// ordered by what follows them, with the newest at the root: on the way down to where a position
-// belongs lie its longest matches, and they are met from near to far.
+// A finder finds matches. Earlier positions whose first bytes have the same hash are a binary tree, ordered by the
+// bytes that follow, with the newest at the root: the longest matches of a position are on the way down to its place,
+// and are found from near to far.
 type finder struct {
 	data   []byte
 	roots  [1 << hashBits]int32
-	below  [window][2]int32 // the subtrees of a position that order before and behind it; its last bits are the index
+	below  [window][2]int32 // subtrees of a position that order before and after it; its last bits are the index
 	from   int              // the first position of found
-	found  []match          // of one position after the other, ever longer and farther
-	starts []int            // of the matches of each position in found, and their end
+	found  []match          // matches of one position after the other, with increasing length and distance
+	starts []int            // start of the matches of each position in found, and their end
 }
 
 func newFinder(data []byte) *finder {
@@ -33,7 +33,7 @@ func newFinder(data []byte) *finder {
 	return f
 }
 
-// at gives the matches at position i, which is one of those that find was called for last.
+// at returns the matches at position i, which must be in the range of the last call of find.
 func (f *finder) at(i int) []match { return f.found[f.starts[i-f.from]:f.starts[i-f.from+1]] }
 
 // find looks for the matches of the positions before to. Those before from have had their turn.
@@ -53,8 +53,8 @@ func (f *finder) add(i int) {
 	hash := (uint32(d[0]) | uint32(d[1])<<8 | uint32(d[2])<<16) * 0x9e3779b1 >> (32 - hashBits)
 	other := int(f.roots[hash])
 	f.roots[hash] = int32(i)
-	// All that orders before i comes into the left subtree of it, all else into the right one. What
-	// lies between two positions begins with what these have in common.
+	// All positions that order before i go into the left subtree of it, all others into the right one. Positions
+	// between two others begin with the bytes that these have in common.
 	left, right := &f.below[i%window][0], &f.below[i%window][1]
 	leftLength, rightLength, longest := 0, 0, minLength-1
 	for depth := 0; i-other < window && depth < maxDepth; depth++ {

@@ -39,8 +39,7 @@ func (c *counts) merge(o *counts) {
 	}
 }
 
-// lengthSymbol is the symbol of a length, which may stand for several. The extra bits behind it
-// tell these apart.
+// lengthSymbol is the symbol of a length. Several lengths may share a symbol; the extra bits after it distinguish them.
 func lengthSymbol(length uint16) int {
 	if length == maxLength {
 		return literals - 1
@@ -66,8 +65,8 @@ func distanceSymbol(distance uint16) int {
 
 func distanceExtra(symbol int) int { return max(symbol/2-1, 0) }
 
-// costs are what symbols and the extra bits behind them cost, in bits times costUnit. Those of a
-// whole region fit into an int32: no symbol costs more than 20 bits there.
+// costs are the costs of symbols and the extra bits after them, in bits times costUnit. The costs of a whole region fit
+// into an int32: no symbol costs more than 20 bits there.
 type costs struct {
 	literal  [256]int32
 	length   [maxLength + 1]int32
@@ -96,7 +95,7 @@ func log2(n int) int32 {
 	return l
 }
 
-// guess is what symbols cost in an average program.
+// guess returns the costs of symbols in an average program.
 func guess() *costs {
 	c := &costs{}
 	for i := range c.literal {
@@ -111,7 +110,7 @@ func guess() *costs {
 	return c
 }
 
-// costs are what the symbols of c would cost in the best of all codes.
+// costs are the costs of the symbols of c in the best possible code.
 func (c *counts) costs() *costs {
 	of := func(list []int) func(symbol int) int32 {
 		total := 0

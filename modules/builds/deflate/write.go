@@ -3,7 +3,7 @@ package deflate
 // A bitWriter writes numbers from their lowest bit on, into bytes from their lowest bit on.
 type bitWriter struct {
 	out  []byte
-	bits uint64 // what does not fill a byte
+	bits uint64 // bits that do not fill a byte yet
 	n    uint8  // how many bits these are
 }
 
@@ -22,7 +22,7 @@ func (w *bitWriter) align() {
 	}
 }
 
-// block writes b, of which the last one is told.
+// block writes b; last marks the last block.
 func (w *bitWriter) block(data []byte, b *block, last bool) {
 	k := b.codes
 	if last {

@@ -2,10 +2,9 @@
 //
 //	go run ./modules/builds/gen -out modules/builds/bin [target...]
 //
-// A target is written as linux/amd64; without one, all of them are made. Two
-// programs are made for each, the lean and the full one. What is
-// up to date is left alone, and stays in the folder's index also if it is not
-// asked for.
+// A target is written as linux/amd64; without one, all of them are made. Two programs are made for each, the lean and
+// the full one. An up-to-date program is not made again, and stays in the folder's index even if its target is not
+// listed.
 package main
 
 import (
@@ -39,11 +38,11 @@ const parallel = 2
 type generator struct {
 	out string // folder
 	pkg string // main package of the host program
-	id  string // what the programs say they are; empty: a hash of their sources
+	id  string // id that the programs report; empty means a hash of their sources
 	log io.Writer
 	// haste packs them as tests do, which is larger and takes no time.
 	haste bool
-	old   map[compile.Target]builds.Entry // what the folder holds
+	old   map[compile.Target]builds.Entry // current content of the folder
 }
 
 func main() {
@@ -94,8 +93,7 @@ func parseTargets(names []string) ([]compile.Target, error) {
 	return targets, nil
 }
 
-// identify finds the id of the programs. It is the same whichever of the usual
-// targets are asked for.
+// identify finds the id of the programs. It is the same for any selection of the usual targets.
 func (g *generator) identify(ctx context.Context, asked []compile.Target) (err error) {
 	if g.id != "" {
 		return nil
@@ -114,7 +112,7 @@ func (g *generator) identify(ctx context.Context, asked []compile.Target) (err e
 	return err
 }
 
-// others are the programs in the folder that are up to date but not asked for.
+// others are the programs in the folder that are up to date but not listed.
 func (g *generator) others(asked []compile.Target) []builds.Entry {
 	var entries []builds.Entry
 	for t, e := range g.old {
@@ -126,8 +124,7 @@ func (g *generator) others(asked []compile.Target) []builds.Entry {
 	return entries
 }
 
-// open makes the folder and looks at what it holds. An index that cannot be
-// read is as good as none.
+// open makes the folder and reads its content. An index that cannot be read is ignored.
 func (g *generator) open() error {
 	if err := os.MkdirAll(g.out, 0o755); err != nil {
 		return err

@@ -1,11 +1,10 @@
-// Sbom prints which modules the programs of a release are made of, as a software
-// bill of materials in the CycloneDX form. It reads what the compiler has noted in
-// the programs themselves.
+// Sbom prints the modules in the programs of a release, as a software bill of materials in the CycloneDX format. It
+// reads the build information that the compiler has put into the programs themselves.
 //
 //	go run ./modules/builds/sbom -version 1.2.3 -builds modules/builds/bin [-alone PROGRAM...] PROGRAM...
 //
-// The host programs in the folder of -builds are parts of every PROGRAM but those of -alone. The time
-// of the document is $SOURCE_DATE_EPOCH, or there is none.
+// The host programs in the folder of -builds are parts of every PROGRAM except those of -alone. The time of the
+// document is $SOURCE_DATE_EPOCH; without it the document has no time.
 package main
 
 import (
@@ -123,7 +122,7 @@ func run(w io.Writer, version, folder string, programs, alone []string, epoch st
 	return enc.Encode(doc)
 }
 
-// A bill is what is known of programs and modules so far, by reference.
+// A bill contains the programs and modules added so far, by reference.
 type bill struct {
 	version    string
 	components map[string]component
@@ -150,7 +149,7 @@ func (b *bill) addHostPrograms(folder string) ([]string, error) {
 	return refs, nil
 }
 
-// add takes in a program, of which name is for errors, and gives its reference.
+// add adds a program, whose name is for errors, and returns its reference.
 func (b *bill) add(name string, program []byte, parts ...string) (string, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
@@ -196,7 +195,7 @@ func (b *bill) addModule(m *debug.Module) string {
 		c.Properties = []property{{"go:sum", m.Sum}}
 	}
 	b.components[purl] = c
-	b.parts[purl] = []string{} // what modules need of each other is not told by programs
+	b.parts[purl] = []string{} // programs do not contain which module needs which
 	return purl
 }
 

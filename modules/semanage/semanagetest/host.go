@@ -98,7 +98,7 @@ func Disabled(more ...modtest.Node) []modtest.Node {
 	), more...)
 }
 
-// Running is one whose kernel runs SELinux, which only tells of what it would refuse; httpd_can_network_connect is off.
+// Running is a host whose kernel runs SELinux in permissive mode; httpd_can_network_connect is off.
 func Running(more ...modtest.Node) []modtest.Node {
 	return Disabled(append([]modtest.Node{
 		{Path: "sys/fs/selinux", Dir: true}, {Path: "sys/fs/selinux/booleans", Dir: true},
