@@ -97,7 +97,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// size is about what Encode writes, in entries.
+// size returns the approximate size of Encode's output, in entries.
 func (inv *Inventory) size() int { return len(inv.hosts) + len(inv.groups) }
 
 // The order of & and ! terms changes nothing.

@@ -36,8 +36,7 @@ func (h *Host) Vars() map[string]any {
 	return vars
 }
 
-// Secrets are the maps among what [Host.Vars] merges in which something is marked as
-// secret: see [yamlpos.Node.Secret].
+// Secrets returns the maps merged by [Host.Vars] that contain a value marked as secret: see [yamlpos.Node.Secret].
 func (h *Host) Secrets() (maps []*yamlpos.Node) {
 	var room [few]place
 	for _, p := range h.appendPlaces(room[:0]) {

@@ -112,7 +112,7 @@ func groupPlace(t testing.TB, name, text string) place {
 	return place{kind: "group", name: name, source: "inventory", content: &content{vars: documents}}
 }
 
-// hostWith is a host of groups that have this to say.
+// hostWith returns a host whose groups have this content.
 func hostWith(groups []place, deep bool) *Host {
 	return &Host{below: &stack{places: groups, deep: deep}}
 }

@@ -47,7 +47,7 @@ func wholeFleet(t *testing.T) *Inventory {
 	return inv
 }
 
-// carried is a part of an inventory as another machine has it.
+// carried returns a part of an inventory as received by another machine.
 func carried(t *testing.T, inv *Inventory, login func(*Host) string, hosts ...string) (*Inventory, string) {
 	t.Helper()
 	var list []*Host

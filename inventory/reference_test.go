@@ -76,7 +76,7 @@ func TestPasswordReferenceErrors(t *testing.T) {
 	require.ErrorContains(t, err, "hosts.yml:1:51: a, to which ansible_password refers, cannot be an expression\n  hint: only a single \"{{ name }}\"")
 }
 
-// keyOfRefusal is the only key that cannot be honoured for the host h.
+// keyOfRefusal returns the only key that cannot be applied for the host h.
 func keyOfRefusal(inv *Inventory) string {
 	for key := range inv.Host("h").Connection().Refused {
 		return key

@@ -71,7 +71,7 @@ func (r rule) check(data map[string]any, layers []Layer, errs *yamlpos.Errors) {
 	}
 }
 
-// failed is the error of an expression that is wrong, or fails with the value.
+// failed returns the error of an expression that is wrong, or fails with the value.
 func (r rule) failed(source string, err error, layers []Layer) error {
 	placed := diag.At(diag.PositionOf(r.key), err).(*diag.Error)
 	msg, _, _ := strings.Cut(placed.Msg, " in the expression ") // it is quoted anyway

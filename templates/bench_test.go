@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// benchJet is a configuration file of about 4 KB.
+// benchJet returns a configuration file of about 4 KB.
 func benchJet() string {
 	section := `# [[ Data.name ]] on [[ Facts.host.info.os ]]
 [[ range i, u := Data.users -]]

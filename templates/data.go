@@ -84,7 +84,7 @@ func (s Source) Layers(ctx context.Context, facts map[string]any, inventory *Inv
 	return layers, nil
 }
 
-// Resolve is [Settle] of the layers of the source.
+// Resolve returns the result of [Settle] for the layers of the source.
 func (s Source) Resolve(ctx context.Context, facts map[string]any) (map[string]any, error) {
 	layers, err := s.Layers(ctx, facts, nil)
 	if err != nil {

@@ -81,8 +81,8 @@ func (d *deferred) tooDeep() error {
 	return d.fault(diag.Faultf("%q refers to data that refers to other data, more than %d levels deep", d.path, maxLinks))
 }
 
-// circle is the error for values that need each other, each the next one and the last one the
-// first. It is the same wherever evaluation came upon them.
+// circle returns the error for values that need each other, each the next one and the last one the first. It is the
+// same wherever the evaluation begins.
 func circle(links []render.Pending) error {
 	all := make([]*deferred, len(links))
 	for i, link := range links {
@@ -118,7 +118,7 @@ func comparePlaces(a, b *deferred) int {
 	return -1
 }
 
-// weigh is about how many bytes a plain value takes.
+// weigh returns the approximate size of a plain value, in bytes.
 func weigh(v any) int {
 	const each = 16
 	switch v := v.(type) {

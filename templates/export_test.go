@@ -7,7 +7,7 @@ var (
 	Mergeable = mergeable
 )
 
-// Annotated are the paths of keys with annotations.
+// Annotated returns the paths of keys with annotations.
 func (s Source) Annotated() (paths [][]string) {
 	for _, r := range s.annotations.rules {
 		paths = append(paths, r.path)

@@ -192,7 +192,7 @@ type claim struct {
 	made  *deferred // expression that produced the value; nil for a literal
 }
 
-// newClaim is a claim on a value, with the result of an expression in its place.
+// newClaim returns a claim on a value; an expression is replaced by its result.
 func newClaim(layer string, value any, node *yamlpos.Node, made *deferred) claim {
 	if d, is := value.(*deferred); is {
 		value = d.value
@@ -215,7 +215,7 @@ func whole(layers []Layer) []claim {
 	return all
 }
 
-// topClaims are the claims on a key of the merged data.
+// topClaims returns the claims on a key of the merged data.
 func topClaims(layers []Layer, key string) []claim {
 	var found []claim
 	for _, l := range layers {
@@ -232,7 +232,7 @@ func topClaims(layers []Layer, key string) []claim {
 	return found
 }
 
-// claimsBelow are the claims on what a key or an index of a value leads to.
+// claimsBelow returns the claims on the value at a key or an index of a value.
 func claimsBelow(claims []claim, key string) []claim {
 	var found []claim
 	skip, err := strconv.Atoi(key) // skips elements up to the index
@@ -272,8 +272,8 @@ func mergeable(a, b any) bool {
 	return false
 }
 
-// nodeBelow is the node of a key or an index. Below the result of an expression it is the
-// node of the expression.
+// nodeBelow returns the node of a key or an index. Below the result of an expression it returns the node of the
+// expression.
 func nodeBelow(n *yamlpos.Node, key string) *yamlpos.Node {
 	if n == nil {
 		return nil

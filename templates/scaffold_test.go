@@ -69,7 +69,7 @@ func scaffoldEnv(f *templates.Files) *templates.Env {
 	}
 }
 
-// shown is a tree as text: "dir/", "file=text", "file<copy", "link->target".
+// shown returns a tree as text: "dir/", "file=text", "file<copy", "link->target".
 func shown(nodes []templates.ScaffoldNode) string {
 	var all []string
 	for _, n := range nodes {

@@ -21,7 +21,7 @@ func (s sealedText) Settle(*render.Run) (any, error) {
 	return text, nil
 }
 
-// SealedValue is a value of an [Inventory] that is opened when it is read.
+// SealedValue returns a value of an [Inventory] that is opened when it is read.
 func SealedValue(n *yamlpos.Node) any {
 	return render.Sealed{Open: func() (string, error) {
 		text, err := n.Open()
@@ -46,7 +46,7 @@ func (sealedText) FromHost(render.Taint) bool { return false }
 // unread replaces a sealed value that no play reads, so that it stays closed.
 const unread = "[secret]"
 
-// sealed is the node of a value that is sealed, else nil.
+// sealed returns the node of a value that is sealed, else nil.
 func (d *deferred) sealed() *yamlpos.Node {
 	if s, is := d.text.(sealedText); is {
 		return s.node

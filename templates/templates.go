@@ -141,7 +141,7 @@ func JetFile(files *Files, name string) (*Template, error) {
 // them. The error lists the keys that are there instead.
 func Lookup(facts map[string]any, path string) (any, error) { return render.Fact(facts, path) }
 
-// At is the position of the text of a scalar.
+// At returns the position of the text of a scalar.
 func At(n *yamlpos.Node) Position { return diag.PositionOf(n) }
 
 // Place adds the position of n to err, unless it has one already.

@@ -54,7 +54,7 @@ func (v *Variables) parse(n *yamlpos.Node) {
 	v.texts[n] = text
 }
 
-// NotUnderstood is the error for a variable that is an expression to Ansible alone.
+// NotUnderstood returns the error for a variable with an expression that only Ansible supports.
 func NotUnderstood(n *yamlpos.Node, path, what string) *yamlpos.Error {
 	if path != "" {
 		path = " " + strconv.Quote(path)
@@ -85,7 +85,7 @@ func (v *Variables) Understood(n *yamlpos.Node) bool {
 	return !is
 }
 
-// Sources are the variables for [KeysFromHost].
+// Sources returns the variables for [KeysFromHost].
 func (v *Variables) Sources() []Source {
 	if v == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// owned are the properties that every file is given.
+// owned returns the properties that every file has.
 func owned() string {
 	return fmt.Sprintf(`"owner":"%d","group":"%d","mode":"0644"`, os.Geteuid(), os.Getegid())
 }
@@ -181,7 +181,7 @@ func conforms(t testing.TB, text string) {
 	require.NoError(t, err)
 }
 
-// TestCCMFieldOrder has the fields in the order in which CCM writes them.
+// TestCCMFieldOrder checks that the fields are in CCM's order.
 func TestCCMFieldOrder(t *testing.T) {
 	text := answerTo(t, ask("exec", `{"name":"true","alias":"a"}`))
 	var names []string
@@ -192,8 +192,7 @@ func TestCCMFieldOrder(t *testing.T) {
 		properties status error changed refreshed failed skipped noop unmet_requirements`), names)
 }
 
-// TestOwnRequestStaysAsItIs has the form without a protocol, which fails by its
-// exit status.
+// TestOwnRequestStaysAsItIs checks a request without a protocol, whose failure sets the exit status.
 func TestOwnRequestStaysAsItIs(t *testing.T) {
 	var out bytes.Buffer
 	run := func(request string, args ...string) error {

@@ -137,7 +137,7 @@ func (t *ccmTask) event(ctx context.Context, check bool) (*ccmEvent, error) {
 	return event, nil
 }
 
-// status is the part of an event that is about the host.
+// status returns the part of an event that is about the host.
 func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent, described modules.Description, result *wire.Result) *ccmStatus {
 	s := &ccmStatus{
 		Timestamp:   time.Now().UTC(),
@@ -193,8 +193,7 @@ func (t *ccmTask) foundEnsure(result *wire.Result) string {
 // ksuidEpoch is the start of time in KSUIDs, as Unix time in seconds (github.com/segmentio/ksuid).
 const ksuidEpoch = 1_400_000_000
 
-// newKSUID makes an id that sorts by time: 27 digits to the base 62 of 32 bits of
-// seconds and 128 random ones.
+// newKSUID returns an id that sorts by time: 27 digits to the base 62 of 32 bits of seconds and 128 random ones.
 func newKSUID(now time.Time) string {
 	number := [5]uint32{uint32(now.Unix() - ksuidEpoch), rand.Uint32(), rand.Uint32(), rand.Uint32(), rand.Uint32()}
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

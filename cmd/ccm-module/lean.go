@@ -11,8 +11,8 @@ import (
 // rules are for the full program: they need an HTTP client.
 var rules engine.Rules
 
-// folders is for the full program: so are all types whose resources need one.
+// folders is only implemented in the full program, like all types whose resources need a folder.
 func folders(string) session.Folders { return nil }
 
-// watching is for the full program: it needs what listens.
+// watching is only implemented in the full program, since it needs a listener.
 func watching(*system.RunLock) func(*session.Controller) session.Watching { return nil }

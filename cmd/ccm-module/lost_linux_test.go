@@ -64,13 +64,13 @@ func serveFor(t *testing.T, program, wanted string) *served {
 	return s
 }
 
-// hostProgram is the lean program in a folder of its own.
+// hostProgram returns the lean program in a folder of its own.
 func hostProgram(t *testing.T) string {
 	t.Helper()
 	return programOf(t, buildtest.Own(t)[0])
 }
 
-// programOf is a program in a folder of its own.
+// programOf returns a program in a folder of its own.
 func programOf(t *testing.T, of builds.Build) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,8 +89,7 @@ func script(dir, name string, seconds int, require ...int) wire.Entry {
 	return wire.Entry{Type: "exec", Name: name, Properties: properties, Require: require}
 }
 
-// cutOff are three scripts at once, of which the first ends while others run, and two
-// that wait for them.
+// cutOff returns three scripts that run at once, of which the first ends while others run, and two that depend on them.
 func cutOff(dir string) *wire.Message {
 	return &wire.Message{Catalog: &wire.Catalog{
 		Parallel: 3,
@@ -165,8 +164,7 @@ func TestSilentController(t *testing.T) {
 	require.Contains(t, s.stderr.String(), "nothing was heard from the controller")
 }
 
-// TestCommandsIgnoreNoSignal has a command report which signals it ignores: what a
-// program ignores, its commands do too.
+// TestCommandsIgnoreNoSignal runs a command that reports its ignored signals: a command inherits them from the program.
 func TestCommandsIgnoreNoSignal(t *testing.T) {
 	s := serveReal(t, hostProgram(t))
 	properties := []byte(`{"name":"signals","command":"grep Sig /proc/self/status"}`)

@@ -116,7 +116,7 @@ func newSession() (*session.Session, error) {
 	}, nil
 }
 
-// ownDir is the folder of this program, which only its user can change.
+// ownDir returns the folder of this program, which only its user can change.
 func ownDir() (string, error) {
 	self, err := os.Executable()
 	return filepath.Dir(self), err

@@ -26,5 +26,5 @@ func watchdog(ctx context.Context, args []string) error {
 	return s.Watchdog(ctx, len(args) == 1)
 }
 
-// bootUnit is the unit that starts this program when the host starts.
+// bootUnit returns the unit that starts this program when the host starts.
 func bootUnit() system.BootUnit { return system.BootUnit{Args: []string{"watchdog", starting}} }

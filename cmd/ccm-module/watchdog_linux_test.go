@@ -19,8 +19,8 @@ const nonceOfTests = "0123456789abcdefABCDEF"
 // within is enough time for a slow machine to finish a catalog.
 const within = 15 * time.Second
 
-// unconfirmed is a catalog whose changes are all to be confirmed: a file gets another text and
-// mode, another one is made, and then comes what else.
+// unconfirmed returns a catalog whose changes all need confirmation: a file gets another text and mode, another one is
+// made, and the entries in more follow.
 func unconfirmed(dir string, more ...wire.Entry) *wire.Message {
 	properties := func(name, text string) json.RawMessage {
 		id := strconv.Itoa(os.Getuid())
@@ -56,7 +56,7 @@ func isBack(dir string) bool {
 	return err == nil && statErr == nil && string(text) == "old" && info.Mode().Perm() == 0o640 && os.IsNotExist(made)
 }
 
-// until is the next message that is meant. A question for a second login is answered with yes.
+// until returns the first message for which meant reports true. It answers a question for a second login with yes.
 func (s *served) until(meant func(*wire.Message) bool) *wire.Message {
 	s.t.Helper()
 	for {
@@ -74,7 +74,7 @@ func (s *served) until(meant func(*wire.Message) bool) *wire.Message {
 
 func done(m *wire.Message) bool { return m.Done != nil }
 
-// TestWatchdog has a real host program change files, and its controller never come back.
+// TestWatchdog changes files with a real host program, and its controller never returns.
 func TestWatchdog(t *testing.T) {
 	program := hostProgram(t)
 	hangs := script(t.TempDir(), "hangs", 100_000)
@@ -179,7 +179,7 @@ func (s *served) next() *wire.Message {
 	return s.until(func(m *wire.Message) bool { return m.Pong == nil })
 }
 
-// TestConfirmed has the controller come back over another connection.
+// TestConfirmed lets the controller return over another connection.
 func TestConfirmed(t *testing.T) {
 	program := hostProgram(t)
 	dir := unchanged(t)
@@ -209,7 +209,7 @@ func TestConfirmed(t *testing.T) {
 	require.Equal(t, "new", string(text))
 }
 
-// TestNotArmed has a controller that cannot log in a second time.
+// TestNotArmed uses a controller that cannot log in a second time.
 func TestNotArmed(t *testing.T) {
 	program := hostProgram(t)
 	dir := unchanged(t)

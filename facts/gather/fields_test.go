@@ -42,7 +42,7 @@ func eachField(t *testing.T, path string, typ reflect.Type) {
 	}
 }
 
-// factsAt are facts with nothing but a text at a path.
+// factsAt returns facts with only a text at a path.
 func factsAt(path, key string) map[string]any {
 	keys := strings.Split(path, ".")
 	tree := map[string]any{key: "it"}

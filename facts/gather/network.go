@@ -61,9 +61,8 @@ func reachable(text string) (netip.Addr, bool) {
 	return ip, !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsMulticast() && !ip.IsUnspecified()
 }
 
-// localAddress is the address from which the host would send to a public one,
-// or "". Connecting a UDP socket chooses it and sends nothing. The system calls
-// are made here because net.Dial would link a whole resolver.
+// localAddress returns the address from which the host would send to a public one, or "". Connecting a UDP socket
+// chooses it and sends nothing. The system calls are made here because net.Dial would link a whole resolver.
 func localAddress(public netip.Addr) string {
 	const port = 53 // any will do
 	domain, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Addr: public.As16(), Port: port})

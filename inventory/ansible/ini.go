@@ -67,7 +67,7 @@ type iniReader struct {
 	bad     bool // something is wrong with the header: the section is not read
 }
 
-// at is a place in the line; offset counts bytes of raw.
+// at returns a position in the line; offset counts bytes of raw.
 func (r *iniReader) at(raw string, offset int) *yamlpos.Node {
 	return &yamlpos.Node{File: r.file, Line: r.number, Column: 1 + utf8.RuneCountInString(raw[:offset])}
 }

@@ -195,7 +195,7 @@ func Marked(n *yamlpos.Node, by yamlpos.Opener) *yamlpos.Node {
 	return n
 }
 
-// markedText is the text that such a map stands for; nil for any other node.
+// markedText returns the text that such a map represents; nil for any other node.
 func markedText(n *yamlpos.Node, by yamlpos.Opener) *yamlpos.Node {
 	if len(n.Pairs) != 1 || n.Pairs[0].Value.Kind != yamlpos.Scalar {
 		return nil

@@ -122,7 +122,7 @@ func codePoint(s string, digits int, bytes bool) (text string, length int, ok bo
 	return character(rune(n), bytes), 1 + digits, true
 }
 
-// character is the one with the number n, or the byte.
+// character returns the character with the number n, or the byte.
 func character(n rune, bytes bool) string {
 	if bytes {
 		return string([]byte{byte(n)})

@@ -64,7 +64,7 @@ func (r Reader) variable(key, value *yamlpos.Node) (Setting, bool) {
 	return Setting{}, false
 }
 
-// unsupported is a variable that cannot be honoured unless it is empty.
+// unsupported returns the setting of a variable that cannot be applied unless it is empty.
 func unsupported(key, value *yamlpos.Node) Setting {
 	s := Setting{name: key.Text, rank: ansibleVar, at: value}
 	if !saysNothing(value) {
@@ -129,7 +129,7 @@ func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 	return s
 }
 
-// notSecret is the error for a setting that is marked as secret and would be shown.
+// notSecret returns the error for a setting that is marked as secret and would be shown.
 func notSecret(name string, n *yamlpos.Node) error {
 	return n.Errorf("only passwords of a connection can be secrets; write this value without !secret, and unencrypted", "%s cannot be a secret", name)
 }

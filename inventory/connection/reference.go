@@ -121,7 +121,7 @@ func variableOf(name string, counting Settings, v Variables) *yamlpos.Node {
 	return n
 }
 
-// meantFor is the hint for a variable that is not set.
+// meantFor returns the hint for a variable that is not set.
 func meantFor(name string, counting Settings, v Variables) string {
 	first, rest, inMap := strings.Cut(name, ".")
 	known := v.VariableNames()

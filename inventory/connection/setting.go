@@ -186,7 +186,7 @@ func (s Setting) Entries() []Entry {
 	return list
 }
 
-// key is the key of a setting without fields; "" if the setting is about none.
+// key returns the key of a setting without fields; "" if it has none.
 func (s Setting) key() string {
 	switch s.rank {
 	case ansibleVar:
@@ -204,7 +204,7 @@ func (f field) name() string {
 	return f.key
 }
 
-// optionName is the key of an [Entry] that is an option of ssh.
+// optionName returns the key of an [Entry] that is an option of ssh.
 func optionName(name string) string { return "-o " + name }
 
 // WonIn reports whether p has its value from an entry.

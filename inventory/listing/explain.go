@@ -106,7 +106,7 @@ func explanationOf(list []Explanation, host, key string) ([]Explanation, error) 
 	return nil, fmt.Errorf("nothing sets %q for %s in the inventory%s", key, host, hint)
 }
 
-// ExplanationText is explanations for people: a table for each.
+// ExplanationText returns explanations for people: a table for each.
 func ExplanationText(list []Explanation) string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -156,7 +156,7 @@ func jsonable(v any) any {
 	return v
 }
 
-// shown is a value on one line, as JSON.
+// shown returns a value on one line, as JSON.
 func shown(v any) string {
 	text, err := printable.JSON(v)
 	if err != nil { // never for a result of [jsonable]

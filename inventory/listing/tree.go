@@ -50,7 +50,7 @@ func TreeOf(inv *inventory.Inventory, hosts []*inventory.Host, sources []string)
 	return t
 }
 
-// String is the tree on indented lines.
+// String returns the tree on indented lines.
 func (t Tree) String() string { return t.text }
 
 func counted(n int, noun string) string {

@@ -101,7 +101,7 @@ func hostKey(name string) string {
 	return name
 }
 
-// randomNames are names of few kinds, so that they have something to fold.
+// randomNames returns names of few kinds, so that they have something to fold.
 func randomNames(r *rand.Rand) []string {
 	kinds := []func() string{
 		func() string { return fmt.Sprintf("web%d", r.IntN(30)) },

@@ -75,7 +75,7 @@ func (s Selector) terms(pattern string, terms []string) ([]int, []string, error)
 	return hosts, warnings, nil
 }
 
-// none is the answer for a pattern that selects nothing.
+// none returns the answer for a pattern that selects nothing.
 func (s Selector) none(err *Error) ([]int, []string, error) {
 	if s.AllowEmpty {
 		return nil, []string{err.Error()}, nil

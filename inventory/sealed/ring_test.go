@@ -66,7 +66,7 @@ func TestWholeFileIsSecret(t *testing.T) {
 	require.ErrorContains(t, err, "f.yaml:1:1: the file is encrypted by ansible-vault\n")
 }
 
-// encrypted is a value as ansible-vault writes it.
+// encrypted returns a value in the format of ansible-vault.
 func encrypted(password, salt, text string) string {
 	derived, _ := pbkdf2.Key(sha256.New, password, []byte(salt), 10_000, 80)
 	padding := aes.BlockSize - len(text)%aes.BlockSize

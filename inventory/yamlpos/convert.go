@@ -216,7 +216,7 @@ func keyHint(key *Node) string {
 	return ""
 }
 
-// keyComments are the comments of a key: its own, and the stray ones near it.
+// keyComments returns the comments of a key: its own, and the stray ones near it.
 func keyComments(key, value *yaml.Node) (own, apart string) {
 	if key.HeadComment == "" && key.LineComment == "" && key.FootComment == "" && value.LineComment == "" {
 		return "", "" // as nearly all of a large inventory

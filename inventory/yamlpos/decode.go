@@ -61,7 +61,7 @@ type target struct {
 
 func (t target) element(i int) target { return target{fmt.Sprintf("%s[%d]", t.path, i), t.field} }
 
-// key is the target of a value of a map, which belongs to no field.
+// key returns the target of a value of a map, which belongs to no field.
 func (t target) key(name string) target { return target{path: join(t.path, name)} }
 
 func join(path, name string) string {
@@ -79,7 +79,7 @@ func (t target) hint() string {
 	return t.field.Tag.Get("hint")
 }
 
-// String is the subject of an error.
+// String returns the subject of an error.
 func (t target) String() string {
 	if t.path == "" {
 		return "the value"
@@ -198,7 +198,7 @@ type Exact interface{ ExactNumbers() }
 
 var exactType = reflect.TypeFor[Exact]()
 
-// exact is [Node.Any] with the digits of the text.
+// exact returns [Node.Any] with the digits of the text.
 func (n *Node) exact() any {
 	return n.plain(func(n *Node) any {
 		if _, isFloat := n.Value.(float64); isFloat && isJSONNumber(n.Text) {

@@ -19,7 +19,7 @@ type Error struct {
 	Within       string // prefix of File in messages: a folder or an archive; may be empty
 }
 
-// Error is "file:line:column: msg", with the hint on a line of its own.
+// Error returns "file:line:column: msg", with the hint on a line of its own.
 func (e *Error) Error() string {
 	s := e.Msg
 	if pos := e.Pos(); pos != "" {
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Pos is "file:line:column", as far as they are known.
+// Pos returns "file:line:column", as far as they are known.
 func (e *Error) Pos() string { return position(e.Path(), e.Line, e.Column) }
 
 // Path returns the name of the file as messages show it.
@@ -122,7 +122,7 @@ func Suggest(word string, known []string) string {
 	return SuggestWithin(word, known, 2)
 }
 
-// SuggestWithin is [Suggest] with so many edits at most.
+// SuggestWithin returns [Suggest] with at most limit edits.
 func SuggestWithin(word string, known []string, limit int) string {
 	best, closest := "", limit+1
 	for _, k := range known {

@@ -240,7 +240,7 @@ func (r *jsonReader) fill(n *Node, token json.Token, depth int) error {
 	return nil
 }
 
-// jsonNumber is an int64 if the number fits, and a float64 otherwise.
+// jsonNumber returns an int64 if the number fits, and a float64 otherwise.
 func jsonNumber(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i

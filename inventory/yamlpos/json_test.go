@@ -116,7 +116,7 @@ func FuzzParseJSON(f *testing.F) {
 	})
 }
 
-// asFloats is the value of a node as encoding/json has it.
+// asFloats returns the value of a node in the types of encoding/json.
 func asFloats(n *yamlpos.Node) any {
 	switch n.Kind {
 	case yamlpos.Map:

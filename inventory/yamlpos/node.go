@@ -102,7 +102,7 @@ func (n *Node) plain(scalar func(*Node) any) any {
 	}
 }
 
-// Pos is "file:line:column".
+// Pos returns "file:line:column".
 func (n *Node) Pos() string { return position(n.File, n.Line, n.Column) }
 
 // Errorf makes an error with the position of n. The hint suggests what to write instead and may be empty.
@@ -194,7 +194,7 @@ func (n *Node) Shown(text string) *Node {
 	return shown
 }
 
-// Under is a map in which n has a key, so that errors about n begin with that.
+// Under returns a map in which n has a key, so that errors about n begin with the key.
 func Under(key string, n *Node) *Node {
 	name := &Node{File: n.File, Line: n.Line, Column: n.Column, Text: key, Value: key}
 	return &Node{File: n.File, Line: n.Line, Column: n.Column, Kind: Map, Pairs: []Pair{{name, n}}}

@@ -177,7 +177,7 @@ func collectKeys(n *Node, keys map[string]*Node) {
 	}
 }
 
-// bomb is a list of nine aliases to a list of nine aliases and so on.
+// bomb returns a list of nine aliases to a list of nine aliases and so on.
 func bomb(levels int) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x]\n")

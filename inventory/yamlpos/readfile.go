@@ -34,7 +34,7 @@ func ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// openPipe is os.Open, which waits until a writer opens the pipe.
+// openPipe works like os.Open, which waits until a writer opens the pipe.
 func openPipe(ctx context.Context, path string) (*os.File, error) {
 	type answer struct {
 		f   *os.File

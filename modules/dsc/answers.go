@@ -117,7 +117,7 @@ func (a answers) restartRequired(kind, name string, refs []string) bool {
 	return false
 }
 
-// which is the path of a program; nil if the host does not have it.
+// which returns the path of a program; nil if the host does not have it.
 func (a answers) which(name string) any {
 	if strings.Contains(name, "/") || name == "" {
 		return nil

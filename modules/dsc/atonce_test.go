@@ -49,7 +49,7 @@ func (b *bench) tool(typ, script string) {
 		"type": "`+typ+`", "version": "1.0.0", `+anySchema+`, "set": {"executable": "`+name+`.sh", "input": "stdin"}}`)
 }
 
-// TestOneTypeTakesTurns: the programs of a type are seldom made for being run at once.
+// TestOneTypeTakesTurns checks that programs of one type do not run at once, since few are made for that.
 func TestOneTypeTakesTurns(t *testing.T) {
 	b := newBench(t)
 	b.tool("Test/Alone", `mkdir "$ROOT/busy" || exit 1; sleep 0.1; rmdir "$ROOT/busy"`)
@@ -58,7 +58,7 @@ func TestOneTypeTakesTurns(t *testing.T) {
 	}
 }
 
-// TestTypesRunAtOnce: each of two programs waits until the other one runs.
+// TestTypesRunAtOnce checks that two types run at once: each of two programs waits until the other one runs.
 func TestTypesRunAtOnce(t *testing.T) {
 	b := newBench(t)
 	meet := `: >"$ROOT/$MINE"; i=0; until [ -e "$ROOT/$OTHER" ]; do i=$((i+1)); [ $i -lt 600 ] || exit 1; sleep 0.1; done`

@@ -221,7 +221,7 @@ func isWordFor(text string, words ...string) bool {
 	return false
 }
 
-// failed makes a failure whose evidence is shown only where everything may be.
+// failed returns a failure whose evidence is shown only where secrets may be shown.
 func failed(evidence, format string, args ...any) *process.Failure {
 	safe := fmt.Sprintf(format, args...)
 	f := &process.Failure{Text: safe, Safe: safe}

@@ -119,7 +119,7 @@ func random(r *rand.Rand, depth int) any {
 	return string(rune('x' + r.IntN(3)))
 }
 
-// shuffled is the same value with its lists in another order.
+// shuffled returns the same value with its lists in random order.
 func shuffled(r *rand.Rand, v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -156,8 +156,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestManyEqual has long lists whose elements could all stand for each other: to try
-// that would take the third power of their number.
+// TestManyEqual compares long lists whose elements could all match each other: trying all pairs would take the third
+// power of their number.
 func TestManyEqual(t *testing.T) {
 	const many = 5000
 	a, b := make([]any, many), make([]any, many)

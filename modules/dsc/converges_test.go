@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestConverges is the suite that every type passes, for a resource found on the host.
+// TestConverges runs the suite that every type passes, for a resource found on the host.
 func TestConverges(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
@@ -79,8 +79,8 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// TestFamily: a type can be called by the name of its resources, and types of the
-// registry by a name that DSC would give them.
+// TestFamily checks that a type can have the name of its resources, and that types of the registry have names in DSC's
+// form.
 func TestFamily(t *testing.T) {
 	own := modules.Type{Name: "file", New: func() modules.Resource { return nil }}
 	r := modules.Registry{own, Type()}

@@ -87,7 +87,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCannotBeAbsent is about a resource that can make things and not remove them.
+// TestCannotBeAbsent checks a resource that can create things and not remove them.
 func TestCannotBeAbsent(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
@@ -135,7 +135,7 @@ func TestTimeout(t *testing.T) {
 	t.Fatal("what the resource has started is still running")
 }
 
-// TestLies: a set that does nothing is a failure, whatever it prints.
+// TestLies checks that a set that does nothing is a failure, whatever it prints.
 func TestLies(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	for name, set := range map[string]string{
@@ -164,8 +164,7 @@ func TestSecurityContext(t *testing.T) {
 	require.EqualError(t, err, want)
 }
 
-// TestInputs has the ways in which a resource is given its properties, with texts that
-// a shell would have made something else of.
+// TestInputs checks the ways in which a resource receives its properties, with texts that a shell would interpret.
 func TestInputs(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const odd = `a "b" 'c' $(touch x) \n ;|& é`

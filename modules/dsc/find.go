@@ -62,7 +62,7 @@ func (d *DSC) find(ctx context.Context, h modules.Host, secrets process.Secrets)
 	return nil, s.notFound()
 }
 
-// bundled are the manifests of the play's folder that were sent with the instance.
+// bundled returns the manifests of the play's folder that were sent with the instance.
 func (s *search) bundled(ctx context.Context) ([]located, error) {
 	if len(s.d.Candidates) == 0 {
 		return nil, nil
@@ -105,7 +105,7 @@ func (s *search) choose(ctx context.Context, all []located) (*resource, error) {
 	return nil, modules.Refuse("%s (%s) needs the adapter %s, which is not found", fitting[0].Type, fitting[0].file, fitting[0].RequireAdapter)
 }
 
-// found puts a resource together.
+// found assembles a resource.
 func (s *search) found(run, as located) (*resource, error) {
 	dirs := safePath(s.h)
 	for _, l := range []located{run, as} {
@@ -131,7 +131,7 @@ func (s *search) resource(rs resource) (*resource, error) {
 	return &rs, err
 }
 
-// fitting are the manifests of the type that will do, the newest first.
+// fitting returns the suitable manifests of the type, the newest first.
 func (s *search) fitting(ctx context.Context, all []located) ([]located, error) {
 	within, err := manifest.ParseRange(s.d.Version)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *search) applies(ctx context.Context, l located) (bool, error) {
 	return ok, nil
 }
 
-// notFound is the error of a resource that was not found, with all reasons that are known.
+// notFound returns the error for a resource that was not found, with all known reasons.
 func (s *search) notFound() error {
 	var reasons []string
 	for _, r := range s.rejects {

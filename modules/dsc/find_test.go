@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// manifestOf is a manifest of DSC 3 whose get prints a state.
+// manifestOf returns a manifest of DSC 3 whose get prints a state.
 func manifestOf(typ, version, more, state string) string {
 	return `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json", "type": "` + typ + `", "version": "` + version + `",` + more + `
 		"get": {"executable": "printf", "args": ["%s", ` + state + `]}, "schema": {"embedded": {}}}`
@@ -107,8 +107,8 @@ func TestFind(t *testing.T) {
 
 func filepathed(text, dir string) string { return os.Expand(text, func(string) string { return dir }) }
 
-// TestSearchPath: DSC_RESTRICTED_PATH is the only place for both, DSC_RESOURCE_PATH is
-// one for manifests.
+// TestSearchPath checks that DSC_RESTRICTED_PATH is the only search path for both, and DSC_RESOURCE_PATH one for
+// manifests.
 func TestSearchPath(t *testing.T) {
 	usual := append(strings.Split(modules.DefaultPath, ":"), "/opt/x")
 	t.Setenv("DSC_RESTRICTED_PATH", "")
@@ -203,8 +203,8 @@ func TestSafe(t *testing.T) {
 	require.Len(t, unsafe, 2)
 }
 
-// TestRootRunsNothingOfOthers has manifests that others can change, and directories
-// of PATH and of manifests in which they can put some.
+// TestRootRunsNothingOfOthers checks manifests that others can change, and directories of PATH and of manifests to
+// which others can add some.
 func TestRootRunsNothingOfOthers(t *testing.T) {
 	needs.Root(t, "others than root may trust whom they like")
 	manifest := manifestOf("A/B", "1.0.0", "", `"{}"`)

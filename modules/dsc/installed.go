@@ -45,7 +45,7 @@ func manifestPath() []string {
 	return dirs
 }
 
-// safePath is [programPath] as far as it is [safe].
+// safePath returns the [safe] part of [programPath].
 func safePath(h modules.Host) []string {
 	dirs, _ := safe(h, os.Geteuid(), programPath())
 	return dirs

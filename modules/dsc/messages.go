@@ -100,7 +100,7 @@ func structured(object map[string]any) (note, bool) {
 	return note{}, false
 }
 
-// noMessage is the text of an error without a message: what there is instead.
+// noMessage returns the text for an error without a message: it quotes the other content.
 func noMessage(told map[string]any) string {
 	if code, has := code(told); has && len(told) == 1 {
 		return "an error without a message" + code

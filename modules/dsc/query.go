@@ -55,7 +55,7 @@ func (in *instance) state(ctx context.Context) (map[string]any, error) {
 	return r.state, err
 }
 
-// tested is the result of a test as DSC prints it.
+// tested returns the result of a test as DSC prints it.
 func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
 	v, err := in.test(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
 // configurationSchema is the $schema of a configuration document.
 const configurationSchema = "https://aka.ms/dsc/schemas/v3/bundled/config/document.json"
 
-// exported is a configuration document with every instance on the host.
+// exported returns a configuration document with every instance on the host.
 func (in *instance) exported(ctx context.Context) (json.RawMessage, error) {
 	states, err := in.export(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func (rs *resource) exportedName(i int, state map[string]any) string {
 	return fmt.Sprintf("%s-%d", thing, i)
 }
 
-// exportedAs is one instance in a configuration document. Its texts are escaped, so
-// that none of them is read as an expression.
+// exportedAs returns one instance in a configuration document. Its texts are escaped, so that none of them is read as
+// an expression.
 func (rs *resource) exportedAs(name string, state map[string]any) map[string]any {
 	properties := maps.Clone(state)
 	for _, key := range []string{"_name", "_securityContext", metadata, restartRequired, inDesiredState} {

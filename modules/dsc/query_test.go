@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// TestExportedDocument: whatever a resource calls its instances, the document can be
-// read again: no two are called alike, and numbers have the digits that they had.
+// TestExportedDocument checks that the document can be read again, whatever names a resource uses for its instances:
+// names are unique, and numbers keep their digits.
 func TestExportedDocument(t *testing.T) {
 	b := newBench(t)
 	b.write("all.sh", `printf '%s\n' '{"_name": "x", "n": 1.0}' '{"_name": "x (2)"}' '{"_name": "x"}' '{"_name": "x", "n": [1e3, 0.10, 12345678901234567890]}' '{}' '{"_name": "Thing-4"}' '{"_name": ""}' '{"_name": "[x]"}'`+"\n")

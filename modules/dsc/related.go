@@ -31,7 +31,7 @@ func (d *DSC) Related() []modules.Relation {
 	return nil
 }
 
-// text is the text of a property; "" if it is of another type, or an expression.
+// text returns the text of a property; "" if it is of another type, or an expression.
 func (d *DSC) text(property string) string {
 	s, _ := d.Properties[property].(string)
 	if d.Evaluate != nil && strings.HasPrefix(s, "[") {

@@ -27,8 +27,8 @@ func TestSecrets(t *testing.T) {
 	require.Equal(t, "<secureValue>", withhold(s, json.Number("4711")))
 }
 
-// TestSecretsStayInside: whatever a resource does with a secret that it was given, it is
-// in no message, state, change or error.
+// TestSecretsStayInside checks that a secret is in no message, state, change or error, whatever a resource does with
+// it.
 func TestSecretsStayInside(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const secret = "hunter2-Kr\\u00e4he"
@@ -75,8 +75,8 @@ func TestSecretsInWhatNobodyParses(t *testing.T) {
 	}
 }
 
-// TestSecretsNeedStandardInput has every way in which others could see one refused,
-// before anything runs.
+// TestSecretsNeedStandardInput checks that every way in which others could see a secret is refused, before anything
+// runs.
 func TestSecretsNeedStandardInput(t *testing.T) {
 	for _, test := range []struct{ name, input, want string }{
 		{"environment", `"args": ["thing.py", "get"], "input": "env"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from the environment, where others could see it; only standard input will do"},

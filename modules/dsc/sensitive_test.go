@@ -83,7 +83,7 @@ func TestSensitiveInput(t *testing.T) {
 	}
 }
 
-// TestSensitiveFirstDesign is about --name value.
+// TestSensitiveFirstDesign checks input as --name value.
 func TestSensitiveFirstDesign(t *testing.T) {
 	o := &manifest.Operation{Executable: "x", Input: manifest.InputArgs}
 	_, err := exposed(o, "set of X", map[string]any{"a": "b"}, true)
@@ -110,7 +110,7 @@ func TestReceivedSecret(t *testing.T) {
 	require.Equal(t, "{}", b.kept("kept"))
 }
 
-// TestSensitiveCommand is about the own type whose properties are a command.
+// TestSensitiveCommand checks the built-in type whose properties are a command.
 func TestSensitiveCommand(t *testing.T) {
 	b := newBench(t)
 	entry := b.entry("Microsoft.DSC.Transitional/RunCommandOnSet", `{"executable": "touch", "arguments": ["$ROOT/kept"]}`)

@@ -178,7 +178,7 @@ func (in *instance) get(ctx context.Context) (reading, error) {
 	return in.resource.read(c, exit, false)
 }
 
-// document is a state as reports have it: JSON without secrets.
+// document returns a state for a report: JSON without secrets.
 func (rs *resource) document(state map[string]any) json.RawMessage {
 	if state == nil {
 		return nil
@@ -190,7 +190,7 @@ func (rs *resource) document(state map[string]any) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// shown is a value in a change.
+// shown returns the text of a value in a change.
 func (rs *resource) shown(v any, given bool) string {
 	const most = 200 // bytes
 	if !given {

@@ -39,7 +39,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// write puts a file into the folder resources/. $ROOT is the other folder.
+// write writes a file to the folder resources/. $ROOT is the other folder.
 func (b *bench) write(name, text string) {
 	b.Helper()
 	path := filepath.Join(b.resources, name)
@@ -88,7 +88,7 @@ func (b *bench) State(s modules.State) {
 	}
 }
 
-// host is the machine of the test, with the folder on it.
+// host returns the machine of the test, with the folder on it.
 func (b *bench) host() modules.Host {
 	h := modtest.Host()
 	h.Report = b
@@ -97,19 +97,19 @@ func (b *bench) host() modules.Host {
 	return h
 }
 
-// checking is the host as Check sees it.
+// checking returns the host as Check sees it.
 func (b *bench) checking() modules.Host {
 	h := modules.ReadOnly(b.host())
 	h.Report = b
 	return h
 }
 
-// source is the controller that has the folder.
+// source returns the source of a controller with the folder.
 func (b *bench) source() modules.Source {
 	return modules.Source{Resources: func() fsFS { return os.DirFS(b.resources) }, YAML: yamlJSON}
 }
 
-// instance makes an instance of a type as a catalog has it. $ROOT is expanded.
+// instance returns an instance of a type as in a catalog. $ROOT is expanded.
 func (b *bench) instance(typ, properties string) *DSC {
 	b.Helper()
 	d, err := b.prepared(`{"name": "x", "type": "` + typ + `", "properties": ` + properties + `}`)
@@ -136,7 +136,7 @@ func (b *bench) prepared(text string) (*DSC, error) {
 	return res.(*DSC), nil
 }
 
-// check makes the plan of an instance.
+// check returns the plan of an instance.
 func (b *bench) check(d *DSC) (modules.Plan, error) {
 	b.Helper()
 	before := modtest.Snapshot(b.T, b.root)
@@ -168,7 +168,7 @@ func (b *bench) logs() bool {
 	return err == nil
 }
 
-// calls are the operations that have been called, and forgets them.
+// calls returns the operations that have been called, and forgets them.
 func (b *bench) calls() []string {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join(b.root, "log"))
@@ -180,7 +180,7 @@ func (b *bench) calls() []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// keep puts a file there that thing.py has written.
+// keep writes a file in the place where thing.py writes it.
 func (b *bench) keep(name, text string) {
 	b.Helper()
 	require.NoError(b, os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600))

@@ -24,7 +24,7 @@ type Writer struct {
 
 func (h Hint) empty() bool { return len(h.Sources) == 0 && h.All == "" }
 
-// merge is one hint in place of two, of which h came first.
+// merge joins two hints into one; h came first.
 func (h Hint) merge(later Hint) Hint {
 	if h.All == "" {
 		h.All = later.All

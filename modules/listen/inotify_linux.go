@@ -97,7 +97,7 @@ var deaf = map[uint32]string{
 	unix.CGROUP2_SUPER_MAGIC: "the kernel sends no events for control groups",
 }
 
-// deafness is why changes in a directory may go unheard although it is watched.
+// deafness returns why changes in a directory may cause no events although it is watched.
 func deafness(path string) string {
 	var fs unix.Statfs_t
 	if unix.Statfs(path, &fs) != nil {

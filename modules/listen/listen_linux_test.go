@@ -93,8 +93,8 @@ func TestEdits(t *testing.T) {
 	require.Empty(t, heard(t, l).Sources, "nobody asked for that name")
 }
 
-// TestAnyEdits has another process do edits at random, several at once and between calls of Listen,
-// with mounts: whatever is otherwise then has been hinted.
+// TestAnyEdits makes random edits in another process, several at once and between calls of Listen, with mounts: every
+// difference afterwards must have been hinted.
 func TestAnyEdits(t *testing.T) {
 	if os.Getenv("LISTEN_NAMESPACE") == "" {
 		inNamespace(t)
@@ -303,7 +303,7 @@ func TestNobodyTakesHints(t *testing.T) {
 	require.Empty(t, heard(t, l).Sources)
 }
 
-// TestAsleep has all checked when the host has slept.
+// TestAsleep checks that everything is hinted after the host has slept.
 func TestAsleep(t *testing.T) {
 	l := newListener(t)
 	awake := slept()
@@ -454,7 +454,7 @@ func TestPolled(t *testing.T) {
 	require.Regexp(t, `^out of inotify instances, of which fs.inotify.max_user_instances allows \d+$`, instanceError(unix.EMFILE))
 }
 
-// TestLargeTree is polled.
+// TestLargeTree checks that a large tree is polled.
 func TestLargeTree(t *testing.T) {
 	root := t.TempDir()
 	for i := range maxTree {

@@ -119,7 +119,7 @@ func (l *Listener) Close() error {
 // Hints returns the channel of hints. At most one hint waits: later events are merged into it until it is received.
 func (l *Listener) Hints() <-chan Hint { return l.hints }
 
-// rouse has the reader look up.
+// rouse wakes the reader.
 func (l *Listener) rouse() {
 	unix.Write(l.wake, binary.NativeEndian.AppendUint64(nil, 1)) // full is roused, too
 }
@@ -191,7 +191,7 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) (polle
 // The first byte of a key is its kind.
 const pathKey, treeKey = "p", "t"
 
-// keys are the targets of sources.
+// keys returns the targets of sources.
 func keys(s modules.Sources) []string {
 	var all []string
 	for _, p := range s.Paths {
@@ -256,7 +256,7 @@ func (l *Listener) polled() []string {
 	return polled
 }
 
-// take is the hint that waits, if one does.
+// take returns and removes the waiting hint, if there is one.
 func (l *Listener) take() Hint {
 	select {
 	case h := <-l.hints:

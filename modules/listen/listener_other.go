@@ -36,7 +36,7 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) ([]str
 // Hints returns a channel without hints. Close closes it.
 func (l *Listener) Hints() <-chan Hint { return l.hints }
 
-// Drain has nothing to wait for.
+// Drain never waits, since there are no events.
 func (l *Listener) Drain(ctx context.Context) error { return ctx.Err() }
 
 // Close ends Hints.

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain is the process that edits, too.
+// TestMain also runs the editor process.
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
 	if os.Getenv("LISTEN_EDITOR") != "" {

@@ -44,7 +44,7 @@ type units struct {
 	stale   chan bool          // the same without a waiting caller; true: systemd is another process. Not guarded
 }
 
-// unitPath is the object of a unit, as sd_bus_path_encode(3) makes it.
+// unitPath returns the object of a unit, as sd_bus_path_encode(3) makes it.
 func unitPath(name string) dbus.ObjectPath {
 	var b strings.Builder
 	b.WriteString(unitsPath)
@@ -216,7 +216,7 @@ func (l *Listener) subscribe(ctx context.Context, conn *dbus.Conn) {
 	l.find(ctx, conn)
 }
 
-// dbusError is the name of an error, if it is one of the bus.
+// dbusError returns the name of an error, if it is from the bus.
 func dbusError(err error) string {
 	var e dbus.Error
 	if errors.As(err, &e) {
@@ -287,7 +287,7 @@ func activeState(ctx context.Context, conn *dbus.Conn, p dbus.ObjectPath) (state
 	return state
 }
 
-// ofUnits are the sources that are about any.
+// ofUnits returns the sources with any unit.
 func (l *Listener) ofUnits() (all []int) {
 	for _, sources := range l.units.wanted {
 		all = append(all, sources...)
@@ -295,7 +295,7 @@ func (l *Listener) ofUnits() (all []int) {
 	return all
 }
 
-// at are the sources about the unit of an object.
+// at returns the sources with the unit of an object.
 func (l *Listener) at(p dbus.ObjectPath) (all []int) {
 	for _, name := range l.units.paths[p] {
 		all = append(all, l.units.wanted[name]...)

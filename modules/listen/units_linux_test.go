@@ -69,7 +69,7 @@ func (u *unitState) Get(of, property string) (dbus.Variant, *dbus.Error) {
 	return dbus.MakeVariant(u.now.Load()), nil
 }
 
-// startInit puts one on the bus.
+// startInit starts an initSystem on the bus.
 func startInit(t *testing.T, address string, s *initSystem) *dbus.Conn {
 	t.Helper()
 	conn, err := dbus.Connect(address)
@@ -200,7 +200,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestSystemd is for hosts that it runs on, as root.
+// TestSystemd needs root and a host that runs systemd.
 func TestSystemd(t *testing.T) {
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getuid() != 0 {
 		t.Skip("systemd does not run here, or this is not root")
@@ -251,7 +251,7 @@ func (l *Listener) pollsUnits(t *testing.T) []string {
 	return strings.Fields(l.units.why)
 }
 
-// TestUnitPath has names as systemd writes them.
+// TestUnitPath checks names as systemd writes them.
 func TestUnitPath(t *testing.T) {
 	for name, want := range map[string]string{
 		"ssh.service": "ssh_2eservice", "0a.mount": "_30a_2emount", `a-b@\x2d.service`: `a_2db_40_5cx2d_2eservice`, "": "_", "ä": "_c3_a4",

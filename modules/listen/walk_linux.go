@@ -76,7 +76,7 @@ func look(p string) found {
 	return f
 }
 
-// parts are the components of a path.
+// parts returns the components of a path.
 func parts(p string) []string {
 	return slices.DeleteFunc(strings.Split(p, "/"), func(part string) bool { return part == "" || part == "." })
 }

@@ -53,7 +53,7 @@ func (r *Ral) BatchKey(p modules.Plan) string {
 	return t.provider.group()
 }
 
-// group is the same for calls that can be made as one.
+// group returns a key that is the same for calls that can be made as one.
 func (p *provider) group() string { return p.file + "\x00" + p.limit.String() }
 
 // ApplyBatch implements [modules.Batcher]. The next Check of each resource reports its result.

@@ -93,7 +93,7 @@ func parseType(text string) (name string, options []string, err error) {
 	return "", nil, fmt.Errorf("type %q is not one of string, boolean, array[string], enum[...]", text)
 }
 
-// spelt is the type as metadata write it.
+// spelt returns the type in the spelling of metadata.
 func (a attribute) spelt() string {
 	switch a.Type {
 	case typeString:

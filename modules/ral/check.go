@@ -135,7 +135,7 @@ func (t *task) action() string {
 	return "set " + strings.Join(t.differing(), ", ") + through
 }
 
-// predicted is the state once the update has been made.
+// predicted returns the state after the update.
 func (p *provider) predicted(is, should values) values {
 	if gone(should[ensure]) {
 		return values{ensure: should[ensure]}

@@ -174,7 +174,7 @@ func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metad
 	return m, err
 }
 
-// read makes metadata of a document, once per key.
+// read parses a document as metadata, once per key.
 func (v *survey) read(ctx context.Context, key, name, text string) (*metadata, error) {
 	if m, known := v.r.described.Get(key); known {
 		return m, nil

@@ -48,7 +48,7 @@ func (p *provider) broken(action, format string, args ...any) *failure {
 	}}
 }
 
-// notRun is about a provider that could not be started, or did not end by itself.
+// notRun returns the error of a provider that could not be started, or did not end by itself.
 func (p *provider) notRun(action string, err error) *failure {
 	f := p.broken(action, "could not be run: %v", err)
 	if errors.Is(err, modules.ErrTimeout) {
@@ -113,7 +113,7 @@ func (p *provider) evidence(report modules.Reporter, action string, said modules
 // calls names a call of the provider.
 func (p *provider) calls(action string) string { return action + " of " + p.full() }
 
-// refused is about properties that a provider would not take. They may be secret.
+// refused returns the error for properties that a provider would not accept. They may be secret.
 func (p *provider) refused(err error) *failure {
 	var texts []string
 	for _, e := range modules.PropertyErrors(err) {

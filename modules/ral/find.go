@@ -72,7 +72,7 @@ func (v *survey) known() string {
 	return text
 }
 
-// where is the name of a provider and its file.
+// where returns the name of a provider and its file.
 func (p *provider) where() string { return fmt.Sprintf("%s (%s)", p.full(), p.source) }
 
 // suitable returns the only provider whose requirements the host fulfils.

@@ -115,7 +115,7 @@ func TestDescribedOnce(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "described"))
 }
 
-// TestFilesOfProviders has links, files without a right and folders.
+// TestFilesOfProviders checks links, files without permission to execute, and folders.
 func TestFilesOfProviders(t *testing.T) {
 	host := realDir(t)
 	put(t, host, map[string]string{"real/a.prov": says("provider: {type: t, name: linked, invoke: json, suitable: true, " + from + "}"), "providers/plain.prov": says(""), "providers/dir.prov/x": ""})
@@ -130,7 +130,7 @@ func TestFilesOfProviders(t *testing.T) {
 		named(brief(one(t, dir, `{"name":"n","provider":"x"}`)), map[string]string{"HOST": host}))
 }
 
-// TestEarlierDirectoryWins has one provider in two directories.
+// TestEarlierDirectoryWins puts one provider in two directories.
 func TestEarlierDirectoryWins(t *testing.T) {
 	first, second := realDir(t), realDir(t)
 	for _, dir := range []string{first, second} {
@@ -140,8 +140,7 @@ func TestEarlierDirectoryWins(t *testing.T) {
 	require.Equal(t, "stable", brief(one(t, realDir(t), `{"name":"n","type":"t","properties":{"from":"`+first+`/providers/a.prov"}}`)))
 }
 
-// TestSuitableOnceItIsThere has a command that a provider needs come with an earlier
-// resource.
+// TestSuitableOnceItIsThere checks that an earlier resource may add a command that a provider needs.
 func TestSuitableOnceItIsThere(t *testing.T) {
 	tool := filepath.Join(realDir(t), "tool")
 	dir := folder(t, map[string]string{"a.prov": says(""), "a.yaml": "provider: {type: t, invoke: json, suitable: {commands: [" + tool + "]}, " + from + "}"})

@@ -29,8 +29,7 @@ func toJSON(text []byte) (json.RawMessage, error) {
 	return json.Marshal(doc)
 }
 
-// folder is a copy of the providers of testdata, as a play's resources/, with more
-// files.
+// folder returns a copy of the providers of testdata, as a play's resources/, with more files.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -67,7 +66,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// hostWith is this machine with the folder of a play.
+// hostWith returns this machine with the folder of a play.
 func hostWith(dir string) modules.Host {
 	h := modtest.Host()
 	h.Resources = func(context.Context) (string, error) { return dir, nil }
@@ -91,7 +90,7 @@ func prepared(t *testing.T, typ modules.Type, dir, properties string) *Ral {
 	return wired(t, typ, r)
 }
 
-// wired is a resource as a host receives it.
+// wired returns a resource as received by a host.
 func wired(t *testing.T, typ modules.Type, r *Ral) *Ral {
 	t.Helper()
 	text, err := json.Marshal(r)

@@ -28,7 +28,7 @@ func (p *provider) getJSON(ctx context.Context, h modules.Host, names []string) 
 	return all, p.evidence(h.Report, "get", said, failed)
 }
 
-// setJSON has a provider that speaks JSON make changes.
+// setJSON calls set of a json provider.
 func (p *provider) setJSON(ctx context.Context, h modules.Host, start starter, updates []update, noop bool) (map[string]*report, *failure) {
 	type document struct {
 		Name   string `json:"name"`

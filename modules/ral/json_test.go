@@ -59,7 +59,7 @@ func TestStateBeforeAndAfter(t *testing.T) {
 	require.JSONEq(t, `{"name":"a","ensure":"present","value":"abc","size":"3"}`, string(r.State.After))
 }
 
-// canned is the folder with a provider called canned that answers with these files.
+// canned returns the folder with a provider called canned that answers with these files.
 func canned(t *testing.T, metadata string, files map[string]string) string {
 	t.Helper()
 	needs.ProgramIn(t, modules.DefaultPath, "perl")
@@ -75,7 +75,7 @@ func canned(t *testing.T, metadata string, files map[string]string) string {
 
 const there = `{"resources":[{"name":"n","ensure":"present","a":"1","b":false,"l":["x","y"]}]}`
 
-// TestAnswersToGet has every way in which get can end.
+// TestAnswersToGet checks every result of get.
 func TestAnswersToGet(t *testing.T) {
 	wanted := `{"name":"n","type":"thing","properties":{"ensure":"present","a":"1"}}`
 	for _, test := range []struct {
@@ -183,14 +183,14 @@ func TestAllThatWasPrinted(t *testing.T) {
 	}
 }
 
-// TestHang has a provider that neither answers nor ends.
+// TestHang runs a provider that neither answers nor ends.
 func TestHang(t *testing.T) {
 	dir := canned(t, "", map[string]string{"get": there, "get.hang": "1"})
 	r := one(t, dir, `{"name":"n","type":"thing","timeout":"300ms","properties":{"a":"2"}}`)
 	require.Equal(t, `failed: provider thing::canned: get could not be run: "`+dir+`/canned.prov" timed out after 300ms and was killed [failed]`, brief(r))
 }
 
-// TestAnswersToSet has every way in which set can end.
+// TestAnswersToSet checks every result of set.
 func TestAnswersToSet(t *testing.T) {
 	after := `{"resources":[{"name":"n","ensure":"present","a":"2","b":false,"l":["x","y"]}]}`
 	const done = "changed: set a through thing::canned\n  a: 1 -> 2"
@@ -256,8 +256,7 @@ func recoded(t *testing.T, doc string) string {
 	return string(text)
 }
 
-// TestErrorsOfOneInABatch has one of three fail, and the provider is not bothered
-// with it again.
+// TestErrorsOfOneInABatch checks that one of three resources fails, and that the provider is not called for it again.
 func TestErrorsOfOneInABatch(t *testing.T) {
 	get := `{"resources":[{"name":"x","a":"1"},{"name":"y","a":"1"},{"name":"z","a":"1"}]}`
 	dir := canned(t, "", map[string]string{
@@ -388,7 +387,7 @@ func TestMuch(t *testing.T) {
 	require.Equal(t, "failed: provider thing::canned: get printed more than 8 MiB [failed]", brief(one(t, dir, `{"name":"n","type":"thing","properties":{"a":"1"}}`)))
 }
 
-// TestMuchToSay has more lines than are reported.
+// TestMuchToSay checks a provider with more lines than are reported.
 func TestMuchToSay(t *testing.T) {
 	dir := canned(t, "", map[string]string{"get": there, "get.err": "debug: x\ninfo: first\n" + strings.Repeat("info: y\n", maxLogLines) + "info: last\n"})
 	r := one(t, dir, `{"name":"n","type":"thing","properties":{"a":"1"}}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// libral is a folder with providers that do what libral's own do.
+// libral returns a folder with providers that behave like libral's own.
 func libral(t *testing.T) string {
 	t.Helper()
 	dir := realDir(t)

@@ -30,7 +30,7 @@ type metadata struct {
 	NoopSafe bool `json:"noop_safe,omitempty"`
 }
 
-// full is type::name.
+// full returns type::name.
 func (m *metadata) full() string { return m.Type + "::" + m.Name }
 
 // does reports whether the provider has one of these actions.

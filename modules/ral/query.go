@@ -40,7 +40,7 @@ func (r *Ral) Query(ctx context.Context, h modules.Host, query string) (json.Raw
 	return p.list(ctx, h)
 }
 
-// document is a resource as ralsh prints it.
+// document returns a resource as ralsh prints it.
 func (p *provider) document(name string, v values) map[string]any {
 	doc := map[string]any(v.plus(nil))
 	doc["name"] = name
@@ -114,8 +114,8 @@ func (p *provider) described(files modules.FileReader) map[string]any {
 // everyProvider requests all providers instead of one.
 const everyProvider = "*"
 
-// queryLine is for [modules.Type].QueryLine: list PROVIDER, get PROVIDER NAME..., providers.
-// A provider may be called by its type, if that leaves only one.
+// queryLine implements [modules.Type].QueryLine: list PROVIDER, get PROVIDER NAME..., providers. A type names a
+// provider too, if only one has it.
 func queryLine(query string, words []string, _ func(string) (map[string]any, error)) ([]map[string]any, error) {
 	w, err := modules.SplitOptions(words, []string{"timeout"})
 	rest := w.Rest

@@ -184,5 +184,5 @@ func (r *Ral) asked() string {
 	return "provider " + quoted(r.TypeName+"::"+r.Provider)
 }
 
-// property is the path of an attribute.
+// property returns the path of an attribute.
 func property(attribute string) string { return "properties." + attribute }

@@ -43,7 +43,7 @@ stable`
 	require.Equal(t, "failed: provider conf::conf: no\nroom left\n\nat all [failed]\n  ensure: absent -> present", brief(one(t, dir, `{"name":"bad","type":"conf","properties":{"ensure":"present"}}`)))
 }
 
-// simple is a provider of the simple convention for the parsers.
+// simple returns a provider of the simple convention for the parsers.
 func simple() *provider {
 	m := &metadata{Type: "t", Name: "p", Invoke: invokeSimple, Attributes: map[string]attribute{
 		"name": {}, ensure: {Type: typeEnum, Options: []string{present, absent}}, "a": {}, "on": {Type: typeBool}, "l": {Type: typeArray},
@@ -171,7 +171,7 @@ func shell(t *testing.T, script, arg string) string {
 	return string(out)
 }
 
-// python is shell for a program in Python.
+// python works like shell for a program in Python.
 func python(t *testing.T, program, arg string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "python3", "-X", "utf8", "-c", program, arg).Output()
@@ -179,7 +179,7 @@ func python(t *testing.T, program, arg string) string {
 	return string(out)
 }
 
-// realDir is a folder whose path leads through no link.
+// realDir returns a folder whose path contains no link.
 func realDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -187,7 +187,7 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
-// named puts names for folders into a text.
+// named replaces folders in a text by names.
 func named(text string, names map[string]string) string {
 	for name, dir := range names {
 		text = strings.ReplaceAll(text, dir, name)

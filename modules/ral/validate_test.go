@@ -200,7 +200,7 @@ func TestFolderIsReadOnce(t *testing.T) {
 	require.Equal(t, first, read)
 }
 
-// TestNumbersKeepTheirDigits: a number of a manifest is the text that it was written as.
+// TestNumbersKeepTheirDigits checks that a number of a manifest keeps the text in which it was written.
 func TestNumbersKeepTheirDigits(t *testing.T) {
 	const yaml = "name: n\ntype: elsewhere\nproperties: {version: 1.10, list: [2.0, 1e3], big: 18446744073709551617, n: 7, text: \"0.50\", on: true, none: null}\n"
 	docs, err := yamlpos.Parse("site.yaml", []byte(yaml))

@@ -84,7 +84,7 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// shown is a value in a report.
+// shown returns the text of a value in a report.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -100,7 +100,7 @@ func shown(v any) string {
 	return s
 }
 
-// state is a resource as a document: its name and its attributes.
+// state returns a resource as a JSON document: its name and its attributes.
 func (v values) state(name string) json.RawMessage {
 	doc := maps.Clone(v)
 	if doc == nil {

@@ -21,7 +21,7 @@ type Position struct {
 	Verbatim bool
 }
 
-// String is file:line:column, without the parts that are unknown.
+// String returns file:line:column, without unknown parts.
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:
@@ -32,7 +32,7 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Within is the position of byte offset of text, which begins at p.
+// Within returns the position of byte offset of text, which begins at p.
 func (p Position) Within(text string, offset int) Position {
 	if p.Line == 0 || p.Column == 0 || !p.Verbatim && strings.Contains(text, "\n") {
 		return p
@@ -60,7 +60,7 @@ type Error struct {
 	cause error // may be nil
 }
 
-// Error is "file:line:column: message" and, on a second line, the hint.
+// Error returns "file:line:column: message" and, on a second line, the hint.
 func (e *Error) Error() string { return e.positioned().Error() }
 
 func (e *Error) positioned() *yamlpos.Error {
@@ -82,7 +82,7 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Msg }
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Faultf makes a fault of a message, without a hint.
+// Faultf returns a fault with a message, without a hint.
 func Faultf(format string, args ...any) *Fault { return &Fault{Msg: fmt.Sprintf(format, args...)} }
 
 // WithHint sets the hint of f, and returns f.
@@ -105,8 +105,7 @@ func At(p Position, err error) error {
 	return e
 }
 
-// StartOfLine is the beginning of line number line of a text at p; the column
-// is unknown.
+// StartOfLine returns the beginning of line number line of a text at p; the column is unknown.
 func (p Position) StartOfLine(line int) Position {
 	if p.Verbatim {
 		p.Line, p.Column = p.Line+line-1, 0
@@ -119,7 +118,7 @@ func WholeFile(name string) Position {
 	return Position{File: name, Line: 1, Column: 1, Verbatim: true}
 }
 
-// PositionOf is the position of the text of a scalar.
+// PositionOf returns the position of the text of a scalar.
 func PositionOf(n *yamlpos.Node) Position {
 	pos := Position{File: n.File, Line: n.Line, Column: n.Column}
 	if n.Quoted && !n.Computed && n.Column > 0 {
@@ -128,7 +127,7 @@ func PositionOf(n *yamlpos.Node) Position {
 	return pos
 }
 
-// WithCause has the error wrap err, whose text is not shown.
+// WithCause makes the error wrap err, whose text is not shown.
 func (f *Fault) WithCause(err error) *Fault {
 	f.Err = err
 	return f
@@ -137,7 +136,7 @@ func (f *Fault) WithCause(err error) *Fault {
 // maxNames is the number of names that a hint lists.
 const maxNames = 8
 
-// DidYouMean is a hint for a name that is not among names; "" if none of them is close.
+// DidYouMean returns a hint for a name that is not among names; "" if none of them is close.
 func DidYouMean(names []string, name string) string {
 	if near := yamlpos.Suggest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

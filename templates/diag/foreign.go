@@ -123,7 +123,7 @@ func JinjaHint(source string) string {
 	return "a filter is a function: … | " + m[1] + "()"
 }
 
-// NoSuchFunction is an error for a call of an unknown function.
+// NoSuchFunction returns an error for a call of an unknown function.
 func NoSuchFunction(name string, known []string, word func(Equivalent) string) *Fault {
 	f := Faultf("function %q is not defined", name)
 	if words, ok := ForeignFunction(name); ok && word(words) != "" {

@@ -106,7 +106,7 @@ func withoutActions(text, left, right string) string {
 	}
 }
 
-// jetStatement is a statement of Jinja as Jet has it.
+// jetStatement returns the Jet form of a Jinja statement.
 func jetStatement(keyword, rest string) string {
 	switch keyword {
 	case "for":
@@ -128,7 +128,7 @@ func jetStatement(keyword, rest string) string {
 	return map[bool]string{true: "end", false: "…"}[strings.HasPrefix(keyword, "end")]
 }
 
-// jetValue is a value of Jinja as Jet has it.
+// jetValue returns the Jet form of a Jinja value.
 func jetValue(name, filters string) string {
 	filter := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(filters), "|"))
 	word, _, _ := strings.Cut(filter, "(")
@@ -138,7 +138,7 @@ func jetValue(name, filters string) string {
 	return jetName(name)
 }
 
-// jetCondition is a condition or a list as Jet has it, if it is just a variable.
+// jetCondition returns the Jet form of a condition or a list, if it is just a variable.
 func jetCondition(s string) string {
 	if jinjaPath().MatchString(s) {
 		return jetName(s)
@@ -146,7 +146,7 @@ func jetCondition(s string) string {
 	return "…"
 }
 
-// jetName is a variable as Jet sees it: the data has a root of its own.
+// jetName returns the Jet name of a variable: the data has a root of its own.
 func jetName(s string) string {
 	s = strings.ReplaceAll(s, "'", `"`)
 	first := s[:len(s)-len(strings.TrimLeft(s, wordCharacters))]

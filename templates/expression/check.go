@@ -147,7 +147,7 @@ func (c *Check) Holds(value string) (bool, error) {
 	return b, nil
 }
 
-// textTest is the function of an expression that tests a text.
+// textTest returns a text test in the form of an expression's function.
 func textTest(is func(string) bool) func(...any) (any, error) {
 	return func(args ...any) (any, error) {
 		s, ok := args[0].(string)
@@ -176,7 +176,7 @@ func isRegex(args ...any) (any, error) {
 	return pattern.MatchString(s[0]), nil
 }
 
-// tests are the tests of a value, by all their names.
+// tests returns the tests of a value, by all their names.
 func tests() map[string]func(string) bool {
 	tests := map[string]func(string) bool{
 		"isIP": isIP, "isIPv4": isIPv4, "isIPv6": isIPv6,

@@ -96,7 +96,7 @@ func shellHint(name string) string {
 	return "write a shell variable as $" + name + ", or as ${ '${" + name + "}' }"
 }
 
-// snippet is the expression, shortened.
+// snippet returns the expression, shortened.
 func (e *Expr) snippet() string {
 	s := []rune(strings.Join(strings.Fields(e.source), " "))
 	if len(s) > 60 {

@@ -34,7 +34,7 @@ type origin struct {
 	offset int           // in whole, in bytes
 }
 
-// at is the position of byte offset of the expression.
+// at returns the position of byte offset of the expression.
 func (o origin) at(offset int) diag.Position { return o.pos.Within(o.whole, o.offset+offset) }
 
 // ParseExpr parses a bare expression, one without delimiters; pos is the
@@ -90,18 +90,18 @@ func (e *Expr) CheckPaths(files *render.Files, taint render.Taint) error {
 // Mentions reports whether the expression can read a root; see [Text.Mentions].
 func (e *Expr) Mentions(root string) bool { return e.reads.Roots[root] }
 
-// String is the expression as it is written, without space around it.
+// String returns the source of the expression, without space around it.
 func (e *Expr) String() string { return strings.TrimSpace(e.source) }
 
 // At returns the position where the expression begins.
 func (e *Expr) At() diag.Position { return e.start() }
 
-// start is the position of the first character that is not space.
+// start returns the position of the first character that is not space.
 func (e *Expr) start() diag.Position {
 	return e.origin.at(len(e.source) - len(strings.TrimLeft(e.source, " \t\r\n")))
 }
 
-// text is the value as text.
+// text returns the value as text.
 func (e *Expr) text(r *render.Run) (string, error) {
 	v, err := e.value(r)
 	if err != nil {

@@ -71,8 +71,7 @@ func (w *rewriter) rootCall(n *ast.IdentifierNode, function string) ast.Node {
 	return hidden(n, function, &ast.StringNode{Value: n.Value})
 }
 
-// hidden is a call of one of our own functions in place of n; the run is its
-// first argument.
+// hidden returns a call of one of our own functions in place of n; the run is its first argument.
 func hidden(n ast.Node, function string, args ...ast.Node) ast.Node {
 	args = append([]ast.Node{&ast.IdentifierNode{Value: "·run"}}, args...)
 	call := &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: args}

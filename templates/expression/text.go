@@ -24,7 +24,7 @@ type part struct {
 	constant *render.Constant
 }
 
-// text is the part as text.
+// text returns the part as text.
 func (p part) text(r *render.Run) (string, error) {
 	switch {
 	case p.expr != nil:
@@ -181,7 +181,7 @@ func (t *Text) Facts(files *render.Files) (paths []string, all bool) {
 // Reads returns the values that the text can read.
 func (t *Text) Reads() *render.Reads { return &t.reads }
 
-// Literal is a text without expressions.
+// Literal returns a text without expressions.
 func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
 
 // Mentions reports whether the text itself can read a root, such as "Facts". Templates that it renders are not looked at.

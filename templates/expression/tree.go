@@ -70,7 +70,7 @@ func failed(n ast.Node, f *diag.Fault) error {
 	return e
 }
 
-// flowOf is the flow of an expression as it is written.
+// flowOf returns the flow of an expression as it is written.
 func flowOf(n ast.Node) (f render.Flow) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:

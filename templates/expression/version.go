@@ -39,8 +39,8 @@ func compareVersions(args []any) (any, error) {
 	return cmp.Compare(len(a), len(b)), nil
 }
 
-// versionParts are the runs of digits and of other characters between dots. Lower-case letters are runs of their own,
-// as there: 1.0-rc1 has the parts 1, 0, -, rc and 1.
+// versionParts returns the runs of digits and of other characters between dots. Lower-case letters are runs of their
+// own, as there: 1.0-rc1 has the parts 1, 0, -, rc and 1.
 func versionParts(version string) []string {
 	kind := func(c byte) int {
 		switch {

@@ -45,8 +45,7 @@ type weigher struct {
 	weight int
 }
 
-// weigh is an error if the values are too long or nested too deep together. The
-// work counts as steps.
+// weigh returns an error if the values are too long or nested too deep together. The work counts as steps.
 func (g *goRun) weigh(name string, indent int, values ...any) error {
 	w := &weigher{name: name, indent: indent}
 	for _, v := range values {
@@ -91,7 +90,7 @@ func (w *weigher) add(v reflect.Value, depth int) error {
 	return nil
 }
 
-// cloned is a copy of a value whose maps and lists are the template's own.
+// cloned returns a copy of a value whose maps and lists are the template's own.
 func cloned(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -110,7 +109,7 @@ func cloned(v any) any {
 	return v
 }
 
-// boundedCount is an error if a function would make more elements than it may.
+// boundedCount returns an error if a function would make more elements than it may.
 func boundedCount(name string, n int) error {
 	if n > maxElements {
 		return diag.Faultf("%s: more than %d elements", name, maxElements)

@@ -52,8 +52,7 @@ func ownFunctions() map[string]function {
 	}
 }
 
-// scaffoldParams are the parameters of a function that only the templates of a
-// scaffold have; "" for any other.
+// scaffoldParams returns the parameters of a function that only the templates of a scaffold have; "" for any other.
 func scaffoldParams(name string) string {
 	switch name {
 	case "render":
@@ -152,7 +151,7 @@ func arity(params string) (least, most int) {
 	return n, n
 }
 
-// wrongCount is an error if a function cannot take n arguments.
+// wrongCount returns an error if a function cannot take n arguments.
 func wrongCount(name, params string, n int) *diag.Fault {
 	least, most := arity(params)
 	switch {
@@ -226,7 +225,7 @@ func unless(ok bool, want string) string {
 	return want
 }
 
-// wholeInt is an integer, also one that came as a number without a fraction.
+// wholeInt returns v as an integer, also if it is a number without a fraction.
 func wholeInt(v any) (int, bool) {
 	if _, isText := v.(string); isText {
 		return 0, false

@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// hostileValues are values of all kinds, as facts can hold them.
+// hostileValues returns values of all kinds, as facts can hold them.
 func hostileValues() []any {
 	deep := any("hunter2")
 	for range 10 {

@@ -105,8 +105,7 @@ func (w *rewriter) keysPiped(p *parse.PipeNode, i int) bool {
 	return len(keys) > 0
 }
 
-// rootKeys is the path from the root of a chain of keys; nil if it starts
-// elsewhere.
+// rootKeys returns the path from the root of a chain of keys; nil if it starts elsewhere.
 func (w *rewriter) rootKeys(n parse.Node) []string {
 	switch n := n.(type) {
 	case *parse.FieldNode:
@@ -121,7 +120,7 @@ func (w *rewriter) rootKeys(n parse.Node) []string {
 	return nil
 }
 
-// literals are the texts that arguments begin with.
+// literals returns the literal texts at the beginning of arguments.
 func literals(args []parse.Node) (list []string) {
 	for _, arg := range args {
 		s, ok := arg.(*parse.StringNode)

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// boundedLists are the functions of lists whose work or result grows.
+// boundedLists returns the functions of lists whose work or result grows.
 func boundedLists() map[string]function {
 	unique, without, has := function{"l", (*goRun).unique}, function{"la*", (*goRun).without}, function{"aa", (*goRun).has}
 	return map[string]function{
@@ -97,7 +97,7 @@ func (g *goRun) has(args []any) (any, error) {
 // maxCount bounds the numbers that can be counted to, so that no sum overflows.
 const maxCount = math.MaxInt / 4
 
-// countFrom is a list of integers from start to before stop.
+// countFrom returns a list of integers from start to before stop.
 func countFrom(name string, start, stop, step int) (any, error) {
 	for _, n := range []int{start, stop, step} {
 		if n > maxCount || n < -maxCount {

@@ -125,7 +125,7 @@ func dig(_ *goRun, args []any) (any, error) {
 	return value, nil
 }
 
-// Copied is a copy whose maps and lists are its own.
+// Copied returns a copy whose maps and lists are its own.
 func (g *goRun) Copied(name string, v any) (any, error) {
 	if err := g.weigh(name, 0, v); err != nil {
 		return nil, err

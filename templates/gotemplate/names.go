@@ -17,7 +17,7 @@ func builtins() map[string]string {
 	}
 }
 
-// functionNames are the functions that can be written in a Go template.
+// functionNames returns the functions that can be written in a Go template.
 func functionNames() []string {
 	names := append(render.SortedKeys(allFunctions()), render.SortedKeys(builtins())...)
 	return slices.DeleteFunc(names, func(name string) bool { return name[0] == '_' })

@@ -90,7 +90,7 @@ func (w *rewriter) list(l *parse.ListNode) {
 	}
 }
 
-// ours is a call of one of our functions.
+// ours returns a call of one of our functions.
 func (w *rewriter) ours(function string, pos parse.Pos, args ...parse.Node) *parse.CommandNode {
 	w.template.used = append(w.template.used, function)
 	args = append([]parse.Node{parse.NewIdentifier(function).SetPos(pos)}, args...)
@@ -143,7 +143,7 @@ func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 	return indirect
 }
 
-// callee is the function that a command calls; "" if it calls none.
+// callee returns the function that a command calls; "" if it calls none.
 func callee(cmd *parse.CommandNode) string {
 	if id, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
 		return id.Ident

@@ -53,7 +53,7 @@ func sprigFunctions() map[string]function {
 // sprigs are all functions of Sprig. The map is not changed.
 var sprigs = sync.OnceValue(sprig.TxtFuncMap)
 
-// sprigNames are the functions taken from Sprig, by their parameters.
+// sprigNames returns the functions taken from Sprig, by their parameters.
 func sprigNames() map[string]string {
 	return map[string]string{
 		"": "hello",
@@ -85,7 +85,7 @@ func sprigNames() map[string]string {
 	}
 }
 
-// must is the name of a function's twin.
+// must returns the name of a function's twin.
 func must(name string) string { return "must" + strings.ToUpper(name[:1]) + name[1:] }
 
 // sprigFunction calls a function of Sprig with arguments of the kinds in params.

@@ -99,7 +99,7 @@ func (g *engine) functions(r *goRun) template.FuncMap {
 	return table
 }
 
-// printable is the text of a value.
+// printable returns the text of a value.
 func printable(v any) (string, error) {
 	if s, ok := v.(*semver.Version); ok {
 		return s.Original(), nil

@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// boundedTexts are the functions of texts whose result grows, or whose errors say less in
-// Sprig.
+// boundedTexts returns the text functions whose result grows, or whose errors are less clear in Sprig.
 func boundedTexts() map[string]function {
 	wrap := sprigFunction(sprigs()["wrap"], "is")
 	wrapWith := sprigFunction(sprigs()["wrapWith"], "iss")
@@ -135,7 +134,7 @@ func decoded(name, what string, encoding interface{ DecodeString(string) ([]byte
 	return string(content), nil
 }
 
-// environment is a variable of [render.Env].Environ; "" if it is not set.
+// environment returns a variable of [render.Env].Environ; "" if it is not set.
 func (g *goRun) environment(args []any) (any, error) {
 	if _, err := g.Env.Need(render.EnvironRoot); err != nil {
 		return nil, err
@@ -176,7 +175,7 @@ func htmlText(args ...any) string  { return template.HTMLEscaper(args...) }
 func jsText(args ...any) string    { return template.JSEscaper(args...) }
 func queryText(args ...any) string { return template.URLQueryEscaper(args...) }
 
-// printFunctions are the language's own, bounded.
+// printFunctions returns the language's own print functions, with limits.
 func printFunctions() map[string]function {
 	table := map[string]function{}
 	for name, write := range map[string]func(...any) string{
@@ -216,7 +215,7 @@ func (g *goRun) printf(args []any) (any, error) {
 	return fmt.Sprintf(format, args[1:]...), nil
 }
 
-// formatNumbers is the sum of the numbers in a format: widths and precisions.
+// formatNumbers returns the sum of the numbers in a format: widths and precisions.
 func formatNumbers(format string) (sum int) {
 	n := 0
 	for _, c := range []byte(format) {

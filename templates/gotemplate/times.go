@@ -42,7 +42,7 @@ func timeFunctions() map[string]function {
 	return table
 }
 
-// timeOf is a time, or one given as seconds since 1970.
+// timeOf returns v as a time; it may be given as seconds since 1970.
 func timeOf(v any) (time.Time, bool) {
 	if t, ok := v.(time.Time); ok {
 		return t, true

@@ -25,7 +25,7 @@ const (
 	PieceTrial = pieceTrial
 )
 
-// Sections is of how many sections a template consists; -1 if it has more than these.
+// Sections returns the number of sections of a template; -1 if it has other parts.
 func Sections(t *render.Template) int {
 	if all := t.Engine.(*engine).sections; all != nil {
 		return len(all)

@@ -69,7 +69,7 @@ func (w *rewriter) compared(e jet.Expression, withNil bool) jet.Expression {
 	return rewritten
 }
 
-// identifier is a variable, a root or the context.
+// identifier rewrites a variable, a root or the context.
 func (w *rewriter) identifier(n *jet.IdentifierNode) jet.Expression {
 	guarded := w.guarded(n, n.Ident, identifierSite)
 	w.use(n)
@@ -240,8 +240,7 @@ func (w *rewriter) all(exprs []jet.Expression) []jet.Expression {
 	return list
 }
 
-// guarded puts an expression into a call of one of our functions, which reports what goes
-// wrong in it.
+// guarded wraps an expression in a call of one of our functions, which reports its errors.
 func (w *rewriter) guarded(e jet.Expression, text string, kind siteKind) jet.Expression {
 	return w.hidden(e, atFunc, site{kind: kind, text: shorten(text)}, e)
 }
@@ -329,7 +328,7 @@ func (w *rewriter) renderPart(n *jet.CallExprNode) jet.Expression {
 	return w.hidden(n, callFunc, site{text: "render", call: call}, name, context)
 }
 
-// execute is exec() and includeIfExists(), which Jet itself carries out.
+// execute rewrites exec() and includeIfExists(), which Jet itself runs.
 func (w *rewriter) execute(n *jet.CallExprNode, function string) jet.Expression {
 	if len(n.Exprs) < 1 || len(n.Exprs) > 2 {
 		w.fail(n, diag.Faultf("%s takes the name of a template and perhaps its context", function))

@@ -70,7 +70,7 @@ func (f *flows) resolve(from render.Flow) render.Flow {
 	return total
 }
 
-// flowOf is the flow of an expression as it is written.
+// flowOf returns the flow of an expression as it is written.
 func flowOf(e jet.Node) (f render.Flow) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode, *jet.ChainNode, *jet.IndexExprNode:
@@ -101,7 +101,7 @@ func flowOf(e jet.Node) (f render.Flow) {
 	return f
 }
 
-// identOf is the identifier that a chain of keys begins with.
+// identOf returns the identifier that a chain of keys begins with.
 func identOf(e jet.Node) string {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:

@@ -14,8 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// functionNames are the functions of Jet templates: Jet's own, without dump,
-// and ours.
+// functionNames returns the functions of Jet templates: Jet's own, without dump, and ours.
 func functionNames() []string {
 	return []string{
 		"array", "exec", "file", "hasPrefix", "hasSuffix", "html", "includeIfExists", "ints", "isset", "jet", "json",
@@ -26,7 +25,7 @@ func functionNames() []string {
 
 func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
 
-// noFunction is an error for a call of a function that Jet does not have.
+// noFunction returns an error for a call of a function that Jet does not have.
 func noFunction(name string) *diag.Fault {
 	if f := diag.RefusedFunction(name); f != nil {
 		return f
@@ -104,7 +103,7 @@ func arity(name string) int {
 	return 1
 }
 
-// textFunction are the functions of texts.
+// textFunction returns the result of a text function.
 func textFunction(name string, s []string) any {
 	switch name {
 	case "lower":
@@ -219,7 +218,7 @@ func integers(r *render.Run, from, to int64) (*ranger, error) {
 	return &ranger{run: r, len: to - from, at: func(i int64) (any, any) { return i, from + i }}, nil
 }
 
-// Range is for Jet: the next round.
+// Range implements Jet's ranger: it returns the next round.
 func (g *ranger) Range() (key, value reflect.Value, end bool) {
 	if err := g.run.Step(); err != nil {
 		panic(err)
@@ -232,5 +231,5 @@ func (g *ranger) Range() (key, value reflect.Value, end bool) {
 	return reflected(k), reflected(v), false
 }
 
-// ProvidesIndex is for Jet: every round has a key.
+// ProvidesIndex implements Jet's ranger: every round has a key.
 func (g *ranger) ProvidesIndex() bool { return true }

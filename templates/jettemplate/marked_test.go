@@ -142,8 +142,7 @@ func FuzzMarked(f *testing.F) {
 	})
 }
 
-// TestMarkedNested has other templates render parts of a document: their text is
-// one value of it.
+// TestMarkedNested renders parts of a document by other templates: their text is one value of it.
 func TestMarkedNested(t *testing.T) {
 	files := templatetest.Open(t, map[string]string{
 		"part.jet": "x=[[ Facts.x ]]", "part.templ": "{{ jet('part.jet') }} {{ Facts.x }}", "part.gotmpl": "{{ .Facts.x }}",

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// base is the common part of a node that takes the place of n.
+// base returns the common part of a node that replaces n.
 func base(n jet.Node, kind jet.NodeType) jet.NodeBase {
 	return jet.NodeBase{TemplatePath: templatePath(n), NodeType: kind, Pos: start(n), Line: nodeBase(n).Line}
 }
@@ -77,7 +77,7 @@ func nodeBase(n jet.Node) jet.NodeBase {
 	return reflect.ValueOf(n).Elem().FieldByName("NodeBase").Interface().(jet.NodeBase)
 }
 
-// hidden is a call of one of our functions in place of n, at a new site.
+// hidden returns a call of one of our functions in place of n, at a new site.
 func (w *rewriter) hidden(n jet.Node, function string, s site, args ...jet.Expression) *jet.CallExprNode {
 	number := &jet.NumberNode{NodeBase: base(n, jet.NodeNumber), IsInt: true, Int64: int64(len(w.sites))}
 	s.place = placeOf(n)
@@ -89,7 +89,7 @@ func (w *rewriter) hidden(n jet.Node, function string, s site, args ...jet.Expre
 	}
 }
 
-// action is a statement that calls one of our functions.
+// action returns a statement that calls one of our functions.
 func (w *rewriter) action(n jet.Node, function string, s site, args ...jet.Expression) *jet.ActionNode {
 	cmd := &jet.CommandNode{NodeBase: base(n, jet.NodeCommand)}
 	cmd.BaseExpr = w.hidden(n, function, s, args...)
@@ -99,7 +99,7 @@ func (w *rewriter) action(n jet.Node, function string, s site, args ...jet.Expre
 	}
 }
 
-// shorten is source text as it is shown in errors.
+// shorten shortens source text for errors.
 func shorten(s string) string {
 	runes := []rune(s)
 	if len(runes) > 80 {

@@ -367,7 +367,7 @@ func (w *rewriter) include(n *jet.IncludeNode) []jet.Node {
 	return []jet.Node{enter, n, leave}
 }
 
-// sibling is the absolute path of a template named in another.
+// sibling returns the absolute path of a template named in another.
 func (w *rewriter) sibling(from, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)

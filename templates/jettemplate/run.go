@@ -206,7 +206,7 @@ func withIsset(err error, path string) error {
 	return err
 }
 
-// found is `v, ok := m[key]`: no value where there is no such key.
+// found implements `v, ok := m[key]`: no value if the key is missing.
 func (x *execution) found(_ *site, a jet.Arguments) (reflect.Value, error) {
 	v, err := x.Member(unreflected(a.Get(1)), unreflected(a.Get(2)), render.Optional, "")
 	if err != nil || v == render.Absent {
@@ -358,8 +358,7 @@ func (x *execution) try(s *site, _ jet.Arguments) (reflect.Value, error) {
 	return reflect.Value{}, nil
 }
 
-// caught goes back to the depth at which the try began. It does not let a try hide that
-// the run has ended.
+// caught returns to the depth at which the try began. A try cannot hide that the run has ended.
 func (x *execution) caught(s *site, _ jet.Arguments) (reflect.Value, error) {
 	for n := len(x.tries) - 1; n >= 0; n-- {
 		t := x.tries[n]

@@ -112,7 +112,7 @@ func (w *rewriter) valueOf(n jet.Node) func(*render.Run) (any, error) {
 	}
 }
 
-// lookupOf is valueOf of a call.
+// lookupOf is valueOf for a call.
 func lookupOf(call *jet.CallExprNode) func(*render.Run) (any, error) {
 	function, ok := call.BaseExpr.(*jet.IdentifierNode)
 	if !ok || function.Ident != "lookup" || len(call.Exprs) == 0 {

@@ -112,10 +112,9 @@ func (l *loader) load() (*jet.Template, error) {
 	return l.start()
 }
 
-// start is a template that includes the main one from a block with an empty content.
-// When an execution fails, Jet keeps the content of the block that it was in, with all
-// values in scope. The next execution, for another host, would yield that content where
-// it has none of its own (v6.3.3, eval.go, Runtime.recover). So each has an empty one.
+// start returns a template that includes the main one from a block with an empty content. When an execution fails, Jet
+// keeps the content of the block that it was in, with all values in scope. The next execution, for another host, would
+// yield that content where it has none of its own (v6.3.3, eval.go, Runtime.recover). So each has an empty one.
 func (l *loader) start() (*jet.Template, error) {
 	const name = "/·start"
 	t, err := l.set.Parse(name, "")
@@ -143,7 +142,7 @@ func (l *loader) template(name string) (*jet.Template, error) {
 	return t, nil
 }
 
-// Exists is for Jet: whether there is a template.
+// Exists implements Jet's loader: it reports whether a template exists.
 func (l *loader) Exists(name string) bool {
 	if _, known := l.units[name]; known {
 		return true
@@ -155,7 +154,7 @@ func (l *loader) Exists(name string) bool {
 	return err == nil
 }
 
-// Open is for Jet: the source of a template.
+// Open implements Jet's loader: it returns the source of a template.
 func (l *loader) Open(name string) (io.ReadCloser, error) {
 	for _, outer := range l.loading {
 		if outer == name {
@@ -179,10 +178,10 @@ func (l *loader) Open(name string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(unit.Text)), nil
 }
 
-// Get is for Jet: a parsed template.
+// Get implements Jet's cache: it returns a parsed template.
 func (l *loader) Get(name string) *jet.Template { return l.parsed[name] }
 
-// Put is for Jet: it has parsed a template.
+// Put implements Jet's cache: it stores a parsed template.
 func (l *loader) Put(name string, t *jet.Template) {
 	l.parsed[name] = t // before it is rewritten: it may include itself
 	if n := len(l.loading); n > 0 {
@@ -277,8 +276,7 @@ func runtimeFault(msg string) *diag.Fault {
 	return diag.Faultf("the template cannot be rendered with these values")
 }
 
-// quotedAfter is the text in quotes, with them, that follows the beginning of a
-// message.
+// quotedAfter returns the text in quotes, with them, that follows the beginning of a message.
 func quotedAfter(msg, beginning string) (quoted string, ok bool) {
 	rest, ok := strings.CutPrefix(msg, beginning+`"`)
 	if name, _, closed := strings.Cut(rest, `"`); ok && closed {
@@ -290,7 +288,7 @@ func quotedAfter(msg, beginning string) (quoted string, ok bool) {
 // anyType is the type of nil.
 var anyType = reflect.TypeFor[any]()
 
-// reflected is v as Jet handles values.
+// reflected returns v in the form that Jet uses for values.
 func reflected(v any) reflect.Value {
 	if v == nil {
 		return reflect.Zero(anyType)
@@ -298,7 +296,7 @@ func reflected(v any) reflect.Value {
 	return reflect.ValueOf(v)
 }
 
-// unreflected is the inverse.
+// unreflected is the inverse of reflected.
 func unreflected(v reflect.Value) any {
 	if !v.IsValid() {
 		return nil

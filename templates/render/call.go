@@ -152,7 +152,7 @@ func (c *Call) RenderWith(r *Run, dot any) (any, error) {
 	return s.RenderIn(r)
 }
 
-// NotLiteral is the error for a template that is computed.
+// NotLiteral returns the error for a template that is computed.
 func NotLiteral(function string) *diag.Fault {
 	return diag.Faultf("%s takes the name of a file or a text, written as a literal", function).
 		WithHint("only literal templates can be rendered, not computed values")
@@ -174,7 +174,7 @@ type Languages interface {
 	ParseGo(text string, pos diag.Position, delims Delims, of *Part) (*Template, error)
 }
 
-// parsed is a template as a source.
+// parsed returns a template in the type of a source.
 func parsed(t *Template, err error) (Source, error) {
 	if err != nil {
 		return nil, err

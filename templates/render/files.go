@@ -117,7 +117,7 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Dir is the folder as the caller of [OpenFiles] has named it.
+// Dir returns the folder in the form passed to [OpenFiles].
 func (f *Files) Dir() string { return f.dir }
 
 // Stat describes a path of the folder; links are followed.

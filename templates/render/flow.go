@@ -111,15 +111,14 @@ func (m *Reads) CheckPaths(files *Files, taint Taint) error {
 	return errors.Join(errs...)
 }
 
-// HostilePath is the error for a path that is made of facts.
+// HostilePath returns the error for a path that is made from facts.
 func HostilePath(function string) *diag.Fault {
 	return diag.Faultf("%s: data from a host cannot be a path", function).
 		WithHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
 }
 
-// CallFlow is the flow of the result of a function whose arguments have the flows args.
-// path is the first argument if that is a literal. The text of a template can come from
-// anything, and so can what NATS has.
+// CallFlow returns the flow of the result of a function whose arguments have the flows args. path is the first argument
+// if it is a literal. The text of a template can come from anything, and so can values from NATS.
 func CallFlow(name string, path *string, args []Flow) (f Flow) {
 	switch name {
 	case "template", "jet", "exec", "includeIfExists", "render", KVGetFunction, RegistrationsFunction:

@@ -82,7 +82,7 @@ func ReplaceText(args []any) (any, error) {
 	return strings.Replace(s[0], s[1], s[2], count), nil
 }
 
-// TooLong is the error for a function whose text would be longer than [MaxOutput].
+// TooLong returns the error for a function whose text would be longer than [MaxOutput].
 func TooLong(function string) error {
 	return diag.Faultf("%s: the text grows beyond %d MiB", function, MaxOutput>>20)
 }

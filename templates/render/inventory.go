@@ -51,7 +51,7 @@ func (in *Inventory) root(name string) *Lazy {
 	return nil
 }
 
-// inventoryRoots are the roots of an [Inventory].
+// inventoryRoots returns the roots of an [Inventory].
 func inventoryRoots() []string {
 	return []string{HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot, ResultsRoot}
 }
@@ -80,13 +80,13 @@ func NewLazy(build func() map[string]any) *Lazy {
 	return l
 }
 
-// Value is the map. It is shared, and not to be changed.
+// Value returns the map. It is shared and must not be changed.
 func (l *Lazy) Value() map[string]any { return l.value() }
 
 // A Refused replaces a value that cannot be used: reading it returns the error.
 type Refused struct{ Fault *diag.Fault }
 
-// MarshalJSON is the error.
+// MarshalJSON returns the error.
 func (r Refused) MarshalJSON() ([]byte, error) { return nil, r.Fault }
 
 // A Sealed is a text that is opened when it is read.
@@ -112,7 +112,7 @@ func used(v any) (any, error) {
 	return v, nil
 }
 
-// jsonOf is the JSON that gjson paths are applied to.
+// jsonOf returns the JSON that gjson paths are applied to.
 func jsonOf(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -72,7 +72,7 @@ func (e *Env) walk(keys []string) (value any, found bool) {
 	return WholeNumber(value), true
 }
 
-// element is one step of a path.
+// element follows one step of a path.
 func (e *Env) element(container any, key string) (any, bool) {
 	switch c := container.(type) {
 	case map[string]any:
@@ -108,8 +108,7 @@ func fromResult(r gjson.Result) (any, error) {
 	return PlainCopy(nil, v)
 }
 
-// NoRoot is the error for a path that begins with none of the roots; nil if it begins with
-// one, or if that cannot be known.
+// NoRoot returns the error for a path that does not begin with a root; nil if it does, or if that is unknown.
 func NoRoot(path string) *diag.Fault {
 	root, _, known := LookupPath(path)
 	if !known || root != "" {
@@ -165,8 +164,7 @@ func (e *Env) near(path string) string {
 	return DescribeKeys("", roots, keys[0])
 }
 
-// DescribeKeys is a hint for a key that a container does not have: the keys that it has.
-// Values are never shown.
+// DescribeKeys returns a hint for a key that a container does not have: the existing keys. It never shows values.
 func DescribeKeys(where string, container any, key string) string {
 	if where == "" {
 		where = "this context"

@@ -163,7 +163,7 @@ func (r *Run) WithPart(m *Reads) (restore func(), err error) {
 	return func() { r.Env = whole }, nil
 }
 
-// find is [Env.Lookup], also in data that is not evaluated yet.
+// find works like [Env.Lookup], also in data that is not evaluated yet.
 func (r *Run) find(path string) (value any, found bool, err error) {
 	if r.Env.Settling == nil {
 		return r.Env.Lookup(path)

@@ -45,8 +45,8 @@ func KindName(v any) string {
 	return "a value of another kind"
 }
 
-// TextOf is the natural text of a scalar: whole numbers plain, other numbers in
-// their shortest form, booleans as true and false.
+// TextOf returns the natural text of a scalar: whole numbers plain, other numbers in their shortest form, booleans as
+// true and false.
 func TextOf(v any) (string, error) {
 	switch v := v.(type) {
 	case string:

@@ -32,7 +32,7 @@ func (g *Generator) Folder() map[string]string {
 	}
 }
 
-// Jet is the source of a template. Some fail for some hosts.
+// Jet returns the source of a template. Some fail for some hosts.
 func (g *Generator) Jet() string {
 	if g.IntN(2) == 0 {
 		g.simple = true
@@ -124,7 +124,7 @@ func (g *Generator) list() string {
 	return g.of("ints(0, Item)", "ints(0, Data.n)", "Data.list", "Facts.list", `slice("a", Facts.name)`, "slice(1, Item)", `split("a,b", ",")`)
 }
 
-// Host is a host whose values are of few, so that others have some of them too.
+// Host returns a host whose values are from a small set, so that other hosts have some of them too.
 func (g *Generator) Host(files *templates.Files) *templates.Env {
 	number := func() any { return int64(g.IntN(3) + 1) }
 	pick := func(of ...any) any { return of[g.IntN(len(of))] }

@@ -33,7 +33,7 @@ func Open(tb testing.TB, content map[string]string) *templates.Files {
 	return files
 }
 
-// Host is one host.
+// Host returns one host.
 func Host(files *templates.Files) *templates.Env {
 	return &templates.Env{
 		Facts: map[string]any{
@@ -103,7 +103,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// HostileHost is a host whose facts hold value, itself and as JSON.
+// HostileHost returns a host whose facts hold value, itself and as JSON.
 func HostileHost(value string) *templates.Env {
 	env := Host(nil)
 	env.Facts["evil"] = value
@@ -127,7 +127,7 @@ func CheckFuzzed(t *testing.T, source, value string, out any, err error) {
 	}
 }
 
-// JetFolder has templates of Jet that need each other, by their paths.
+// JetFolder returns Jet templates that need each other, by their paths.
 func JetFolder() map[string]string {
 	return map[string]string{
 		"part.jet":       "part[[ if isset(.name) ]] of [[ .name ]][[ end ]]",
@@ -177,8 +177,8 @@ func FailingJet() map[string]string {
 	}
 }
 
-// Payloads are values in the syntax of many template engines, shells and
-// formats, as a hostile host would send them.
+// Payloads returns values in the syntax of many template engines, shells and formats, as a hostile host could send
+// them.
 func Payloads() []string {
 	cores := []string{
 		"7*7", "Data.secret", "lookup('data.secret')", `lookup("data.secret")`, "file('/etc/passwd')", `file("secret.txt")`,

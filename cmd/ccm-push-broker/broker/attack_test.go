@@ -137,7 +137,7 @@ func (w *targets) arrived(text string) (list []string) {
 	return list
 }
 
-// subjectsOf makes subjects of a pattern, with the names that the treasure has.
+// subjectsOf returns subjects that match a pattern, with names from the treasure.
 func subjectsOf(pattern string) (list []string) {
 	tails := []string{"x", "$KV.CFG.private", "$O.SITES.M.x", "ccm-push-work.victim", "KV_CFG.victim", "OBJ_SITES.victim", "ccm-push-run1.victim"}
 	if strings.HasPrefix(pattern, "$JS.API.>") || strings.HasPrefix(pattern, "$JS.>") {
@@ -244,7 +244,7 @@ func TestWorkerOfOneSite(t *testing.T) {
 	require.NoError(t, lease.Done(ctx))
 }
 
-// TestAttacks has roles send messages to subjects that they may publish to, with contents that reach beyond their own.
+// TestAttacks sends messages as each role to subjects that it may publish to, with contents that reach beyond its own.
 func TestAttacks(t *testing.T) { onBoth(t, attacks) }
 
 func attacks(t *testing.T, plain bool) {

@@ -84,13 +84,13 @@ func template(name string, now time.Time, life time.Duration) *x509.Certificate 
 	}
 }
 
-// fingerprint is the SHA-256 of the authority's certificate.
+// fingerprint returns the SHA-256 of the authority's certificate.
 func (a *authority) fingerprint() string {
 	sum := sha256.Sum256(a.cert.Raw)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// sign makes a certificate of a server for names and IP addresses.
+// sign signs a new server certificate for names and IP addresses.
 func (a *authority) sign(names []string, now time.Time) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -38,7 +38,7 @@ type Broker struct {
 	Listening func(address string) // called with the address; may be nil
 }
 
-// CA is the file that clients verify the server by.
+// CA returns the file that clients verify the server by.
 func (b *Broker) CA() string { return filepath.Join(b.Dir, "ca.pem") }
 
 // prepare makes the folder, which must be for its owner alone, and the authority.
@@ -244,7 +244,7 @@ func login(url string, own nkeys.KeyPair, opts ...nats.Option) (*nats.Conn, erro
 	return conn, nil
 }
 
-// prepareWork makes the stream that workers take hosts from: they may make none.
+// prepareWork makes the stream from which workers take hosts: workers may not make streams.
 func prepareWork(ctx context.Context, conn *nats.Conn) error {
 	work, err := queue.NewJetStream(conn, 0)
 	if err != nil {
@@ -326,7 +326,7 @@ func (l *logger) Tracef(string, ...any)  {}
 func (l *logger) Warnf(format string, args ...any)  { l.say("warning: " + fmt.Sprintf(format, args...)) }
 func (l *logger) Errorf(format string, args ...any) { l.say("error: " + fmt.Sprintf(format, args...)) }
 
-// Fatalf has the broker end: the server does not by itself.
+// Fatalf ends the broker, since the server does not end by itself.
 func (l *logger) Fatalf(format string, args ...any) {
 	select {
 	case l.failed <- fmt.Sprintf(format, args...):

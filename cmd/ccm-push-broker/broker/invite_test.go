@@ -79,7 +79,7 @@ func (i *inviting) await(ctx context.Context, as Role, answer func(fingerprint s
 	return end
 }
 
-// candidate is a machine with keys of its own.
+// candidate returns a machine with keys of its own.
 func (i *inviting) candidate(name string) (*workers.Candidate, string) {
 	_, public, err := workers.NewWorkerKey(name)
 	require.NoError(i.t, err)
@@ -132,7 +132,7 @@ func (i *inviting) usersOf(role Role) (names []string) {
 
 func yes(string) error { return nil }
 
-// TestInvite has a machine join: by a coordinator, and by an operator.
+// TestInvite lets a machine join: by a coordinator, and by an operator.
 func TestInvite(t *testing.T) {
 	i := newInviting(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -451,7 +451,7 @@ func TestRolesAreBounded(t *testing.T) {
 	require.Equal(t, 1, n, "that of the coordinator alone")
 }
 
-// TestAnotherRoleIsNeeded has users of the wrong roles begin a run, follow runs, and take hosts.
+// TestAnotherRoleIsNeeded checks the errors if users of the wrong roles begin a run, follow runs, or take hosts.
 func TestAnotherRoleIsNeeded(t *testing.T) {
 	p := admitAll(t)
 	for _, c := range []struct {

@@ -46,7 +46,7 @@ func (f *File) noPlace(path yamlpos.Path, hint string) error {
 	return &yamlpos.Error{File: f.Name, Msg: "there is no place for a key " + path.String(), Hint: hint}
 }
 
-// deepest is the innermost map or list on the way to a value, and how many steps lead there.
+// deepest returns the innermost map or list on the way to a value, and the number of steps to it.
 func (f *File) deepest(path yamlpos.Path) (found *spans.Collection, depth int) {
 	for i := range f.spans.Collections {
 		c := &f.spans.Collections[i]
@@ -58,7 +58,7 @@ func (f *File) deepest(path yamlpos.Path) (found *spans.Collection, depth int) {
 	return found, depth
 }
 
-// flowKeys are keys, each in the one before, in one line.
+// flowKeys returns nested keys with a value, in one line.
 func flowKeys(steps []yamlpos.Step, value string) string {
 	text := Marked + " " + spans.Quoted(value)
 	for i, s := range slices.Backward(steps) {

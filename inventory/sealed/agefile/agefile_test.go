@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// someone is a person with a key.
+// someone returns a person with a key.
 func someone(t testing.TB, name string) (recipients.Reader, age.Identity) {
 	t.Helper()
 	one, err := age.GenerateX25519Identity()

@@ -79,7 +79,7 @@ func (f *File) Find(path yamlpos.Path) (s spans.Scalar, ok bool) {
 	return f.spans.Scalars[i], true
 }
 
-// NoValue is the error for a path that leads to no value.
+// NoValue returns the error for a path that leads to no value.
 func (f *File) NoValue(path yamlpos.Path) error {
 	var paths []string
 	for _, s := range f.spans.Scalars {
@@ -97,7 +97,7 @@ func (f *File) NoValue(path yamlpos.Path) error {
 	return &yamlpos.Error{File: f.Name, Msg: fmt.Sprintf("there is no value %s", path), Hint: hint}
 }
 
-// Moved is an error if the file was encrypted under another path than it has.
+// Moved returns an error if the file was encrypted under another path.
 func (f *File) Moved() error {
 	if f.Header == nil || f.Header.File == f.Path {
 		return nil
@@ -140,7 +140,7 @@ func (f *File) Value(s spans.Scalar) (string, error) {
 	return "", f.errorf(s, hint, "%s", msg)
 }
 
-// ValueAt is [File.Value] of a text at a path.
+// ValueAt returns [File.Value] of a text at a path.
 func (f *File) ValueAt(path yamlpos.Path, text string, line, column int) (string, error) {
 	return f.Value(spans.Scalar{Path: path, Value: text, Line: line, Column: column})
 }
@@ -172,8 +172,7 @@ func (f *File) sealedFor(s spans.Scalar) (yamlpos.Path, bool) {
 	return yamlpos.Path{}, false
 }
 
-// Clear is the text of an unlocked file with its values in clear, marked as !secret, and
-// without the header.
+// Clear returns the text of an unlocked file with its values in clear, marked as !secret, and without the header.
 func (f *File) Clear() ([]byte, error) {
 	var errs yamlpos.Errors
 	var changes []spans.Change
@@ -255,7 +254,7 @@ func (f *File) checkClear() error {
 // A former is a value as it was written in the file before.
 type former struct{ value, anchor, text string }
 
-// written are the encrypted values of the file by their paths.
+// written returns the encrypted values of the file by their paths.
 func (f *File) written() (map[string]former, error) {
 	values := map[string]former{}
 	for _, s := range f.Values() {

@@ -49,7 +49,7 @@ func (h *Header) Names() (names []string) {
 	return names
 }
 
-// clear are the lines that are not encrypted. They are authenticated by the key.
+// clear returns the lines that are not encrypted. They are authenticated by the key.
 func (h *Header) clear() string {
 	var b strings.Builder
 	b.WriteString(begin + "\n# file: " + h.File + "\n")
@@ -59,7 +59,7 @@ func (h *Header) clear() string {
 	return b.String()
 }
 
-// Text is the comment.
+// Text returns the comment.
 func (h *Header) Text() string {
 	var b strings.Builder
 	b.WriteString(h.clear())

@@ -104,7 +104,7 @@ func (k *Keys) ssh(path string, text []byte) (held, error) {
 	return held{path, line(signer.PublicKey()), one}, nil
 }
 
-// unlocked is a private key as one of age.
+// unlocked converts a private key to an identity of age.
 func unlocked(private any) (age.Identity, error) {
 	switch key := private.(type) {
 	case *ed25519.PrivateKey:
@@ -215,12 +215,12 @@ func (k *Keys) askFor(path string, text []byte) ([]byte, error) {
 	return nil, fmt.Errorf("private key %s: the passphrase is wrong", path)
 }
 
-// line is a public key as in authorized_keys, without comment.
+// line returns a public key as in authorized_keys, without comment.
 func line(public ssh.PublicKey) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(public)))
 }
 
-// withoutName is the cause of an error about a file that is named already.
+// withoutName returns the cause of an error about a file that is named already.
 func withoutName(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

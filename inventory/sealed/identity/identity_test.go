@@ -38,7 +38,7 @@ func keyFile(t *testing.T, path string, private any, passphrase string) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
 }
 
-// encryptedTo is a text encrypted to an SSH key.
+// encryptedTo returns a text encrypted to an SSH key.
 func encryptedTo(t *testing.T, public string) []byte {
 	t.Helper()
 	r, err := agessh.ParseRecipient(public)

@@ -41,7 +41,7 @@ type held struct {
 	identity     age.Identity
 }
 
-// Usual are the files that are tried if none is named.
+// Usual returns the files that are tried if none is named.
 func (k *Keys) Usual() []string {
 	config := k.Getenv("XDG_CONFIG_HOME")
 	if config == "" {
@@ -59,7 +59,7 @@ func (k *Keys) Usual() []string {
 	return paths
 }
 
-// Paths are the files that are read, as far as they exist.
+// Paths returns the files that are read, as far as they exist.
 func (k *Keys) Paths() []string {
 	if len(k.Files) > 0 {
 		return k.Files
@@ -102,7 +102,7 @@ func (k *Keys) Tried() string {
 	return text
 }
 
-// PublicOf are the public keys in the files, as far as they are known without a passphrase.
+// PublicOf returns the public keys in the files, as far as they are known without a passphrase.
 func (k *Keys) PublicOf() []string {
 	k.once.Do(k.read)
 	var list []string

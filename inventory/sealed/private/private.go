@@ -31,7 +31,7 @@ type Editor struct {
 	Stderr io.Writer
 }
 
-// EditorOf is the program that the environment names, or vi.
+// EditorOf returns the program that the environment names, or vi.
 func EditorOf(getenv func(string) string) (*Editor, error) {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		words, err := shellquote.Split(getenv(name))

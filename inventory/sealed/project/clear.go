@@ -42,7 +42,7 @@ func (d *Document) Unlock(keys *identity.Keys) error {
 	return NoKey(d.Name, d.File.Header.Line, d.whoCan(), keys, d.File.Unlock(identities))
 }
 
-// Clear is the text of a file with nothing encrypted: its values are marked as !secret.
+// Clear returns the text of a file with nothing encrypted: its values are marked as !secret.
 func (d *Document) Clear(keys *identity.Keys) ([]byte, error) {
 	if d.Whole {
 		return d.clearWhole(keys)
@@ -68,7 +68,7 @@ func (d *Document) Seal(clear []byte) ([]byte, error) {
 	return d.File.Seal(clear, readers)
 }
 
-// Value is one value of a file in clear, encrypted or not.
+// Value returns one value of a file in clear, encrypted or not.
 func (d *Document) Value(path yamlpos.Path, keys *identity.Keys) (string, error) {
 	if d.Whole {
 		return "", &yamlpos.Error{File: d.Name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "remove the key"}

@@ -50,7 +50,7 @@ func Of(path string) (*Project, error) {
 	return p, recoverIn(root, disk{})
 }
 
-// rootOf is the folder of the project of a file or folder.
+// rootOf returns the folder of the project of a file or folder.
 func rootOf(path string) (string, error) {
 	folder, err := filepath.Abs(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func rootOf(path string) (string, error) {
 	}
 }
 
-// shown is a path as it is shown: from the working folder, if it is in there.
+// shown returns a path for messages: relative to the working folder, if it is in there.
 func shown(path string) string {
 	here, err := os.Getwd()
 	if err != nil {

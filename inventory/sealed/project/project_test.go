@@ -76,7 +76,7 @@ func (m *team) seal(t *testing.T, name, clear string) {
 	require.NoError(t, d.Write(text))
 }
 
-// tree is all below a folder.
+// tree returns all files below a folder, by path.
 func tree(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

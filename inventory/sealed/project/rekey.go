@@ -41,7 +41,7 @@ func (p *Project) Rekey(keys *identity.Keys, o RekeyOptions) (names []string, er
 	return names, p.replaceAll(files)
 }
 
-// due are the files that are to get a new key.
+// due returns the files that need a new key.
 func (p *Project) due(o RekeyOptions) (list []*Document, err error) {
 	moved := map[string]bool{}
 	for _, name := range o.Moved {
@@ -77,7 +77,7 @@ func (p *Project) due(o RekeyOptions) (list []*Document, err error) {
 	return list, errs.Err()
 }
 
-// Documents are the encrypted files of the project.
+// Documents returns the encrypted files of the project.
 func (p *Project) Documents() (list []*Document, err error) {
 	names, err := p.Encrypted()
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *Project) Documents() (list []*Document, err error) {
 	return list, errs.Err()
 }
 
-// rekeyed is the text of a file with a new key.
+// rekeyed returns the text of a file with a new key.
 func (d *Document) rekeyed(keys *identity.Keys) ([]byte, error) {
 	readers, err := d.Readers()
 	if err != nil {

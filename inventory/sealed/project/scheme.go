@@ -90,7 +90,7 @@ func (s *Scheme) unlock(n *yamlpos.Node) (*agefile.File, error) {
 	return file, NoKey(n.File, file.Header.Line, file.Header.Names(), s.Keys, file.Unlock(identities))
 }
 
-// placeOf is the path of a file from the root of its project.
+// placeOf returns the path of a file from the root of its project.
 func placeOf(name string) (string, error) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is not a file of a project", name)

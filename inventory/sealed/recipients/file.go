@@ -261,8 +261,8 @@ func glob(n *yamlpos.Node) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-// Readers are the keys that can read a file, sorted by names; path is relative to the root. They
-// are an error if no rule is about it.
+// Readers returns the keys that can read a file, sorted by names; path is relative to the root. It is an error if no
+// rule matches.
 func (f *File) Readers(path string) ([]Reader, error) {
 	for _, r := range f.rules {
 		if !r.pattern.MatchString(path) {
@@ -279,7 +279,7 @@ func (f *File) Readers(path string) ([]Reader, error) {
 	return nil, &yamlpos.Error{File: f.Name, Msg: "no rule is about " + path, Hint: `write one below rules: {path: "` + path + `", to: [PERSON…]}`}
 }
 
-// Everybody are all keys, sorted by names.
+// Everybody returns all keys, sorted by names.
 func (f *File) Everybody() (list []Reader) {
 	for _, name := range slices.Sorted(maps.Keys(f.people)) {
 		for _, key := range f.people[name] {

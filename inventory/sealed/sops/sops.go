@@ -37,7 +37,7 @@ var (
 	mac      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]+mac:[ \t]*["']?ENC\[`) })
 )
 
-// kindOf is the format of a file that has the metadata of sops; "" if it has none.
+// kindOf returns the format of a file that has the metadata of sops; "" if it has none.
 func kindOf(data []byte) string {
 	if metadata().Match(data) && mac().Match(data) {
 		return "yaml"

@@ -166,7 +166,7 @@ func (f *finder) collection(n *yaml.Node, path yamlpos.Path, in place) {
 	}
 }
 
-// dash is the column of the dash in front of an item.
+// dash returns the column of the dash in front of an item.
 func (f *finder) dash(item *yaml.Node, at int) int {
 	line := f.lines[min(max(item.Line, 1), len(f.lines))-1]
 	before := f.text.Bytes[line:at]

@@ -45,7 +45,7 @@ func (s Scalar) Written(tag, value string) string {
 	return out + Quoted(value)
 }
 
-// block is a text of several lines below |.
+// block returns a text of several lines below |.
 func (s Scalar) block(value string) (string, bool) {
 	lines := strings.Split(value, "\n")
 	head := "|-"
@@ -67,7 +67,7 @@ func (s Scalar) block(value string) (string, bool) {
 // simple are texts that mean themselves without quotes.
 var simple = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+/_][A-Za-z0-9+/_.=@-]*$`) })
 
-// Quoted is a value in one line, in quotes if it needs them where there is a tag before it.
+// Quoted returns a value in one line, in quotes if it needs them where there is a tag before it.
 func Quoted(value string) string {
 	if simple().MatchString(value) {
 		return value
@@ -102,7 +102,7 @@ var reserved = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|~|[0-9_.+-].*)$`)
 })
 
-// QuotedKey is a key as it is written.
+// QuotedKey returns a key in its written form.
 func QuotedKey(key string) string {
 	if simple().MatchString(key) && !reserved().MatchString(key) && !strings.ContainsAny(key, "=@") {
 		return key

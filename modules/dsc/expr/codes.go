@@ -105,7 +105,7 @@ func percentDecode(s string) (any, error) {
 	return b.String(), nil
 }
 
-// murmur64A is MurmurHash64A with seed 0 (Austin Appleby, public domain).
+// murmur64A returns the MurmurHash64A of data with seed 0 (Austin Appleby, public domain).
 func murmur64A(data []byte) uint64 {
 	const m, r = 0xc6a4a7935bd1e995, 47
 	h := uint64(len(data)) * m
@@ -174,7 +174,7 @@ func resolveURI(base, reference string) (string, error) {
 	return out.String(), nil
 }
 
-// wrongURI is the error of a text that cannot be read as a URI.
+// wrongURI returns the error for a text that is not a URI.
 func wrongURI(what, text string, err error) error {
 	if own, ok := errors.AsType[*url.Error](err); ok {
 		err = own.Err

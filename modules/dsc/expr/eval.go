@@ -41,13 +41,12 @@ type lambda struct {
 	vars   []binding
 }
 
-// NewEvaluator makes an evaluator. Without a host, what only it knows stays in the
-// results.
+// NewEvaluator returns an evaluator. Without a host, parts that only the host knows remain in the results.
 func NewEvaluator(names *Names, host Environment) *Evaluator {
 	return &Evaluator{names: names, host: host, work: &work{}}
 }
 
-// With is the evaluator for other names, with the same bounds.
+// With returns the evaluator for other names, with the same bounds.
 func (e *Evaluator) With(names *Names) *Evaluator {
 	inner := *e
 	inner.names, inner.vars = names, nil

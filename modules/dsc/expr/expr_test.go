@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// doc is a document around an expression.
+// doc returns a document around an expression.
 func doc() *Names {
 	return &Names{
 		Parameter: func(name string) (Result, error) {
@@ -307,7 +307,7 @@ func TestConditionOnTheHost(t *testing.T) {
 	require.False(t, holds)
 }
 
-// TestBounds: no expression and no value costs more than the bounds allow.
+// TestBounds checks that no expression and no value costs more than the limits allow.
 func TestBounds(t *testing.T) {
 	deep := "[" + strings.Repeat("not(", 200) + "true" + strings.Repeat(")", 200) + "]"
 	_, err := evaluate(t, doc(), nil, deep)
@@ -347,8 +347,7 @@ func TestBounds(t *testing.T) {
 	require.EqualError(t, err, "an expression is longer than 256 KiB")
 }
 
-// TestRestIsBounded: a variable that doubles another one is small here, and would be
-// large as text.
+// TestRestIsBounded checks a variable that doubles another one: it is small here, and would be large as text.
 func TestRestIsBounded(t *testing.T) {
 	p, err := evaluate(t, doc(), nil, "[envvar('X')]")
 	require.NoError(t, err)
@@ -361,8 +360,8 @@ func TestRestIsBounded(t *testing.T) {
 	require.EqualError(t, err, "column 2: the part that depends on the host has more than 10000 calls")
 }
 
-// TestRestIsNotTooDeep: what variables put together is refused where it is written,
-// and not by the host, which parses it again.
+// TestRestIsNotTooDeep checks that a deep expression built from variables is refused where it is written, and not by
+// the host, which parses it again.
 func TestRestIsNotTooDeep(t *testing.T) {
 	p, err := evaluate(t, doc(), nil, "[envvar('HOME')]")
 	require.NoError(t, err)

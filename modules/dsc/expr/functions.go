@@ -50,8 +50,7 @@ func lookUp(what string, in func(string) (Result, error), name string) (Result, 
 	return in(name)
 }
 
-// copyIndex is copyIndex(), copyIndex(offset), copyIndex(loop) or
-// copyIndex(loop, offset).
+// copyIndex implements copyIndex(), copyIndex(offset), copyIndex(loop) and copyIndex(loop, offset).
 func copyIndex(e *Evaluator, _ *call, args []any) (Result, error) {
 	if e.names.CopyIndex == nil {
 		return Result{}, errors.New("copyIndex() can be used in a resource with copy only")

@@ -80,7 +80,7 @@ func contains(args []any) (any, error) {
 	return strings.Contains(args[0].(string), part), nil
 }
 
-// firstOf is the first element. There must be one; [lastOf] does without, as in dsc.
+// firstOf returns the first element. There must be one, unlike for [lastOf], as in dsc.
 func firstOf(args []any) (any, error) {
 	switch v := args[0].(type) {
 	case []any:
@@ -98,8 +98,7 @@ func firstOf(args []any) (any, error) {
 	return nil, nil
 }
 
-// lastOf is the last element: null of an empty array, an empty string of an empty
-// string.
+// lastOf returns the last element: null of an empty array, an empty string of an empty string.
 func lastOf(args []any) (any, error) {
 	switch v := args[0].(type) {
 	case []any:
@@ -241,7 +240,7 @@ func has(list []any, item any) bool {
 	return slices.ContainsFunc(list, func(other any) bool { return equal(other, item) })
 }
 
-// union is all elements, each once, or all members, of which later ones win.
+// union returns all elements, each once, or all members, of which later ones win.
 func union(e *Evaluator, args []any) (any, error) {
 	if !sameKind(args) {
 		return nil, errMixed

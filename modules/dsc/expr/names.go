@@ -53,8 +53,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// suggestion is the hint with the known name that is nearest to one; "" if none is
-// near.
+// suggestion returns the hint with the known name that is nearest to name; "" if none is near.
 func suggestion(name string, known []string) string {
 	if best := Nearest(name, known); best != "" {
 		return "did you mean " + best + "?"
@@ -77,7 +76,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// distance is the edit distance of two words, or something not below most.
+// distance returns the edit distance of two words, or something not below most.
 func distance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most

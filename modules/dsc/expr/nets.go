@@ -22,7 +22,7 @@ func network(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// offset is an address so many after another; ok is false beyond the last one.
+// offset returns the address n after another; ok is false beyond the last one.
 func offset(a netip.Addr, n *big.Int) (sum netip.Addr, ok bool) {
 	at := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), n)
 	b := make([]byte, a.BitLen()/8)
@@ -33,7 +33,7 @@ func offset(a netip.Addr, n *big.Int) (sum netip.Addr, ok bool) {
 	return sum, ok
 }
 
-// size is the number of addresses of a network.
+// size returns the number of addresses of a network.
 func size(p netip.Prefix) *big.Int {
 	return new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-p.Bits()))
 }

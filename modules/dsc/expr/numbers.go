@@ -43,7 +43,7 @@ func division(do func(z, x, y *big.Int) *big.Int) func([]any) (any, error) {
 	}
 }
 
-// extreme is min() or max(), of integers or of one array of them.
+// extreme returns min() or max(), of integers or of one array of them.
 func extreme(sign int) func([]any) (any, error) {
 	return func(args []any) (any, error) {
 		list := args

@@ -292,7 +292,7 @@ func (p *parser) name() string {
 	return p.text[start:p.pos]
 }
 
-// peek is the byte at the position; 0 at the end.
+// peek returns the byte at the position; 0 at the end.
 func (p *parser) peek() byte {
 	if p.pos >= len(p.text) {
 		return 0

@@ -15,7 +15,7 @@ type Result struct {
 	residual node
 }
 
-// Known makes the result that is a value.
+// Known returns the result with a known value.
 func Known(v any) Result { return Result{value: Normal(v)} }
 
 // Value returns the value, if it is known.
@@ -95,7 +95,7 @@ func (p Result) Reference() (ref, members string, ok bool) {
 	return ref, members, ok
 }
 
-// residualCall is a call that remains for the host.
+// residualCall returns a call that remains for the host.
 func (e *Evaluator) residualCall(ctx context.Context, n *call, args []Result) (Result, error) {
 	left, err := e.toNodes(ctx, args...)
 	if err != nil {

@@ -88,7 +88,7 @@ type Sealer struct {
 // NewSealer makes a sealer for the properties of one resource.
 func NewSealer() *Sealer { return &Sealer{scope: &Scope{}, known: map[string]int{}} }
 
-// Condition makes what remains of an expression the condition.
+// Condition makes the remaining part of an expression the condition.
 func (s *Sealer) Condition(p Result) {
 	if p.residual != nil {
 		s.scope.Condition = s.expression(p.residual)

@@ -109,7 +109,7 @@ func init() { // table refers to evaluating, which refers to functions
 	}
 }
 
-// functionNames are the functions as they are written, sorted.
+// functionNames returns the names of the functions as written, sorted.
 func functionNames() []string {
 	var names []string
 	for _, key := range slices.Sorted(maps.Keys(functions)) {
@@ -126,5 +126,5 @@ func pure(name string, least, most int, do func([]any) (any, error), kinds ...ki
 // moving marks a pure function that does not read the parts that it moves.
 func moving(f *function) *function { f.moves = true; return f }
 
-// holding is a moving function that does not look at its arguments either.
+// holding marks a moving function that does not look at its arguments either.
 func holding(f *function) *function { f.moves, f.holds = true, true; return f }

@@ -68,8 +68,8 @@ func HasResiduals(tree any) bool {
 	return Some(tree, func(v any) bool { p, ok := v.(Result); return ok && p.residual != nil })
 }
 
-// Wrapped is a value in the form of encoding/json, as it is sent: secure values are
-// objects with the member secureString or secureObject.
+// Wrapped returns a value in the form of encoding/json, as it is sent: secure values are objects with the member
+// secureString or secureObject.
 func Wrapped(v any) any {
 	return Mapped(v, func(v any) (any, bool) {
 		switch v := v.(type) {

@@ -234,8 +234,7 @@ func equal(a, b any) bool {
 	return a == b // scalars: other types of a have returned above
 }
 
-// sizeOf is about how much memory a value takes, in bytes; it stops counting above
-// most.
+// sizeOf returns the approximate memory of a value, in bytes; it stops counting above most.
 func sizeOf(v any, most int) int {
 	const word = 16
 	size := word
@@ -287,7 +286,7 @@ func jsonText(v any) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
-// keys are the members of an object, sorted.
+// keys returns the members of an object, sorted.
 func keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // redaction is the text that dsc prints instead of a secure value.

@@ -133,7 +133,7 @@ func (m *Manifest) firstOperation(r *reader, name string) *Operation {
 	return o
 }
 
-// kind is the type of executable that an operation of the first design names.
+// kind returns the type of executable that an operation of the first design names.
 func (r *reader) kind() string {
 	kind := ""
 	r.text("type", &kind)

@@ -191,8 +191,7 @@ func TestWarnings(t *testing.T) {
 	}, all[0].Warnings)
 }
 
-// TestUnknownWithin: as DSC itself, fields further in that are not known do not keep a
-// resource from being used.
+// TestUnknownWithin checks that unknown nested fields do not make a resource unusable, as in DSC itself.
 func TestUnknownWithin(t *testing.T) {
 	for _, test := range []struct{ name, doc, want string }{
 		{"of another operation", `"export": {"executable": "x", "return": "state"}`, `unknown field "return" in export`},
@@ -237,7 +236,7 @@ func TestSchemaOfAdapted(t *testing.T) {
 	require.EqualError(t, rejected[0].Err, "schema must have either embedded or command")
 }
 
-// FuzzParse has every manifest that is accepted survive the way to a host.
+// FuzzParse checks that every accepted manifest survives the transfer to a host.
 func FuzzParse(f *testing.F) {
 	f.Add("x.dsc.resource.json", []byte(`{`+headA+`, "get": {"executable": "x", "args": ["a", {"jsonInputArg": "b", "mandatory": true}]}}`))
 	f.Add("x.dsc.resource.json", []byte(`{"manifestVersion": "1.0", "type": "A/B", "version": "1.0.0", "set": {"executable": "x", "preTest": true}}`))

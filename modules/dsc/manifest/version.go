@@ -33,7 +33,7 @@ func ParseVersion(s string) (Version, error) {
 // IsDate reports whether the version is a date.
 func (v Version) IsDate() bool { return v.date != "" }
 
-// Compare is negative if v is older than w. Dates are older than semantic versions.
+// Compare returns a negative number if v is older than w. Dates are older than semantic versions.
 func (v Version) Compare(w Version) int {
 	switch {
 	case v.semantic != nil && w.semantic != nil:

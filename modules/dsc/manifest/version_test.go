@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRange has the examples of Cargo's documentation, and what DSC adds.
+// TestRange checks the examples of Cargo's documentation, and DSC's additions.
 func TestRange(t *testing.T) {
 	for _, test := range []struct {
 		text    string

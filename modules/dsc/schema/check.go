@@ -31,7 +31,7 @@ func (b *budget) spendEach(n, steps int) bool {
 	return b.spend(n * steps)
 }
 
-// number is [numberOf], which takes longer the longer the text of the number is.
+// number returns [numberOf], and spends steps for a long text of the number.
 func (b *budget) number(v any) (number, bool) {
 	if text, ok := v.(json.Number); ok && !b.spend(len(text)/16) {
 		return number{}, false

@@ -69,7 +69,7 @@ func (n *node) ofElement(i int) *node {
 	return nil
 }
 
-// declared are the types that a schema declares; none if it declares none.
+// declared returns the types that a schema declares, or nil.
 func (n *node) declared() []string {
 	for n := range n.chain() {
 		if n.types != nil {

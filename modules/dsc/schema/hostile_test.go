@@ -12,7 +12,7 @@ import (
 
 const tooLong = "cannot be held against the schema, which would take too long"
 
-// TestHostile: no schema takes for ever, and none all memory.
+// TestHostile checks that no schema takes forever or uses all memory.
 func TestHostile(t *testing.T) {
 	doubling := `{"$defs": {"d0": {"type": "string"}`
 	for i := range 60 {
@@ -56,7 +56,7 @@ func TestHostile(t *testing.T) {
 	require.Equal(t, []string{`the schema has the pattern "` + tooLarge + `", which is not understood and not looked at`}, compile(t, `{"pattern": "`+tooLarge+`"}`).Warnings())
 }
 
-// TestPatternsTogether: many that are not too large by themselves may be.
+// TestPatternsTogether checks the limit for the total size of patterns that are small enough by themselves.
 func TestPatternsTogether(t *testing.T) {
 	var all []string
 	for i := range 1000 {

@@ -150,7 +150,7 @@ func TestUnknownKeywords(t *testing.T) {
 	}
 }
 
-// TestNames: a schema within another is found by its name, also in an unknown draft.
+// TestNames checks that a schema within another is found by its name, also in an unknown draft.
 func TestNames(t *testing.T) {
 	s := compile(t, `{"$id": "https://example.com/a/b.json", "properties": {"x": {"$ref": "c.json"}, "y": {"$ref": "/a/c.json#/$defs/n"}, "z": {"$ref": "d.json#k"}, "w": {"$ref": "b.json#/properties/x"}},
 		"$defs": {"c": {"$id": "c.json", "$schema": "https://example.com/own", "type": "string", "$defs": {"n": {"type": "null"}}}}}`)

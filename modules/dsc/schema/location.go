@@ -28,7 +28,7 @@ func (p *location) levels() int {
 	return p.depth
 }
 
-// trail are the places on the way there, with itself.
+// trail returns this location and the locations around it, innermost first.
 func (p *location) trail() []*location {
 	var trail []*location
 	for ; p != nil; p = p.in {

@@ -84,7 +84,7 @@ func (n number) sign() int {
 	return 1
 }
 
-// compare is negative if n is less than m, and 0 if they are equal.
+// compare returns a negative number if n is less than m, and 0 if they are equal.
 func (n number) compare(m number) int {
 	if n.sign() != m.sign() || n.sign() == 0 {
 		return cmp.Compare(n.sign(), m.sign())
@@ -129,7 +129,7 @@ func integer(digits string) *big.Int {
 	return n
 }
 
-// count is a whole number from 0 on as one of Go's; those beyond all counts are the greatest.
+// count converts a whole number from 0 on to an int; numbers that are too large become math.MaxInt32.
 func (n number) count() int {
 	if int64(len(n.digits))+n.exp > 9 {
 		return math.MaxInt32

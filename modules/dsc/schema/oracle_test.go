@@ -224,7 +224,7 @@ func (w writer) plain(set func(string, any)) {
 	}
 }
 
-// document is a whole schema, with definitions to refer to.
+// document returns a whole schema, with definitions to refer to.
 func (w writer) document() map[string]any {
 	root, _ := w.schema(4).(map[string]any)
 	if root == nil {
@@ -272,7 +272,7 @@ func (w writer) document() map[string]any {
 	return root
 }
 
-// TestAgainstAnother has random schemas and values judged by both.
+// TestAgainstAnother compares the verdicts of both implementations on random schemas and values.
 func TestAgainstAnother(t *testing.T) {
 	rounds := 200 // schemas of each draft
 	if testing.Short() {
@@ -349,7 +349,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// FuzzAgainstAnother has schemas and values of anyone judged by both.
+// FuzzAgainstAnother compares the verdicts of both implementations on any schemas and values.
 func FuzzAgainstAnother(f *testing.F) {
 	f.Add([]byte(settings), []byte(`{"scope": "user", "days": 3}`))
 	for d := range uris {

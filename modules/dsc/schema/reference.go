@@ -36,7 +36,7 @@ func (c *compiler) name(n *node, object map[string]any) {
 	c.anchors(n, object)
 }
 
-// idOf is the name of a schema, without the fragment that is an anchor in draft 7.
+// idOf returns the name of a schema, without the fragment that is an anchor in draft 7.
 func idOf(object map[string]any, d draft) string {
 	if _, ok := object["$ref"]; ok && d == draft7 {
 		return ""

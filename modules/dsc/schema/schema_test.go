@@ -104,7 +104,7 @@ func TestProperty(t *testing.T) {
 	require.Equal(t, Property{}, (*Schema)(nil).Property("a"))
 }
 
-// TestDrafts: two are read as they are meant, and others as one of these, with a warning.
+// TestDrafts checks that two drafts are read as they are meant, and others as one of these, with a warning.
 func TestDrafts(t *testing.T) {
 	s := compile(t, `{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"n": {"type": "integer"}}, "allOf": [{"properties": {"a": {"$ref": "#/$defs/n"}}}], "unevaluatedProperties": false}`)
 	require.Empty(t, s.Check(value(t, `{"a": 1}`)))
@@ -123,7 +123,7 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// TestNothingIsFetched: what leads out of a schema is known here, or accepts anything.
+// TestNothingIsFetched checks that a reference out of a schema is known here, or accepts anything.
 func TestNothingIsFetched(t *testing.T) {
 	s := compile(t, `{"properties": {
 		"_exist": {"$ref": "https://aka.ms/dsc/schemas/v3/bundled/resource/properties/exist.json"},
