@@ -25,8 +25,8 @@ const MaxQueries = 32 << 10
 // asked is the prefix of queries in a list of collectors.
 const asked = "ask="
 
-// Collector returns the queries as one entry of a host program's list of collectors; "" if there are none. The entry
-// contains only characters that a shell takes as text.
+// Collector returns the queries as one entry of a host program's list of collectors, or "". The entry contains only
+// characters that a shell takes as text.
 func (q Queries) Collector() string {
 	if len(q) == 0 {
 		return ""

@@ -110,7 +110,7 @@ func HasExpr(s string) bool { return expression.HasExpr(s) }
 // Unclosed returns the first {{ or ${ of s that does not begin an expression, or "".
 func Unclosed(s string) string { return expression.Unclosed(s) }
 
-// LeftoverStatement describes statements of Jinja in s, outside its expressions; "" if there are none.
+// LeftoverStatement describes statements of Jinja in s, outside its expressions, or "".
 func LeftoverStatement(s string) string {
 	if l := diag.JinjaStatements(expression.WithoutExpressions(s, " ")); l != nil {
 		return l.String()

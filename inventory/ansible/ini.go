@@ -30,8 +30,7 @@ type INILine struct {
 	Name *yamlpos.Node // group or host; nil for a [VarLine]
 	// Vars is a map: of a [HostLine], nil if it has none; of a [VarLine], with one entry.
 	Vars *yamlpos.Node
-	// Cut is the position of a # inside a word of a host line, where the comment begins. It may be a mistake; nil if
-	// there is none.
+	// Cut is the position of a # inside a word of a host line, where the comment begins. It may be a mistake, or nil.
 	Cut *yamlpos.Node
 }
 
@@ -230,7 +229,7 @@ type Word struct {
 
 // SplitWords splits a line like Python's shlex, which Ansible uses for the host lines of INI inventories: quotes and
 // backslashes work as in a shell, and a # outside quotes begins a comment anywhere. cut is the offset of a # that ended
-// a word, or -1. problem describes the error; "" if there is none.
+// a word, or -1. problem describes the error, or "".
 func SplitWords(line string) (words []Word, cut int, problem string) {
 	var text strings.Builder
 	cut = -1

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// adapter finds the adapter of a resource in the same place, or else on the host; nil if there is none.
+// adapter finds the adapter of a resource in the same place, or else on the host, or nil.
 func (s *search) adapter(ctx context.Context, of located, beside []located) (*located, error) {
 	look := func(all []located) (*located, error) {
 		var list []located

@@ -84,8 +84,8 @@ func (b *Block) add(t *Text) (Done, error) {
 	return Done{Action: "added the block", Changes: Ensured("absent", "present")}, nil
 }
 
-// find returns the indexes of the marker lines, or -1 if there are none. It refuses markers that are not one pair in
-// order, since the extent of the block is unclear then.
+// find returns the indexes of the marker lines, or -1. It refuses markers that are not one pair in order, since the
+// extent of the block is unclear then.
 func (b *Block) find(t *Text) (first, last int, err error) {
 	begins, ends := t.All(b.Begin), t.All(b.End)
 	switch {

@@ -17,7 +17,7 @@ type block struct {
 	begun                bool // one of its entries has had its turn
 }
 
-// newBlock returns the parts of a block; nil if there is none.
+// newBlock returns the parts of a block, or nil.
 func newBlock(sizes *wire.Block) *block {
 	if sizes == nil {
 		return nil
@@ -88,7 +88,7 @@ func (s *scope) idle() bool {
 	return false
 }
 
-// mayAwake names an uncertain entry whose failure would start the rescue; "" if there is none.
+// mayAwake names an uncertain entry whose failure would start the rescue, or "".
 func (s *scope) mayAwake() string {
 	because := ""
 	for ; s != nil; s = s.outer {

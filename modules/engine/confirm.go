@@ -17,7 +17,7 @@ import (
 // A Confirmer reverts changes that are not confirmed, see [wire.Confirm]. Goroutines may use it concurrently.
 type Confirmer interface {
 	// Armed reports whether all further changes will be reverted unless confirmed. First returns the first such change
-	// of the run; 0 if there is none.
+	// of the run, or 0.
 	Armed() bool
 	First() int
 	// Arm arms a revert from a change on. After an error, the change must not be made.
@@ -103,7 +103,7 @@ func (a *attempt) touches(c *wire.Confirm) string {
 }
 
 // followed names an entry that has confirm: always and is refreshed by the entry index, whose change has no effect
-// before that; "" if there is none. Reverting only later changes would have no effect.
+// before that, or "". Reverting only later changes would have no effect.
 func (r *run) followed(index int) string {
 	for i := index + 1; i < len(r.cat.Entries); i++ {
 		e := &r.cat.Entries[i]

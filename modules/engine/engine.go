@@ -73,14 +73,14 @@ type Engine struct {
 	// since.
 	Unconfirmed *Unconfirmed
 
-	// Hand sends a part of a file to the controller; nil if there is none.
+	// Hand sends a part of a file to the controller; nil without one.
 	Hand func(ctx context.Context, p *wire.Part) error
 
 	// Elsewhere has the controller run an entry on another host, and returns the result; nil if there is no controller.
 	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)
 
 	history   *history // nil before the first catalog
-	rehearsed *history // history of the last rehearsal; nil if there is none
+	rehearsed *history // history of the last rehearsal; may be nil
 	undone    []undone // by entry of the catalog, if the catalog undoes a run
 }
 

@@ -44,7 +44,7 @@ type job struct {
 	restarting bool                 // the host goes down for it
 	elsewhere  bool                 // another host ran it
 	exports    exports
-	replay     func() // repeats its predictions to the forecast; nil if there are none
+	replay     func() // repeats its predictions to the forecast; may be nil
 }
 
 // A joint is the outcome of a job in the turn of an earlier one. Only its report is missing.
@@ -192,7 +192,7 @@ func (s *scope) ending() *scope {
 	return s
 }
 
-// mayBeEndedBy names the first uncertain entry whose failure would end the scope or an outer one; "" if there is none.
+// mayBeEndedBy names the first uncertain entry whose failure would end the scope or an outer one, or "".
 func (s *scope) mayBeEndedBy() string {
 	for ; s != nil; s = s.outer {
 		if s.doubtful != "" && s.failOnError {

@@ -15,8 +15,7 @@ func (j *job) left() bool {
 	return j.entry.Unselected != "" && j.status == wire.Skipped && j.result.Message == ""
 }
 
-// trigger returns the changed job that refreshes an unselected one; nil if there is none. doubt names a job that may
-// still change.
+// trigger returns the changed job that refreshes an unselected one, or nil. doubt names a job that may still change.
 func (r *run) trigger(j *job) (by *job, doubt string) {
 	if j.entry.Excluded || j.entry.Hidden {
 		return nil, ""

@@ -124,7 +124,7 @@ func written(v any) string {
 	return process.Quote(text)
 }
 
-// inText returns the text of a single value, or the joined texts of a list; "" if there is none.
+// inText returns the text of a single value, or the joined texts of a list, or "".
 func inText(v any) string {
 	list, isList := v.([]any)
 	if !isList {

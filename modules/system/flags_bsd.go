@@ -13,8 +13,7 @@ const (
 // kernelFiles returns "": these systems have no such file systems.
 func kernelFiles(string) string { return "" }
 
-// flagOf returns the flag of a path that prevents changes by root, and the program that removes it; "" if there is
-// none.
+// flagOf returns the flag of a path that prevents changes by root, and the program that removes it, or "".
 func flagOf(path string, follow bool) (flag, lift string) {
 	var st unix.Stat_t
 	stat := unix.Lstat

@@ -122,8 +122,8 @@ const (
 
 func (j *Journal) path() string { return filepath.Join(j.dir, j.name) }
 
-// Read returns the last written text; nil if there is none. A journal that others could have written, or that is not a
-// file of reasonable size, is an error.
+// Read returns the last written text, or nil. A journal that others could have written, or that is not a file of
+// reasonable size, is an error.
 func (j *Journal) Read() ([]byte, error) {
 	dir, err := j.open()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -87,7 +87,7 @@ func (p *Past) open(create bool) (*os.Root, error) {
 	return dir, err
 }
 
-// Read returns the log of a run; nil if there is none.
+// Read returns the log of a run, or nil.
 func (p *Past) Read(run string) ([]byte, error) {
 	dir, err := p.open(false)
 	if errors.Is(err, fs.ErrNotExist) {

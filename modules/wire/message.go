@@ -92,7 +92,7 @@ const MaxChunk = 64 << 10
 // Done ends a catalog: every entry has had its result, or the run was stopped.
 type Done struct {
 	Stopped bool `json:"stopped,omitempty"`
-	// Armed is the time from now in which the changes must be confirmed, see [Confirm]; 0 if there are none.
+	// Armed is the time from now in which the changes must be confirmed, see [Confirm], or 0.
 	Armed time.Duration `json:"armed,omitempty"`
 }
 

@@ -22,7 +22,7 @@ func (p *Part) validate() error {
 	return nil
 }
 
-// raw returns the number of raw bytes after a message, and where they are stored; nil if there are none.
+// raw returns the number of raw bytes after a message, and where they are stored, or nil.
 func (m *Message) raw() (n *int, data *[]byte) {
 	switch {
 	case m.Blob != nil:

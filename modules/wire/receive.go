@@ -44,7 +44,7 @@ func (c *Conn) receiveOne() (*Message, error) {
 }
 
 // stableResult reads a line such as {"result":{"i":3,"ns":51000}} at the begin of b, in the form of encoding/json. n is
-// its length with the line end; 0 if there is no such line.
+// its length with the line end, or 0.
 func stableResult(b []byte) (r Result, n int) {
 	rest, ok := bytes.CutPrefix(b, []byte(`{"result":{"i":`))
 	if !ok {

@@ -22,7 +22,7 @@ type Instance struct {
 	Type       string        // as written
 	Entry      string        // the host's name of the type
 	BuiltIn    bool          // the type is one of ccm-push: it takes values alone, and they are not wrapped
-	Receives   *yamlpos.Node // for a built-in type: properties with their senders, type#name.state.member; nil if there are none
+	Receives   *yamlpos.Node // for a built-in type: properties with their senders, type#name.state.member, or nil
 	Name       string        // name within the document, with the name of its group if another instance has the same
 	Node       *yamlpos.Node // place of the name
 	Properties *yamlpos.Node // resolved, a map; Scope describes the parts that the host evaluates
@@ -56,7 +56,7 @@ func (i *Instance) Desired() json.RawMessage {
 
 // Options are the inputs of reading a document.
 type Options struct {
-	// Parameters are those of a parameter file; nil if there is none.
+	// Parameters are those of a parameter file, or nil.
 	Parameters *yamlpos.Node
 	// Open returns the only document of a file next to the document, or next to the file that includes it, and its
 	// name. An error has the position of at.

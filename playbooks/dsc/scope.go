@@ -39,8 +39,8 @@ type scope struct {
 	*reader
 	node   *yamlpos.Node
 	file   string
-	given  *yamlpos.Node // values of parameters; nil if there are none
-	parent *scope        // scope around a group; nil if there is none
+	given  *yamlpos.Node // values of parameters, or nil
+	parent *scope        // scope around a group, or nil
 
 	parameters lazy
 	variables  lazy

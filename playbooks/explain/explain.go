@@ -25,7 +25,7 @@ type Explanation struct {
 	WaitsFor   []Relation `json:"waits_for"`
 	Triggers   []Relation `json:"triggers"`
 	Others     []string   `json:"other_hosts,omitempty"` // values from and for resources of other hosts
-	LastRun    *Past      `json:"last_run"`              // last recorded run with the resource; nil if there is none
+	LastRun    *Past      `json:"last_run"`              // last recorded run with the resource, or nil
 	LastChange *Past      `json:"last_change"`           // the last that changed it
 }
 

@@ -37,7 +37,7 @@ func (x *explainer) relations(i int) (before, after []Relation) {
 	return before, after
 }
 
-// last returns the resource right before resource i in a play in the written order; -1 if there is none.
+// last returns the resource right before resource i in a play in the written order, or -1.
 func (x *explainer) last(i int) int {
 	if x.play.Graph() {
 		return -1

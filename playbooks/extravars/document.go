@@ -38,7 +38,7 @@ func parseDocument(name string, data []byte, by yamlpos.Opener) (*yamlpos.Node, 
 	return docs[0], nil
 }
 
-// plainMap returns a document as plain values; nil if there is none.
+// plainMap returns a document as plain values, or nil.
 func plainMap(doc *yamlpos.Node) map[string]any {
 	if doc == nil {
 		return nil
@@ -87,7 +87,7 @@ func surrogates(escapes []byte) (rune, int) {
 	return utf8.RuneError, width
 }
 
-// escaped returns the code of an escape such as \ud83d, or -1 if there is none.
+// escaped returns the code of an escape such as \ud83d, or -1.
 func escaped(escape []byte) rune {
 	if len(escape) < len(`\ud83d`) || escape[0] != '\\' || escape[1] != 'u' {
 		return -1

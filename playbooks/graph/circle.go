@@ -29,7 +29,7 @@ func (e *CircleError) Error() string {
 	return "these resources wait for each other: " + strings.Join(parts, " → ")
 }
 
-// circle returns the error about a circle; nil if there is none.
+// circle returns the error about a circle, or nil.
 func (b *builder) circle() error {
 	of, size := b.components()
 	for i := range b.vertices {

@@ -67,7 +67,7 @@ func (o Options) Escalate(play Escalation, conn inventory.Connection) *start.Bec
 	}
 }
 
-// PasswordToBecome returns the password of the escalation; nil if there is none.
+// PasswordToBecome returns the password of the escalation, or nil.
 func (o Options) PasswordToBecome(conn inventory.Connection) *transport.Secret {
 	if o.BecomePassword != nil {
 		return o.BecomePassword

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// passwordOf returns a password of the inventory; nil if there is none. A sealed one is opened at its first use;
+// passwordOf returns a password of the inventory, or nil. A sealed one is opened at its first use;
 // [Options.SealedPasswords] lists them, so that the caller can check them first.
 func passwordOf(text string, sealed *yamlpos.Node) *transport.Secret {
 	switch {

@@ -36,7 +36,7 @@ func (s SecretSources) HasPassword() bool { return s.Ask || s.File != "" }
 // HasBecome reports whether there will be a password to become another user with.
 func (s SecretSources) HasBecome() bool { return s.AskBecome || s.BecomeFile != "" }
 
-// Secrets are the secrets of a run; nil if there is none.
+// Secrets are the secrets of a run, or nil.
 type Secrets struct {
 	Password *transport.Secret // to log in with
 	Become   *transport.Secret // to become another user with

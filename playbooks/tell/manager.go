@@ -26,8 +26,8 @@ type Manager struct {
 	said  string // the last STATUS
 }
 
-// NewManager connects to the service manager that the environment names; nil if there is none. state receives each
-// event before it does.
+// NewManager connects to the service manager that the environment names, or nil. state receives each event before it
+// does.
 func NewManager(getenv func(string) string, pid int, state *report.Watch) (*Manager, error) {
 	path := getenv("NOTIFY_SOCKET")
 	if path == "" {

@@ -41,7 +41,7 @@ var (
 // goKeywords are words in {{ }} that are statements of Go templates.
 var goKeywords = map[string]bool{"end": true, "else": true, "break": true, "continue": true}
 
-// JinjaStatements finds statements of Jinja, {% … %}; nil if there are none.
+// JinjaStatements finds statements of Jinja, {% … %}, or nil.
 func JinjaStatements(text string) *JinjaLeftover {
 	all := jinjaStatement().FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 {
@@ -53,8 +53,8 @@ func JinjaStatements(text string) *JinjaLeftover {
 	return l
 }
 
-// JinjaInJet finds statements and values of Jinja in a Jet template, outside the Jet actions between left and right;
-// nil if there are none.
+// JinjaInJet finds statements and values of Jinja in a Jet template, outside the Jet actions between left and right, or
+// nil.
 func JinjaInJet(text, left, right string) *JinjaLeftover {
 	text = withoutActions(withoutActions(text, left, right), "{*", "*}")
 	var first *JinjaLeftover

@@ -45,7 +45,7 @@ func scan(s string) []span {
 	return spans
 }
 
-// opener returns the width of the opening delimiter that s begins with, and the closing one; 0 if there is none.
+// opener returns the width of the opening delimiter that s begins with, and the closing one, or 0.
 func opener(s string) (width int, closing string) {
 	switch {
 	case strings.HasPrefix(s, "{{"):

@@ -202,7 +202,7 @@ func isHardware(key ssh.PublicKey) bool {
 }
 
 // publicPart returns the public key that a private key file in OpenSSH's own format contains unencrypted
-// (PROTOCOL.key); nil if there is none.
+// (PROTOCOL.key), or nil.
 func publicPart(text []byte) ssh.PublicKey {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "OPENSSH PRIVATE KEY" {

@@ -59,7 +59,7 @@ type slot struct {
 
 var errDialerClosed = errors.New("the dialer is closed")
 
-// jump returns a place on a connection to the last of jumpHosts, or nil if there are none.
+// jump returns a place on a connection to the last of jumpHosts, or nil.
 func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*slot, error) {
 	if len(jumpHosts) == 0 {
 		return nil, nil
@@ -164,7 +164,7 @@ func (t *jumpTable) newSlot(j *jumpConn) *slot {
 	return &slot{table: t, conn: j}
 }
 
-// anySlot returns a place on an open connection, even a full one; nil if there is none.
+// anySlot returns a place on an open connection, even a full one, or nil.
 func (t *jumpTable) anySlot(jumpHosts []transport.Target) *slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -128,7 +128,7 @@ func (d *Dialer) IsKnown(t transport.Target) (bool, error) {
 	return known.Knows(t.KnownHost()), nil
 }
 
-// TrustFile returns the file that Trust adds keys of the host to, or "" if there is none.
+// TrustFile returns the file that Trust adds keys of the host to, or "".
 func (d *Dialer) TrustFile(t transport.Target) string { return t.KnownHostsFiles(d.Home).AddTo }
 
 // Trusted are keys of a host that the operator vouches for.

@@ -28,8 +28,8 @@ func (v *View) Certified(h Host, cert *ssh.Certificate) (where string, err error
 	return signer(authorities, cert), nil
 }
 
-// Authority returns the line, FILE:LINE, of the host's authority that a certificate names as its signer, or "" if there
-// is none. It checks nothing else.
+// Authority returns the line, FILE:LINE, of the host's authority that a certificate names as its signer, or "". It
+// checks nothing else.
 func (v *View) Authority(h Host, cert *ssh.Certificate) string {
 	_, authorities, _ := v.linesFor(h)
 	return signer(authorities, cert)

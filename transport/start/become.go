@@ -16,7 +16,7 @@ import (
 type Become struct {
 	Method   string            // "sudo", also if empty, "su" or "doas"
 	User     string            // "" is root
-	Password *transport.Secret // password that the method requests: the login user's, or for su that of User; nil if there is none
+	Password *transport.Secret // password that the method requests: the login user's, or for su that of User, or nil
 	// Timeout is the longest time until the method requests the password, and again after it has received it: PAM may
 	// query a remote directory. 0 means 2m.
 	Timeout time.Duration

@@ -8,7 +8,7 @@ import "time"
 // program. The answers to keepalive requests show how much has arrived.
 type pace struct {
 	ask    func() <-chan error // sends a keepalive request; nil if none can be sent
-	sign   <-chan error        // answer to the current request; nil if there is none
+	sign   <-chan error        // answer to the current request, or nil
 	asked  time.Time           // when that was sent for
 	behind int                 // bytes sent before it
 	ahead  int                 // bytes sent since the last sign that has come was sent for

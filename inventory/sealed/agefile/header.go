@@ -109,7 +109,7 @@ func (h *Header) unwrap(identities []age.Identity) (*dataKey, error) {
 // errHeader is why a header that was changed is refused.
 var errHeader = errors.New("the header was changed by something else than ccm-push")
 
-// FindHeader returns the header of a file, or nil if there is none.
+// FindHeader returns the header of a file, or nil.
 func FindHeader(name string, text []byte) (*Header, error) {
 	var found *Header
 	line, at := 0, 0

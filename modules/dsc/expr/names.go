@@ -61,8 +61,7 @@ func suggestion(name string, known []string) string {
 	return ""
 }
 
-// Nearest returns the first of the known names with the fewest edits from name, at most two, whatever the case; "" if
-// there is none.
+// Nearest returns the first of the known names with the fewest edits from name, at most two, whatever the case, or "".
 func Nearest(name string, known []string) string {
 	best, least := "", 3
 	if len(name) > 64 {

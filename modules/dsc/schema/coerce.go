@@ -110,7 +110,7 @@ func isNumber(s string) bool {
 // A Property has the annotations of one property in a schema.
 type Property struct {
 	WriteOnly bool // no state has it
-	Default   any  // in the form of [Value]; nil if there is none
+	Default   any  // in the form of [Value], or nil
 	Declared  bool
 }
 

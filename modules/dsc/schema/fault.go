@@ -83,7 +83,7 @@ func (fs *faults) add(f Fault) {
 	}
 }
 
-// first returns the text of the first fault; "" without one.
+// first returns the text of the first fault, or "".
 func (fs *faults) first() string {
 	if fs == nil || len(fs.list) == 0 {
 		return ""

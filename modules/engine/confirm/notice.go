@@ -79,7 +79,7 @@ func (f *Files) notices(dir *os.Root) (all []*noticeFile, err error) {
 	return all, err
 }
 
-// readNotice returns the reverted changes; nil if there is no such file.
+// readNotice returns the reverted changes, or nil.
 func readNotice(dir *os.Root, name string) (*wire.Reverted, error) {
 	text, err := dir.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func (f *Files) Untold() (all []*wire.Reverted, err error) {
 	return all, err
 }
 
-// Of returns the reverted changes of an id; nil if there are none, or they have been acknowledged.
+// Of returns the reverted changes of an id, or nil if they have been acknowledged.
 func (f *Files) Of(id string) (r *wire.Reverted, err error) {
 	err = f.in(false, func(dir *os.Root) (err error) {
 		r, err = readNotice(dir, f.notice(id))

@@ -171,7 +171,7 @@ func (f *Files) phase(dir *os.Root, id string) (Phase, error) {
 	return "", nil
 }
 
-// Pending returns the state without a verdict, or with a revert in progress; nil if there is none.
+// Pending returns the state without a verdict, or with a revert in progress, or nil.
 func (f *Files) Pending() (s *State, p Phase, err error) {
 	for range 3 { // it may get its verdict, and be forgotten, while it is read
 		err = f.in(false, func(dir *os.Root) (err error) {

@@ -91,7 +91,7 @@ func (f *Forecast) on(real modules.Host) *Forecast {
 // same returns the path under which the forecast keeps a path without links: bind mounts have one.
 func (f *Forecast) same(name string) string { return modules.FollowBinds(f.real.Files, f.binds, name) }
 
-// Pending returns the first resource that would change something; "" if there is none.
+// Pending returns the first resource that would change something, or "".
 func (f *Forecast) Pending() string { return f.pending }
 
 // Begin begins another catalog, which comes after all plans so far.

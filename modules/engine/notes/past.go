@@ -21,7 +21,7 @@ import (
 // *system.Past is one. Goroutines may use it concurrently.
 type PastStore interface {
 	before.Contents
-	// Read returns the log of a run; nil if there is none.
+	// Read returns the log of a run, or nil.
 	Read(run string) ([]byte, error)
 	// Append adds lines to the log of a run. Durable ones, and the lines and contents before
 	// them, outlive a crash of the host. With the first ones of a run it may drop older runs.
@@ -38,7 +38,7 @@ type Past struct {
 	first   int // first change that a continued try still makes
 	size    int // size of the log, in bytes
 	last    lineSum
-	damage  string // damage of the log after changes; "" if there is none
+	damage  string // damage of the log after changes, or ""
 	cut     bool   // the damage is only a last line without an end
 }
 
@@ -171,7 +171,7 @@ func OpenPast(store PastStore, lock *wire.Lock, now time.Time) (*Past, error) {
 }
 
 // ReadPast returns the changes of a run, in their order. Without changes there is nothing to undo. damage describes a
-// fault in the record of later changes; "" if there is none.
+// fault in the record of later changes, or "".
 func ReadPast(store PastStore, run string) (changes []*Change, damage string, err error) {
 	p, err := readPast(store, run)
 	if err != nil {

@@ -291,7 +291,7 @@ func (r *Refreshes) Recall(i int) {
 	}
 }
 
-// Due returns the due refresh that an earlier run has left for an entry; nil if there is none.
+// Due returns the due refresh that an earlier run has left for an entry, or nil.
 func (r *Refreshes) Due(j int) (*Refresh, error) {
 	if _, subscribes := r.names[j]; subscribes && r.err != nil {
 		return nil, r.err

@@ -31,7 +31,7 @@ type Results struct {
 	mu       sync.Mutex
 	log      Log            // nil before it has been opened
 	catalogs []*keptCatalog // the oldest first
-	current  *keptCatalog   // catalog whose results are being added; nil if there is none
+	current  *keptCatalog   // catalog whose results are being added, or nil
 	lost     []forgotten    // plays whose commands have been forgotten, the oldest first
 	size     int            // size of the log, in bytes
 	pending  []byte         // lines that are not in the log yet

@@ -59,7 +59,7 @@ func (all *reversalText) valid() error {
 	return nil
 }
 
-// formatReversals returns the text of a document of reversals; nil if there are none.
+// formatReversals returns the text of a document of reversals, or nil.
 func formatReversals(all []Reversal) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -133,7 +133,7 @@ func (r *Reversals) New(e *wire.Entry, subject string, now time.Time) (*Reversal
 	return v, nil
 }
 
-// Of returns the record of an entry of the catalog; nil if there is none.
+// Of returns the record of an entry of the catalog, or nil.
 func (r *Reversals) Of(e *wire.Entry) *Reversal {
 	if i := r.find(e); i >= 0 {
 		return &r.all[i]

@@ -10,7 +10,7 @@ import (
 
 // A Store is where a host keeps notes of one kind. *system.Journal is one.
 type Store interface {
-	// Read returns the last written text; nil if there is none. An error means that the content cannot be trusted.
+	// Read returns the last written text, or nil. An error means that the content cannot be trusted.
 	Read() ([]byte, error)
 	// MayWrite returns an error if Replace or SetAside cannot work.
 	MayWrite() error

@@ -69,7 +69,7 @@ func (c *confirming) catalog(cat *wire.Catalog) {
 	c.cat, c.working = cat, true
 }
 
-// end ends the catalog, unless it has ended, and returns the time left to confirm its changes; 0 if there are none.
+// end ends the catalog, unless it has ended, and returns the time left to confirm its changes, or 0.
 func (c *confirming) end() time.Duration {
 	c.mu.Lock()
 	cat, working := c.cat, c.working
@@ -266,7 +266,7 @@ func (c *confirming) revive() {
 	_ = c.conn.Send(&wire.Message{Watchdog: &report}) // if it fails, the connection is lost
 }
 
-// unconfirmed describes the armed change that is not confirmed; nil if there is none.
+// unconfirmed describes the armed change that is not confirmed, or nil.
 func (c *confirming) unconfirmed() (*confirm.State, *wire.Unconfirmed, error) {
 	files := c.Confirms.Files
 	s, p, err := files.Pending()
@@ -292,7 +292,7 @@ func (c *confirming) unconfirmed() (*confirm.State, *wire.Unconfirmed, error) {
 	return s, u, nil
 }
 
-// report describes the armed change that is not confirmed, for a query; "" if there is none.
+// report describes the armed change that is not confirmed, for a query, or "".
 func (c *confirming) report() (string, error) {
 	_, u, err := c.unconfirmed()
 	if u == nil || err != nil {
@@ -308,8 +308,8 @@ func (c *confirming) report() (string, error) {
 	return text, nil
 }
 
-// foretell describes the armed change that is not confirmed, for a check run; "" if there is none. If the next applying
-// run reverts it first, the check run predicts the host after that.
+// foretell describes the armed change that is not confirmed, for a check run, or "". If the next applying run reverts
+// it first, the check run predicts the host after that.
 func (c *confirming) foretell(ctx context.Context) (string, error) {
 	s, u, err := c.unconfirmed()
 	switch {

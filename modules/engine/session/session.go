@@ -337,8 +337,7 @@ func (s *serving) hand(ctx context.Context, p *wire.Part) error {
 	}
 }
 
-// lacks returns the type of a resource that would be reverted, and that this lean program does not know; "" if there is
-// none.
+// lacks returns the type of a resource that would be reverted, and that this lean program does not know, or "".
 func (s *serving) lacks(cat *wire.Catalog) string {
 	if s.watch != nil {
 		return ""

@@ -222,7 +222,7 @@ func (l *Loop) takeAll() {
 	}
 }
 
-// work checks due entries, and returns when the next ones are due; zero if there are none.
+// work checks due entries, and returns when the next ones are due, or zero.
 func (l *Loop) work(ctx context.Context) (next time.Time, err error) {
 	for ctx.Err() == nil {
 		if !l.relisten.IsZero() && !l.relisten.After(l.config.Now()) {

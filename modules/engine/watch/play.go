@@ -78,7 +78,7 @@ func (p *play) isOff(i int) bool {
 	return of != nil && of.Off
 }
 
-// next returns the time of the next check; zero if there is none.
+// next returns the time of the next check, or zero.
 func (p *play) next(now time.Time) time.Time {
 	next := earlier(p.hinted.next(p.paceOf), p.polling.next())
 	if p.all || len(p.soon) > 0 {

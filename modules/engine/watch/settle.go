@@ -45,7 +45,7 @@ func (h hinted) take(now time.Time, paceOf func(i int) pace) (due []int) {
 	return due
 }
 
-// next returns when the next entry settles; zero if there is none.
+// next returns when the next entry settles, or zero.
 func (h hinted) next(paceOf func(i int) pace) (next time.Time) {
 	for i, s := range h {
 		next = earlier(next, s.due(paceOf(i)))
@@ -97,7 +97,7 @@ func (p polling) take(now time.Time) (due []int) {
 	return due
 }
 
-// next returns when the next entry is due; zero if there is none.
+// next returns when the next entry is due, or zero.
 func (p polling) next() (next time.Time) {
 	for _, of := range p {
 		if of.every > 0 {
