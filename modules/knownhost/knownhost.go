@@ -204,6 +204,6 @@ func keyOf(key string) string {
 }
 
 func fingerprint(key string) string {
-	parsed, _ := publickey.Parse(key) // its fingerprint says so if the key cannot be read
+	parsed, _ := publickey.Parse(key) // Fingerprint also handles a key that cannot be read
 	return parsed.Fingerprint()
 }
