@@ -22,8 +22,8 @@ func needProgram(t *testing.T) {
 	}
 }
 
-// tree is a host with two editors, of which the program knows what text says, and one that it does not know. The program is
-// that of this machine.
+// tree is a host with two editors that the program knows from text, and one that it does not know. The program is the
+// one of this machine.
 func tree(text, chosen string) []modtest.Node {
 	var all []modtest.Node
 	for _, dir := range []string{"etc", "etc/alternatives", "bin", "usr", "usr/bin", "usr/man", "var", "var/lib", "var/lib/dpkg", "var/lib/dpkg/alternatives"} {
@@ -126,7 +126,7 @@ func TestPredicts(t *testing.T) {
 	})
 }
 
-// TestReversal brings back what was chosen, and an alternative that was removed with what follows it.
+// TestReversal restores the choice, and a removed alternative with its slaves.
 func TestReversal(t *testing.T) {
 	needProgram(t)
 	const slaves = "manual\n/usr/bin/editor\neditor.1\n/usr/man/editor.1\n\n/usr/bin/nano\n40\n/usr/man/nano.1\n/usr/bin/vim\n30\n/usr/man/vim.1\n\n"

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/download"
 )
 
-// lines lists what is wrong with a resource, one error per line.
+// lines lists the errors of a resource, one per line.
 func lines(err error) string {
 	var all []string
 	for _, pe := range modules.PropertyErrors(err) {
@@ -88,7 +88,7 @@ func TestNeedsFull(t *testing.T) {
 	require.True(t, (&archive.Archive{}).Requires().FullProgram, "when nothing is known")
 }
 
-// TestPrepare has hosts be told only what they need.
+// TestPrepare checks that hosts get only the properties that they need.
 func TestPrepare(t *testing.T) {
 	const full = `{"name":"/tmp/a.tar","owner":"0","group":"0","url":"https://u:p@h/a.tar?token=1","headers":{"X":"y"},`
 	var asked modules.Download
@@ -110,7 +110,7 @@ func TestPrepare(t *testing.T) {
 	}, asked)
 	require.JSONEq(t, `{"name":"/tmp/a.tar","ensure":"present","owner":"0","group":"0","mode":"0600","fetch":"controller",
 		"url":"https://h/a.tar?…","content":{"promised":"`+strings.Repeat("0a", 32)+`"}}`, sent(a))
-	again := decode(t, sent(a)) // as it comes over the wire
+	again := decode(t, sent(a)) // in its form on the wire
 	require.True(t, again.Content.Promised())
 
 	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), "fetch: there is no controller to download it (remove fetch)")
@@ -124,7 +124,7 @@ func TestPrepare(t *testing.T) {
 	require.JSONEq(t, `{"name":"/tmp/a.tar","ensure":"absent","owner":"0","group":"0","mode":"0600","fetch":"host"}`, sent(a))
 }
 
-// TestSecrets keeps what is secret out of what is shown of a resource.
+// TestSecrets checks that the shown form of a resource contains no secrets.
 func TestSecrets(t *testing.T) {
 	secret := map[string]bool{}
 	for _, f := range modules.Fields(&archive.Archive{}) {

@@ -196,7 +196,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// apply checks and applies a resource in a directory, and gives what it said.
+// apply checks and applies a resource in a directory, and returns its messages.
 func apply(t *testing.T, typ modules.Type, root, properties string) (notes []string, err error) {
 	t.Helper()
 	res := modtest.Decode(t, modules.Registry{typ}, "archive", properties, root)
@@ -217,7 +217,7 @@ type listener struct {
 
 func (l *listener) Message(level, text string) { l.notes = append(l.notes, level+": "+text) }
 
-// TestFailures has nothing be left behind by what fails.
+// TestFailures checks that failures leave nothing on the host.
 func TestFailures(t *testing.T) {
 	s := newShop(t)
 	app := tarball(t, "app/bin/app", "x", "app/conf", "x")
@@ -272,7 +272,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestContinues breaks a download off and has the next run continue it.
+// TestContinues interrupts a download, and the next run continues it.
 func TestContinues(t *testing.T) {
 	s := newShop(t)
 	big := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // 3.1 MiB
@@ -449,8 +449,8 @@ func TestCancelled(t *testing.T) {
 	require.Len(t, modtest.State(t, root), 1)
 }
 
-// TestPredictsOtherNames gives attributes to an archive that has two names: what
-// becomes of the other one cannot be told by its path.
+// TestPredictsOtherNames changes the attributes of an archive with two names: the other one cannot be predicted by its
+// path.
 func TestPredictsOtherNames(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "a.tar", Text: "x", Mode: 0o600}})
@@ -466,7 +466,7 @@ func TestPredictsOtherNames(t *testing.T) {
 	}
 }
 
-// TestPredicted has the parts of an action be told in CCM's words.
+// TestPredicted checks that the parts of an action are reported in CCM's words.
 func TestPredicted(t *testing.T) {
 	plan := modules.Plan{Action: "downloaded. extracted. cleaned up"}
 	require.Equal(t, "Would have downloaded. Would have extracted. Would have cleaned up", plan.Predicted())

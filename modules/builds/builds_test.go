@@ -103,7 +103,7 @@ func TestProgramErrors(t *testing.T) {
 	}
 }
 
-// indexes are index files with the error each gives.
+// indexes are index files, and their errors.
 var indexes = []struct{ name, text, want string }{
 	{"empty", `{"builds":[]}`, ""},
 	{"good", entry("linux", "amd64", "id-1", digest, 3, 27), ""},
@@ -175,8 +175,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// Whatever this test was built with must be whole; in a clean clone that is
-// nothing.
+// TestEmbeddedAreWhole checks the builds embedded in this test; in a clean clone there are none.
 func TestEmbeddedAreWhole(t *testing.T) {
 	list, err := Embedded()
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocumentedType compiles the type of docs/internals/adding-a-type.md as it stands there,
-// and runs its test. The go command is told of its files, so that none is made in the tree.
+// TestDocumentedType compiles the type in docs/internals/adding-a-type.md, and runs its test. It passes the files to
+// the go command as an overlay, so that none is written to the tree.
 func TestDocumentedType(t *testing.T) {
 	page, err := os.ReadFile("../../docs/internals/adding-a-type.md")
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func (g *family) path() string {
 	return "$ROOT/" + name
 }
 
-// properties of a resource, with those that every file is given.
+// properties are the properties of a resource, with those that every file has.
 type properties map[string]any
 
 func (p properties) owned(mode string) properties {
@@ -164,7 +164,7 @@ func (g *family) entry(commands bool) {
 	}
 }
 
-// tree is what is there before.
+// tree is the initial state of the host.
 func (g *family) tree() []modtest.Node {
 	var nodes []modtest.Node
 	dirs := []string{"."}
@@ -263,9 +263,8 @@ func harmony(seed uint64) scenario {
 	return s
 }
 
-// TestFamilyIsPredicted runs 500 catalogs made at random, and some that have been
-// predicted wrongly once, as somebody who is not
-// root: what a check run is certain of comes true.
+// TestFamilyIsPredicted runs 500 random catalogs, and some that were once predicted incorrectly, as a user other than
+// root: the certain predictions of a check run come true.
 func TestFamilyIsPredicted(t *testing.T) { modtest.AsOrdinaryUser(t, familyIsPredicted) }
 
 func familyIsPredicted(t *testing.T) {

@@ -51,8 +51,7 @@ func (s scenario) String() string {
 	return b.String()
 }
 
-// try predicts the catalog and runs it, and both once more on what is there
-// then. The error says what was predicted wrongly.
+// try predicts the catalog and runs it, and repeats both on the result. The error describes an incorrect prediction.
 func (s scenario) try(t *testing.T) (tally, error) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, s.Tree)
@@ -76,7 +75,7 @@ func (s scenario) try(t *testing.T) (tally, error) {
 	return sum, nil
 }
 
-// run gives the catalog to an engine on this machine.
+// run passes the catalog to an engine on this machine.
 func (s scenario) run(t *testing.T, root string, check bool) []*wire.Result {
 	e := &engine.Engine{
 		Decode: func(e *wire.Entry) (modules.Resource, error) {
@@ -103,9 +102,8 @@ func (s scenario) run(t *testing.T, root string, check bool) []*wire.Result {
 	return results
 }
 
-// compare holds what a check run was certain of against the run that followed:
-// the status, whether it was a refresh, what was done and the properties that
-// differed.
+// compare compares the certain predictions of a check run with the run that followed: the status, whether it was a
+// refresh, the action and the properties that differed.
 func (s scenario) compare(predicted, real []*wire.Result) (tally, error) {
 	sum := tally{results: len(predicted)}
 	for i, p := range predicted {
@@ -126,7 +124,7 @@ func (s scenario) compare(predicted, real []*wire.Result) (tally, error) {
 	return sum, nil
 }
 
-// essence is what a prediction has to get right.
+// essence is the part of a result that a prediction must get right.
 func essence(r *wire.Result) string {
 	var b strings.Builder
 	b.WriteString(string(r.Status))
@@ -153,8 +151,7 @@ func settled(real []*wire.Result, second bool) error {
 	return nil
 }
 
-// shrink leaves out entries and nodes as long as something is wrong, and gives
-// what is wrong in the end.
+// shrink removes entries and nodes as long as there is an error, and returns the final error.
 func (s scenario) shrink(t *testing.T, wrong error) (scenario, error) {
 	for smaller := true; smaller; {
 		smaller = false
@@ -186,7 +183,7 @@ func (s scenario) fails(t *testing.T, wrong *error) bool {
 	return err != nil
 }
 
-// without leaves out an entry, and every reference to it.
+// without removes an entry, and every reference to it.
 func (s scenario) without(i int) scenario {
 	others := func(refs []int) []int {
 		var list []int

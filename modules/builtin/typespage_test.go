@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the pages about types")
 
-// column is what is asked of every type.
+// column is a criterion for every type.
 type column string
 
 const (
@@ -207,7 +207,7 @@ var (
 	polled = regexp.MustCompile(`\bPolled\b`)
 )
 
-// fieldsOf gives what the sources tell of a type: "yes", nothing, or what there is.
+// fieldsOf returns the facts about a type from the sources: "yes", nothing, or a list.
 func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]string {
 	t.Helper()
 	of := typ.New()
@@ -246,7 +246,7 @@ func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]stri
 	return fields
 }
 
-// read gives all sources of a folder, of tests or of the program.
+// read returns all sources of a folder, of tests or of the program.
 func read(t *testing.T, folder string, tests bool) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -320,7 +320,7 @@ func fleetTests(t *testing.T) []fleetTest {
 	return all
 }
 
-// played says in which tests a type has its place on hosts of a family.
+// played names the tests that use a type on hosts of a family.
 func played(name string, tests []fleetTest, family *regexp.Regexp) string {
 	uses := regexp.MustCompile(`- ` + regexp.QuoteMeta(name) + `:`)
 	var among []string

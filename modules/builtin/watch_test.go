@@ -43,7 +43,7 @@ func (known) UserName(_ context.Context, uid int) string {
 	return map[int]string{0: "root", 1001: "ann"}[uid]
 }
 
-// TestWatch says for each type where it listens, on a host with these files.
+// TestWatch lists the watched sources of each type, on a host with these files.
 func TestWatch(t *testing.T) {
 	const (
 		passwd  = "ann:x:1001:1001::/home/ann:/bin/sh\n"
@@ -58,7 +58,7 @@ func TestWatch(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		name, kind, properties string
-		files                  string // what is there, by path; one that ends with / is a directory
+		files                  string // files by path; a path that ends with / is a directory
 		want                   modules.Sources
 	}{
 		{"a file", "file", `{"name":"/a/f","mode":"0644"}`, "", modules.Sources{Paths: words("/a/f")}},
@@ -160,7 +160,7 @@ func programs(paths []string) (all []string) {
 	return all
 }
 
-// TestAllTypesWatch holds that each type says where to listen, but for those that no host has.
+// TestAllTypesWatch checks that each type implements [modules.Watcher], except types that no host has.
 func TestAllTypesWatch(t *testing.T) {
 	var others []string
 	for _, typ := range builtin.Types() {

@@ -20,7 +20,8 @@ func testType() modules.Type {
 	return modtest.Rooted(typ)
 }
 
-// podmanScript does what the type asks of the real one: a container is a file with its inspection, and one if it runs.
+// podmanScript acts as podman as far as the type needs it: a container is a file with its inspection, and another file
+// if it runs.
 const podmanScript = `#!/bin/sh
 d=${0%/*}/../state
 case "$1 $2" in
@@ -76,7 +77,7 @@ func there(label string, runs bool) []modtest.Node {
 	return tree(nodes...)
 }
 
-// moved has the name of the image be that of another one.
+// moved points the name of the image to another image.
 func moved(nodes []modtest.Node) []modtest.Node {
 	for i := range nodes {
 		if nodes[i].Path == "state/image-app_1" {
@@ -86,7 +87,7 @@ func moved(nodes []modtest.Node) []modtest.Node {
 	return nodes
 }
 
-// skopeo tells what the registry has.
+// skopeo prints the registry's state.
 var skopeo = modtest.Node{Path: "bin/skopeo", Mode: 0o755, Text: `#!/bin/sh
 cat "${0%/bin/skopeo}/state/registry-$(echo "${3#docker://}" | tr /: __)" 2>/dev/null || { echo no answer >&2; exit 1; }
 `}
@@ -176,7 +177,7 @@ func TestUndone(t *testing.T) {
 	require.False(t, strings.Contains(string(text), "s3cret"), "%s", text)
 	require.Contains(t, string(text), "--label=a=b app:1\n")
 	require.NoError(t, os.Remove(root+"/state/arguments"))
-	require.NoError(t, os.Symlink("/dev/null", root+"/state/arguments")) // which says the same each time
+	require.NoError(t, os.Symlink("/dev/null", root+"/state/arguments")) // the same for each call
 
 	other := *first
 	other.Env, other.Ensure = map[string]string{"B": "2"}, stopped

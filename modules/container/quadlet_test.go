@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// systemctlScript knows the units that there were when it was told to read them, as the real one does.
+// systemctlScript knows the units that existed at the last daemon-reload, as the real one does.
 const systemctlScript = `#!/bin/sh
 root=${0%/bin/systemctl}; d=$root/state
 for last; do :; done
@@ -173,7 +173,7 @@ func TestUndoneQuadlet(t *testing.T) {
 	modtest.Undone(t, root, modtest.In(root, &Container{Name: "c", Ensure: absent, Provider: quadlet}))
 }
 
-// TestPredictsQuadlet is certain of files, and not of what runs.
+// TestPredictsQuadlet checks that files are certain, and running containers are not.
 func TestPredictsQuadlet(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "container", Properties: with(`"provider":"quadlet",` + properties)}
@@ -187,7 +187,7 @@ func TestPredictsQuadlet(t *testing.T) {
 	})
 }
 
-// TestUnitText is the whole file, with all that quadlet and systemd would take for something else.
+// TestUnitText checks the whole file, with all characters that quadlet and systemd would interpret.
 func TestUnitText(t *testing.T) {
 	yes := true
 	c := &Container{

@@ -50,7 +50,7 @@ func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error
 	return l.Cron.Apply(ctx, l.on(h), p)
 }
 
-// Watch says where this program keeps crontabs; that of real ones is in TestWatch.
+// Watch returns the place of this program's crontabs; real ones are in TestWatch.
 func (l *local) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	return modules.Sources{Paths: []string{l.Program}, Trees: []string{l.Store}}, nil
 }
@@ -144,7 +144,7 @@ func TestConverges(t *testing.T) {
 	})...)
 }
 
-// TestOtherUser has the crontab of somebody else, who is named to crontab.
+// TestOtherUser edits another user's crontab, with the user as an argument of crontab.
 func TestOtherUser(t *testing.T) {
 	root, typ := t.TempDir(), localType(t)
 	res := modtest.Decode(t, modules.Registry{typ}, "cron", `{"name":"n","command":"x","user":"1","store":"$ROOT"}`, root)
@@ -208,7 +208,7 @@ func (newcomer) Lookup(kind modules.EffectKind, key string) (any, bool) {
 	return modules.AccountState{Exists: true}, true
 }
 
-// TestNewcomer has an entry of a user of whom crontab does not know yet.
+// TestNewcomer uses an entry of a user that crontab does not know yet.
 func TestNewcomer(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, []modtest.Node{{Path: "denied"}})
@@ -234,8 +234,8 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestPredicts chains entries. What the crontab program would say after a command is not
-// known, but what entries make of a crontab is.
+// TestPredicts chains entries. The answer of the crontab program after a command is unknown, but the crontab after an
+// entry is predicted.
 func TestPredicts(t *testing.T) {
 	types := modules.Registry{localType(t), file.Type(), exec.Type()}
 	entry := func(properties string) modtest.Step {

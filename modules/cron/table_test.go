@@ -110,8 +110,8 @@ func others(crontab string) []string {
 	return slices.DeleteFunc(others, func(line string) bool { return line == "" })
 }
 
-// requireEdited checks what holds of every edit: other lines stay, a second one
-// changes nothing, and what is there is what was wanted.
+// requireEdited checks the rules of every edit: other lines stay, a second edit changes nothing, and the result is the
+// wanted one.
 func requireEdited(t *testing.T, crontab string, want *job) {
 	t.Helper()
 	e := edited(crontab, "n", want)

@@ -75,8 +75,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzSchedule has any text in a field: what is accepted has only the characters
-// of a schedule, so that it is one word, and is read back as it was.
+// FuzzSchedule uses any text as a field: accepted text has only the characters of a schedule, so that it is one word,
+// and is read back unchanged.
 func FuzzSchedule(f *testing.F) {
 	for _, text := range []string{"*", "*/5", "1-5", "1,5-9/2", "jan-mar", "fri-mon", "5/10", "60", ",", "1 2", "~", "sat-7"} {
 		f.Add(text)

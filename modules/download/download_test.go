@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A site is a web server that remembers what it was asked.
+// A site is a web server that records its requests.
 type site struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -47,7 +47,7 @@ func serve(t *testing.T, start func(http.Handler) *httptest.Server, handle http.
 	return s
 }
 
-// headers gives one header of each request.
+// headers returns one header of each request.
 func (s *site) headers(name string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -371,7 +371,7 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
-// TestShownURL keeps secrets out of what is shown of URLs.
+// TestShownURL checks that shown URLs contain no secrets.
 func TestShownURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://u:p@example.com/a%2Fb.tar?sig=x#f": "https://example.com/a%2Fb.tar?…",

@@ -25,7 +25,7 @@ func becomes(text string) func(*Text) (Done, error) {
 	}
 }
 
-// reversalOf is what brings back before, once it has become after.
+// reversalOf is the reversal of a change from before to after.
 func reversalOf(t *testing.T, before, after string, kept *Restore) (*Restore, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
@@ -41,7 +41,7 @@ func reversalOf(t *testing.T, before, after string, kept *Restore) (*Restore, er
 func TestRestore(t *testing.T) {
 	for _, test := range []struct {
 		name, before, after string
-		now                 string // what others have made of it since
+		now                 string // text after the changes of others
 		want                string // or the error
 	}{
 		{"nothing since", "a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nb\n"},
@@ -90,7 +90,7 @@ func TestNoReversal(t *testing.T) {
 	require.EqualError(t, err, path+" has mode 4644: a change would keep only the bits 0777")
 }
 
-// TestRestoreOfAFileThatWasNotThere removes the file, unless somebody has written in it.
+// TestRestoreOfAFileThatWasNotThere removes the file, unless another program has written in it.
 func TestRestoreOfAFileThatWasNotThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	h := modtest.Host()
@@ -120,8 +120,8 @@ func TestRestoreOfAFileThatWasNotThere(t *testing.T) {
 	require.EqualError(t, err, path+"2 is not there (what was in it cannot be put back)")
 }
 
-// TestRestoreAtRandom has texts changed several times: what is kept in the end brings back the
-// first one, from each that there was in between, and keeps what others write above and below.
+// TestRestoreAtRandom changes texts several times: the stored restore brings back the first text, from each
+// intermediate one, and keeps the changes of others above and below.
 func TestRestoreAtRandom(t *testing.T) {
 	text := func(g *rand.Rand) string {
 		var b strings.Builder
@@ -176,8 +176,8 @@ func TestRestoreAtRandom(t *testing.T) {
 	require.Greater(t, mended, int(seeds))
 }
 
-// TestRestoreAfterForeignEdits has others change a text at random that was edited at random. What is
-// put back, or reported to be as it was, has nothing of the edit left; or that is reported.
+// TestRestoreAfterForeignEdits changes a randomly edited text at random. A restored text, or one reported as unchanged,
+// contains nothing of the edit; otherwise the rest is reported.
 func TestRestoreAfterForeignEdits(t *testing.T) {
 	seeds, fits, stable, refused, warned := uint64(20000), 0, 0, 0, 0
 	if testing.Short() {
@@ -261,7 +261,7 @@ func TestRestoreAfterForeignEdits(t *testing.T) {
 	require.Greater(t, refused, int(seeds)/10)
 }
 
-// TestRestoreOfInsertions is about what others have changed in the lines that were inserted.
+// TestRestoreOfInsertions uses changes of others in the inserted lines.
 func TestRestoreOfInsertions(t *testing.T) {
 	changed := "/f cannot be restored: the lines that the run changed have been changed again since"
 	for _, test := range []struct{ name, before, after, now, want string }{

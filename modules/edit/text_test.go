@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestByteOrderMark edits files with a byte order mark: it stays the beginning of the file, and is no part of a line.
+// TestByteOrderMark edits files with a byte order mark: it stays at the beginning of the file, and is not part of a
+// line.
 func TestByteOrderMark(t *testing.T) {
 	for _, c := range []struct{ have, first, with string }{
 		{"\ufeffa\nb\n", "a", "\ufeffnew\na\nb\n"},

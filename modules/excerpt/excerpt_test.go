@@ -53,7 +53,7 @@ func TestLines(t *testing.T) {
 	require.Empty(t, excerpt.Lines(nil, 0))
 }
 
-// TestWriterForgets what was written before.
+// TestWriterForgets checks that Reset forgets the text written before.
 func TestWriterForgets(t *testing.T) {
 	w := excerpt.Writer{Most: 4}
 	fmt.Fprint(&w, "abcdefgh")
@@ -64,8 +64,7 @@ func TestWriterForgets(t *testing.T) {
 	require.Zero(t, missing)
 }
 
-// FuzzWriter writes a text in pieces: what is kept of it is its two ends, and the mark
-// tells the truth about the rest.
+// FuzzWriter writes a text in pieces: the writer keeps its two ends, and the mark is correct about the rest.
 func FuzzWriter(f *testing.F) {
 	f.Add("", 0, 1)
 	f.Add("a\nb\nc\nd\ne\nf\n", 9, 3)

@@ -80,7 +80,7 @@ func (s *said) Message(level, text string) { s.lines = append(s.lines, level+": 
 func (s *said) Output(e modules.Exit)      { s.exit = &e }
 func (s *said) State(modules.State)        {}
 
-// apply checks, refreshes if asked to, applies and verifies.
+// apply checks, refreshes if requested, applies and verifies.
 func apply(t *testing.T, properties, root string, refresh bool) (*said, error) {
 	t.Helper()
 	res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", properties, root)
@@ -146,8 +146,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Root gets as far as starting a command as somebody who does not exist; anybody
-// else is told before that only root could.
+// TestNoSuchUser runs a command as a user who does not exist. Root fails on starting it; other users get an error
+// before, since only root could.
 func TestNoSuchUser(t *testing.T) {
 	const properties = `{"name":"true","user":"4000000000"}`
 	if os.Geteuid() != 0 {
@@ -179,7 +179,7 @@ func TestTimeoutKillsWhatWasStarted(t *testing.T) {
 	defer r.Close()
 	_, err = apply(t, `{"name":"(sleep 60; echo late) > $ROOT/fifo & wait","provider":"shell","timeout":"300ms"}`, root, false)
 	require.ErrorIs(t, err, modules.ErrTimeout)
-	text, err := io.ReadAll(r) // ends when nobody is left who could write
+	text, err := io.ReadAll(r) // ends when no process is left that could write
 	require.NoError(t, err)
 	require.Empty(t, string(text))
 }

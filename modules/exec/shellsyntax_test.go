@@ -88,7 +88,7 @@ func TestWarnings(t *testing.T) {
 	require.Empty(t, e.Warnings())
 }
 
-// FuzzForShell has any command: words are those that the host gets.
+// FuzzForShell uses any command: the words are the host's words.
 func FuzzForShell(f *testing.F) {
 	for _, s := range []string{"a b", `a\ b "c d"`, "'", `"$`, "\\"} {
 		f.Add(s)

@@ -49,7 +49,7 @@ func TestConverges(t *testing.T) {
 	})...)
 }
 
-// TestLabels has files whose labels are others than those that are kept for them.
+// TestLabels uses files whose labels differ from the stored ones.
 func TestLabels(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Running(semanagetest.Kept(store, "/srv/web(/.*)? system_u:object_r:httpd_sys_content_t:s0\n")))

@@ -28,7 +28,7 @@ func TestConverges(t *testing.T) {
 	_, err := device.Check(t.Context(), modtest.Host())
 	require.EqualError(t, err, "/dev/null is a device, socket or pipe, and no file")
 
-	// What a check has found is what is handed over.
+	// The result is the file that a check has found.
 	f := &fetch.Fetch{Name: root + "/l"}
 	_, err = f.Check(t.Context(), modtest.Host())
 	require.NoError(t, err)

@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestBackup has a file changed three times: to another text, not at all, and to nothing
-// but another mode.
+// TestBackup changes a file three times: to another text, not at all, and only to another mode.
 func TestBackup(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "f", Text: "old\n", Mode: 0o640}})

@@ -206,7 +206,7 @@ func TestConverges(t *testing.T) {
 			Action:     "updated attributes", Changes: mode("2775", "2770"),
 		},
 		{Name: "symbolic, and so already", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o640}}, Properties: own(`"name":"$ROOT/f","mode":"o-rwx,u+r"`)},
-		// what is not given
+		// missing properties
 		{
 			Name:       "new file, nothing given",
 			Properties: `{"name":"$ROOT/f","content":"x"}`,

@@ -98,7 +98,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestWire keeps apart what was given and what was not.
+// TestWire checks that given and missing properties stay different.
 func TestWire(t *testing.T) {
 	for _, test := range []struct {
 		file File
@@ -232,8 +232,7 @@ func TestApplyTakesItsOwnPlansOnly(t *testing.T) {
 	require.EqualError(t, f.Apply(t.Context(), modtest.Host(), modules.Plan{}), "the plan is not one of a file")
 }
 
-// TestNewIsTheActingUsers makes what nothing is said of, where the process may have any
-// umask.
+// TestNewIsTheActingUsers creates files without owner, group and mode, with any umask of the process.
 func TestNewIsTheActingUsers(t *testing.T) {
 	for _, test := range []struct {
 		ensure    string

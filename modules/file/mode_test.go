@@ -17,7 +17,7 @@ import (
 func TestSymbolicModes(t *testing.T) {
 	for _, test := range []struct {
 		symbolic        string
-		mode, want, dir fs.FileMode // dir is what a directory gets
+		mode, want, dir fs.FileMode // dir is the mode of a directory
 	}{
 		{"u=rw,g=r,o=", 0o777, 0o640, 0o640},
 		{"a+x", 0o640, 0o751, 0o751},
@@ -44,8 +44,8 @@ func TestSymbolicModes(t *testing.T) {
 	}
 }
 
-// TestSymbolicModesAreThoseOfChmod has chmod(1) change files and directories, too. There is one
-// difference: o= leaves a directory its sticky bit, which keeps others from removing what is in it.
+// TestSymbolicModesAreThoseOfChmod compares with chmod(1), for files and directories. There is one difference: o= keeps
+// the sticky bit of a directory, which keeps others from removing its entries.
 func TestSymbolicModesAreThoseOfChmod(t *testing.T) {
 	chmod := needs.Program(t, "chmod")
 	rng := rand.New(rand.NewPCG(4, 2))

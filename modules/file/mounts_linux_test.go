@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// refuses checks a resource, and applies it if the check allows it. What is mounted, and everything else,
-// stays as it is.
+// refuses checks a resource, and applies it if the check succeeds. Mounts, and everything else, must not change.
 func refuses(t *testing.T, root, properties, want string) {
 	t.Helper()
 	before := modtest.Snapshot(t, root)

@@ -112,11 +112,10 @@ func (e exchangingWriter) SetAttributes(ctx context.Context, path string, a modu
 	return e.FileWriter.SetAttributes(ctx, path, a)
 }
 
-// TestRecurseWhileExchanged has somebody put other things at the paths of a tree once they have been
-// looked at.
+// TestRecurseWhileExchanged exchanges paths of a tree after they have been checked.
 func TestRecurseWhileExchanged(t *testing.T) {
 	for name, test := range map[string]struct {
-		at       string // what is about to get its attributes
+		at       string // path that is about to get its attributes
 		exchange func(t *testing.T, root string)
 		err      string
 	}{

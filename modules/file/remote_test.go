@@ -58,7 +58,7 @@ func TestRequires(t *testing.T) {
 	require.Equal(t, modules.Requirements{}, (&File{Source: "https://example.org/f", Ensure: "absent"}).Requires())
 }
 
-// TestPrepareRemote has a host told what it needs and no more.
+// TestPrepareRemote checks that a host gets the properties that it needs and no more.
 func TestPrepareRemote(t *testing.T) {
 	token := strings.Repeat("a", 64)
 	var asked modules.Download

@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// exchanged opens another file than the one that was looked at, as if somebody had put a
-// link in its place in between.
+// exchanged opens another file than the checked one, as if a user had put a link in its place in between.
 type exchanged struct {
 	modules.FileReader
 	other string
@@ -21,8 +20,8 @@ type exchanged struct {
 
 func (e exchanged) Open(string) (io.ReadCloser, error) { return os.Open(e.other) }
 
-// TestReversalKeepsNobodyElsesText has a user exchange his file for a link to a secret
-// while what is there is noted, which he would be given later.
+// TestReversalKeepsNobodyElsesText exchanges a user's file for a link to a secret while the reversal is recorded:
+// otherwise the user would get the secret later.
 func TestReversalKeepsNobodyElsesText(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/his", []byte("his own"), 0o644))

@@ -94,8 +94,8 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestValidateWhereOthersMayWrite has a directory in which somebody else could have the
-// command look at another file.
+// TestValidateWhereOthersMayWrite uses a directory in which another user could exchange the file that the command
+// checks.
 func TestValidateWhereOthersMayWrite(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true, Mode: 0o777}})
@@ -106,8 +106,7 @@ func TestValidateWhereOthersMayWrite(t *testing.T) {
 
 const validatedEnv = "CCM_VALIDATED"
 
-// TestKilledWhileValidated has the program die while the command looks. What is left goes
-// with the next run.
+// TestKilledWhileValidated kills the program while the command runs. The next run removes the leftovers.
 func TestKilledWhileValidated(t *testing.T) {
 	apply := func(root, validate string) error {
 		res := modtest.Decode(t, modules.Registry{file.Type()}, "file", own(`"name":"$ROOT/d/f","mode":"0640","content":"new\n","validate":"`+validate+`"`), root)

@@ -12,7 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// Kernels of hosts: one without rules, and one that drops what it does not accept, by policy and by its last rule.
+// Kernels of hosts: one without rules, and one that drops packets unless it accepts them, by policy and by its last
+// rule.
 const (
 	open   = `{"chains":[]}`
 	closed = `{"chains":[{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","prio":0,"policy":"drop","rules":[` + sshOnly + `]}]}`
@@ -137,7 +138,7 @@ func TestConverges(t *testing.T) {
 
 const shownMore = `iifname "eth0" ip6 saddr 2001:db8::1 tcp dport { 80-81, 8000-8100 } reject; iifname "eth0" ip6 saddr 2001:db8::1 udp dport { 80-81, 8000-8100 } reject; iifname "eth0" ip saddr 192.0.2.0/24 tcp dport {…`
 
-// running is what systemd has of a unit that runs.
+// running is systemd's link of a running unit.
 func running(unit string) []modtest.Node {
 	return []modtest.Node{
 		{Path: "run", Dir: true}, {Path: "run/systemd", Dir: true}, {Path: "run/systemd/units", Dir: true},
@@ -237,7 +238,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// notes keep what a resource says.
+// notes collects the messages of a resource.
 type notes struct {
 	modules.Reporter
 	all []string
@@ -277,7 +278,7 @@ func TestDescribe(t *testing.T) {
 	require.JSONEq(t, `{"ensure":"present","in_force":`+line+`,"kept":`+line+`,"gates":["inet filter input"]}`, string(status))
 }
 
-// FuzzRule reads what it has written.
+// FuzzRule checks that a written rule is read back.
 func FuzzRule(f *testing.F) {
 	for _, text := range []string{
 		`tcp dport 443 accept comment "https"`,

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain is nft, ufw and their like where a script of the tree runs it as these, and does not leave it to who runs the tests which modes new files have.
+// TestMain acts as nft, ufw and similar programs if a script of the tree runs it under their names. It sets the umask,
+// so that the modes of new files do not depend on the caller.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Getenv(called)) {
 	case "nft":

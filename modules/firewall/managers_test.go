@@ -29,7 +29,8 @@ func script(t *testing.T, name string) modtest.Node {
 // below is a file below the root of the test.
 func below(name string) string { return filepath.Join(filepath.Dir(os.Getenv(called)), "..", name) }
 
-// firewallCmd is firewall-cmd of the tests: what is in force and what is kept stands in two lists, in words of the type.
+// firewallCmd is the firewall-cmd of the tests: the rules in force and the stored ones are in two lists, in words of
+// the type.
 func firewallCmd() int {
 	at, list := below("inforce"), false
 	for _, arg := range os.Args[1:] {
@@ -83,7 +84,7 @@ func wrote(at string, what any, err error) int {
 	return 0
 }
 
-// ufwCmd is ufw of the tests. It keeps rules as ufw does; what is in force is a copy, as iptables would list it.
+// ufwCmd is the ufw of the tests. It stores rules as ufw does; the rules in force are a copy, in the form of iptables.
 func ufwCmd() int {
 	args := os.Args[1:]
 	file := below("etc/ufw/user.rules")
@@ -122,7 +123,7 @@ func ufwCmd() int {
 	return 0
 }
 
-// ufwBlock is what ufw notes of a rule.
+// ufwBlock is ufw's note of a rule.
 func ufwBlock(args []string, six bool) string {
 	proto, port, source, iface := "any", "any", "", ""
 	for i, word := range args[:len(args)-1] {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A kernel is what the nft of the tests works on, a file below the root of the test. Tests on real hosts have a
-// real one.
+// A kernel is the kernel state for the nft of the tests, in a file below the root of the test. Tests on real hosts have
+// a real one.
 type kernel struct {
 	Chains []kernelChain `json:"chains"`
 }
@@ -70,7 +70,7 @@ func nft() int {
 	return 0
 }
 
-// settled is the kernel without anything that tells what was done before.
+// settled is the kernel without traces of the history.
 func (k kernel) settled() kernel {
 	slices.SortFunc(k.Chains, func(a, b kernelChain) int { return strings.Compare(a.Family+a.Table+a.Name, b.Family+b.Table+b.Name) })
 	handle := 0
@@ -134,7 +134,7 @@ func (k *kernel) do(line string) error {
 	return nil
 }
 
-// expr is how nft lists a rule.
+// expr is a rule in the form that nft lists.
 func expr(text string) (all []any) {
 	match := func(op string, left, right any) {
 		all = append(all, map[string]any{"match": map[string]any{"op": op, "left": left, "right": right}})

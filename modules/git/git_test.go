@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// run runs the git of this machine, as somebody whose commits are the same each time.
+// run runs the git of this machine, as a user with reproducible commits.
 func run(t *testing.T, dir string, words ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false"}, words...)...)
@@ -173,7 +173,7 @@ func apply(t *testing.T, g *Git) (modules.Plan, error) {
 	return plan, nil
 }
 
-// TestForceKeeps throws away what somebody has done in a checkout, in which it is to be found all the same.
+// TestForceKeeps discards local changes in a checkout, which can still be found there.
 func TestForceKeeps(t *testing.T) {
 	s, root := newSource(t), t.TempDir()
 	s.cloned(s.one, func(t *testing.T, d string) {
@@ -192,8 +192,7 @@ func TestForceKeeps(t *testing.T) {
 	require.ElementsMatch(t, []string{"one", "mine", "edited", "mine"}, texts)
 }
 
-// TestInTheWay has a file of somebody stand where the new commit has one: it
-// fails, and the file stays.
+// TestInTheWay creates a local file at a path that the new commit has: it fails, and the file is kept.
 func TestInTheWay(t *testing.T) {
 	s, root := newSource(t), t.TempDir()
 	three := commit(t, s.dir, map[string]string{"new": "new\n", "secret.log": "new\n"})
@@ -227,8 +226,8 @@ func TestHooksAreNotRun(t *testing.T) {
 	require.NoFileExists(t, ran)
 }
 
-// TestSubmodules has them checked out over a protocol that is allowed, and refused over one by which a
-// repository could have other files of the host copied.
+// TestSubmodules checks submodules out over a permitted protocol, and refuses one with which a repository could copy
+// other files of the host.
 func TestSubmodules(t *testing.T) {
 	s, lib, root := newSource(t), newSource(t), t.TempDir()
 	web := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(lib.dir, ".git"))))
@@ -283,7 +282,7 @@ func TestDepth(t *testing.T) {
 	require.Equal(t, three, run(t, d, "rev-parse", "HEAD"))
 }
 
-// TestSigners has a commit checked out only if it is signed by one of a file, whoever else has signed it.
+// TestSigners checks a commit out only if a signer of the file has signed it, and no other signer.
 func TestSigners(t *testing.T) {
 	needs.Program(t, "ssh-keygen")
 	s, root := newSource(t), t.TempDir()
@@ -416,7 +415,7 @@ func TestCheckoutOfAnotherUser(t *testing.T) {
 	require.EqualError(t, err, fmt.Sprintf("%q belongs to nobody: git does not run there as root (write 'user: nobody', or give it to that user)", d))
 }
 
-// TestUnknownGitServer asks a server of which no key is known: nobody is asked, and it is not trusted.
+// TestUnknownGitServer uses a server with an unknown key: there is no prompt, and the server is not trusted.
 func TestUnknownGitServer(t *testing.T) {
 	newSource(t) // or there is no git
 	sshd := needs.Program(t, "sshd", "ssh", "ssh-keygen")

@@ -108,7 +108,7 @@ func checkChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRefusesWithoutRoot is for whoever may not write in /etc.
+// TestRefusesWithoutRoot runs as a user who may not write in /etc.
 func TestRefusesWithoutRoot(t *testing.T) {
 	needs.Program(t, "useradd")
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {

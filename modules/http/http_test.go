@@ -22,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A keeper is a server that keeps what is put, and tells what was asked of it.
+// A keeper is a server that stores the bodies of PUT, and records its requests.
 type keeper struct {
 	mu    sync.Mutex
 	kept  map[string]string
@@ -68,7 +68,7 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// said are the requests so far, of which none is told twice.
+// said returns the requests since the last call.
 func (k *keeper) said() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,7 +108,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "only when something has changed", Properties: put("x", `,"refreshonly":true`)},
 	)
 	k.said()
-	// The situation is on the server, so it is made anew for each part of the suite.
+	// The state is on the server, so it is set again for each part of the suite.
 	guarded := on(t, put("guarded", fmt.Sprintf(`,"json":{"port":8080},"unless":"%s/guarded","unless_values":{"port":8080}`, url)))
 	for _, want := range []string{sent("guarded"), ""} {
 		plan, err := guarded.Check(t.Context(), modules.ReadOnly(modtest.Host()))
@@ -141,7 +141,7 @@ func trimmed(asked []string) []string {
 	return asked
 }
 
-// TestRequestSecrets are sent to the server, and stand in no error.
+// TestRequestSecrets checks that secrets are sent to the server, and are in no error.
 func TestRequestSecrets(t *testing.T) {
 	k, url := serve(t)
 	r := on(t, fmt.Sprintf(`{"name":"a","url":"%s/broken?key=s3cret","headers":{"X-Token":"s3cret","Host":"app"},"username":"ann","password":"s3cret"}`, url))
@@ -168,7 +168,7 @@ func TestRequestSecrets(t *testing.T) {
 	}
 }
 
-// TestAuthorities are those of a file, and no others.
+// TestAuthorities checks that only the authorities of the file are trusted.
 func TestAuthorities(t *testing.T) {
 	s := httptest.NewTLSServer(new(keeper))
 	t.Cleanup(s.Close)
@@ -199,8 +199,8 @@ func TestSocket(t *testing.T) {
 	require.Equal(t, []string{"GET|docker|/health|||"}, k.said())
 }
 
-// TestPredicts has a server on the host itself, which may do anything there: what comes behind a request is
-// in doubt.
+// TestPredicts uses a server on the host itself, which may change anything there: the predictions after a request are
+// uncertain.
 func TestPredicts(t *testing.T) {
 	_, url := serve(t)
 	put := fmt.Sprintf(`{"name":"put","url":"%[1]s/site","method":"PUT","json":{"port":1},"unless":"%[1]s/site","unless_values":{"port":1}}`, url)
@@ -211,7 +211,7 @@ func TestPredicts(t *testing.T) {
 	})
 }
 
-// TestTells has others receive what was answered.
+// TestTells sends an answer to other resources.
 func TestTells(t *testing.T) {
 	_, url := serve(t)
 	r, said := on(t, fmt.Sprintf(`{"name":"a","url":"%s/health"}`, url)), new(told)

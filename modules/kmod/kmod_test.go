@@ -79,8 +79,8 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestParameters loads a module with its parameters, and with no others that the file had before. If the
-// kernel refuses them, the files are as they were.
+// TestParameters loads a module with its parameters, and with no others that the file had before. If the kernel refuses
+// them, the files are unchanged.
 func TestParameters(t *testing.T) {
 	for _, test := range []struct {
 		name, file, param, given, want, err string

@@ -170,7 +170,7 @@ func TestPipe(t *testing.T) {
 	require.EqualError(t, err, root+"/fifo is a device, socket or pipe, not a file with lines")
 }
 
-// TestOwnerStays has a file of somebody else, which only root can test.
+// TestOwnerStays uses a file of another user, which only root can test.
 func TestOwnerStays(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "f")

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// edits are files before and after; action is "" where nothing is to be done.
+// edits are files before and after; action is empty if there is nothing to do.
 var edits = []struct {
 	name       string
 	line       Line

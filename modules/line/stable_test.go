@@ -43,8 +43,8 @@ func randomLine(g *rand.Rand) Line {
 	return l
 }
 
-// TestStable has lines at random in files at random: a second run never finds
-// anything to do, and a run takes away no more than it says.
+// TestStable uses random lines in random files: a second run never has anything to do, and a run removes no more than
+// it reports.
 func TestStable(t *testing.T) {
 	changed := 0
 	seeds := uint64(50_000)
@@ -72,13 +72,13 @@ func TestStable(t *testing.T) {
 	require.Greater(t, changed, int(seeds)/5*2)
 }
 
-// requireKept checks that all other lines are as they were.
+// requireKept checks that all other lines are unchanged.
 func requireKept(t *testing.T, l Line, done edit.Done, before, after string) {
 	t.Helper()
 	have, want := edit.Parse(before), edit.Parse(after)
 	switch {
 	case l.Ensure == absent:
-		have, want = want, have // what is left was there before
+		have, want = want, have // the remaining lines existed before
 	case done.Action == "replaced the line":
 		require.Len(t, want.Lines, len(have.Lines))
 		return

@@ -18,7 +18,7 @@ func TestPlanted(t *testing.T) {
 	)
 }
 
-// TestOwnTrap has root's own link lead root on, in a directory that is to be a user's.
+// TestOwnTrap uses root's own link, which leads root elsewhere, in a directory that should belong to a user.
 func TestOwnTrap(t *testing.T) {
 	needs.Root(t, "only root acts in the directories of others")
 	const theirs = `"owner":"65534","group":"65534",`

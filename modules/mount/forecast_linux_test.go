@@ -26,7 +26,7 @@ func TestMountsInForecasts(t *testing.T) {
 	const certain, uncertain = " ", " maybe "
 	for name, test := range map[string]struct {
 		entries []string // type and properties
-		check   string   // of the last: what is predicted
+		check   string   // prediction for the last resource
 		run     string
 	}{
 		"removed once it is unmounted": {

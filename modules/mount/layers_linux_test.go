@@ -61,8 +61,8 @@ func TestMountedBelow(t *testing.T) {
 	require.Len(t, points(t, dir), 1)
 }
 
-// TestThroughALink has a link on the path: nothing is mounted or unmounted through it, and no line of
-// fstab is removed while what it is about is mounted.
+// TestThroughALink uses a link on the path: nothing is mounted or unmounted through it, and a line of fstab is not
+// removed while its file system is mounted.
 func TestThroughALink(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return

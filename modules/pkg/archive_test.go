@@ -61,7 +61,7 @@ func newArchive(t testing.TB) *archive {
 	return a
 }
 
-// fetched has the lists fetched that long ago, from what has not changed since.
+// fetched sets the age of the fetched lists; the files that name the repositories are older.
 func (a *archive) fetched(t testing.TB, age time.Duration) {
 	t.Helper()
 	at := time.Now().Add(-age)
@@ -170,15 +170,15 @@ func (c rootedCommands) rooted(cmd modules.Command) modules.Command {
 	return cmd
 }
 
-// places are where an archive has what hosts have elsewhere.
+// places maps the paths of a host to folders of the archive.
 var places = map[string]string{
 	"/var/lib/apt/lists":      "lists",
 	"/etc/apt/sources.list":   "sources.list",
 	"/etc/apt/sources.list.d": "parts",
 }
 
-// conf keeps apt in its folders; without its binary caches, which are no state,
-// looking changes nothing.
+// conf makes apt use the archive's folders. Binary caches, which are not state, are off, so that a query changes
+// nothing.
 func (c rootedCommands) conf() string {
 	return strings.NewReplacer("ARCHIVE", c.a.dir, "ROOT", c.root).Replace(`
 Dir::State "ROOT/var/lib/apt";
@@ -203,7 +203,7 @@ DPkg::Options:: "--log=/dev/null";
 `)
 }
 
-// rootedRights asks about the paths below root.
+// rootedRights checks rights on the paths below root.
 type rootedRights struct {
 	modules.FileRights
 	root string
@@ -228,7 +228,7 @@ func (r *rooted) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	return r.Package.Apply(ctx, r.a.in(r.Root, h), p)
 }
 
-// Watch is that of the package, below the root.
+// Watch returns the sources of the package, below the root.
 func (r *rooted) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
 	from, err := r.Package.Watch(ctx, h)
 	for _, list := range [][]string{from.Paths, from.Trees} {

@@ -41,7 +41,7 @@ func (c *counting) Run(ctx context.Context, cmd modules.Command) (modules.Exit, 
 // A trial is a catalog of packages on a host of its own.
 type trial struct {
 	a       *archive
-	status  string // of dpkg, before
+	status  string // dpkg's status file before
 	entries []wire.Entry
 	check   bool
 	strict  bool // fail_on_error
@@ -49,7 +49,7 @@ type trial struct {
 	stop    func() bool
 }
 
-// An ending is what became of a trial.
+// An ending is the result of a trial.
 type ending struct {
 	results      []*wire.Result
 	transactions int
@@ -220,8 +220,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchIsReportedWhole stops the run after its first resource: what went with
-// it has happened, and is told.
+// TestBatchIsReportedWhole stops the run after its first resource: the changes of the other resources in the batch have
+// happened, and are reported.
 func TestBatchIsReportedWhole(t *testing.T) {
 	asked := 0
 	end := trial{
@@ -234,8 +234,7 @@ func TestBatchIsReportedWhole(t *testing.T) {
 	require.Equal(t, "demo 1.0 installed\nleft 1.0 installed\ntool 1.0 installed\n", end.packages)
 }
 
-// TestBatchChangesNoResult generates catalogs and compares their runs with those
-// of one package after the other.
+// TestBatchChangesNoResult generates catalogs and compares batched runs with runs of one package after the other.
 func TestBatchChangesNoResult(t *testing.T) {
 	a := newArchive(t)
 	r := rand.New(rand.NewPCG(4, 4))

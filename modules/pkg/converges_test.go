@@ -178,8 +178,8 @@ func TestNamesOfApt(t *testing.T) {
 	}
 }
 
-// TestTornPackages installs again what dpkg has left half-installed: the same version, or the one on offer where that
-// is gone.
+// TestTornPackages reinstalls packages that dpkg has left half-installed: the same version, or the available one if
+// that is gone.
 func TestTornPackages(t *testing.T) {
 	a := newArchive(t)
 	for _, status := range []string{"install ok half-installed", "install reinstreq half-installed", "install reinstreq half-configured", "install reinstreq unpacked", "hold reinstreq half-installed"} {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What package managers print is bounded here and says nothing that is not there.
+// The fuzz targets of this file check that the parsed output of package managers is bounded, and contains nothing that
+// is not in the input.
 
 func FuzzAptPolicy(f *testing.F) {
 	f.Add(policyOfBash)

@@ -33,7 +33,7 @@ func (t texts) Open(name string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(text)), nil
 }
 
-// TestHeld reads what dnf 4.14 and zypper 1.14 have written, and what is documented of dnf 5.
+// TestHeld reads files that dnf 4.14 and zypper 1.14 have written, and one as documented for dnf 5.
 func TestHeld(t *testing.T) {
 	at := func(files map[string]string) *access { return &access{files: texts{files: files}} }
 	const added = "\n# Added lock on Thu Nov 26 23:44:51 2026\nfoo-0:1.1-1.*\nfoo-bar-2:3.0-1.*\nplain\n"

@@ -59,8 +59,8 @@ func TestListsAreFetched(t *testing.T) {
 	}
 }
 
-// TestListsAreFetchedOnce has a repository that gets a package after its lists were
-// fetched, and a name that nobody has.
+// TestListsAreFetchedOnce uses a repository that gets a package after its lists were fetched, and a name that no
+// repository has.
 func TestListsAreFetchedOnce(t *testing.T) {
 	a := newArchive(t)
 	a.fetched(t, 30*time.Minute)
@@ -107,7 +107,7 @@ func (c changing) Lookup(kind modules.EffectKind, key string) (any, bool) {
 	return nil, kind == modules.PathEffect && key == string(c)
 }
 
-// loseLists removes the lists, as those who make images do.
+// loseLists removes the lists, as builders of images do.
 func loseLists(t *testing.T, a *archive) {
 	t.Helper()
 	dir := filepath.Join(a.dir, "lists")

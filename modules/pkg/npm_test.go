@@ -99,7 +99,7 @@ func TestNPM(t *testing.T) {
 		steps := []struct {
 			properties, action string
 			changes            []modules.Change
-			back               string // ensure of what undoes it
+			back               string // ensure of the reversal
 		}{
 			{`"ensure":">= 1.0.0, < 2"`, "installed version 1.1.0", change("ensure", "absent", "1.1.0"), "absent"},
 			{`"ensure":"1.1.0"`, "", nil, ""},
@@ -148,7 +148,7 @@ func (b below) Stat(path string) (modules.FileInfo, error) { return b.FileReader
 
 func (b below) MayReplace(path string) error { return b.FileRights.MayReplace(b.root + path) }
 
-// recorded are commands that print what npm has printed, by the words behind npm.
+// recorded are commands that print recorded output of npm, by the arguments of npm.
 type recorded map[string]modules.Exit
 
 func (r recorded) Probe(_ context.Context, c modules.Command) (modules.Exit, error) {
@@ -163,8 +163,9 @@ func (r recorded) Run(ctx context.Context, c modules.Command) (modules.Exit, err
 	return r.Probe(ctx, c)
 }
 
-// npmSaid is what a version of npm has printed, by Node.js 20, about a prefix which had @e2e/demo 1.1.0, with a registry such as
-// [npmRegistry]. A second port has no registry, and who installs 2.0.0 may not. Files have the words behind npm for names.
+// npmSaid is the recorded output of a version of npm, with Node.js 20, for a prefix with @e2e/demo 1.1.0, and a
+// registry such as [npmRegistry]. A second port has no registry, and the user of 2.0.0 has no write access. The files
+// are named after the arguments of npm.
 func npmSaid(t *testing.T, version string) recorded {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/npm-" + version + ".txtar")
@@ -185,7 +186,7 @@ func npmSaid(t *testing.T, version string) recorded {
 	return all
 }
 
-// TestNPMRecorded understands what npm prints, where there is none.
+// TestNPMRecorded parses recorded output of npm, so that it needs no npm.
 func TestNPMRecorded(t *testing.T) {
 	for _, version := range []string{"11.19.1", "9.2.0"} {
 		root := modtest.Root(t)

@@ -143,11 +143,11 @@ func TestSuits(t *testing.T) {
 	}
 }
 
-// A maker makes versions out of what is hard about them.
+// A maker makes versions from the parts that are hard to compare.
 type maker struct {
 	*rand.Rand
 	tokens   []string
-	revision bool // what follows a dash is a part of its own
+	revision bool // text after a dash is a part of its own
 }
 
 var (
@@ -181,7 +181,7 @@ func (m maker) version() string {
 // pair makes two versions, most of which are nearly the same.
 func (m maker) pair() [2]string {
 	a := m.version()
-	at := strings.IndexByte(a, ':') + 2 // an epoch stays what it is, and digits begin the version
+	at := strings.IndexByte(a, ':') + 2 // keep the epoch, and the digits at the start of the version
 	at += m.IntN(len(a) - at + 1)
 	switch m.IntN(4) {
 	case 0:
@@ -196,7 +196,7 @@ func (m maker) pair() [2]string {
 	return [2]string{a, strings.TrimSuffix(a[:at], "-") + m.part()}
 }
 
-// TestOrdersAreThoseOfTheTools compares generated pairs with what the tools say.
+// TestOrdersAreThoseOfTheTools compares the order of generated pairs with the order of the tools.
 func TestOrdersAreThoseOfTheTools(t *testing.T) {
 	for name, test := range map[string]struct {
 		program string
@@ -263,9 +263,8 @@ func askRPM(t *testing.T, pairs [][2]string) string {
 	return string(out)
 }
 
-// TestOrderIsAnOrder requires of each order what every order has: a swapped pair is
-// the other way round, and what is lower than a lower one is lower. (That of
-// pacman is none: it does without the release where one has none.)
+// TestOrderIsAnOrder checks the laws of an order: a swapped pair has the opposite result, and lower is transitive.
+// (pacman's is not an order: it ignores the release if one version has none.)
 func TestOrderIsAnOrder(t *testing.T) {
 	for name, test := range map[string]struct {
 		maker   maker
@@ -299,7 +298,7 @@ func isOrder(t *testing.T, compare func(a, b string) int, versions []string) {
 	}
 }
 
-// FuzzOrders holds every order to what no input may break.
+// FuzzOrders checks that all orders keep their laws for any input.
 func FuzzOrders(f *testing.F) {
 	f.Add("1:1.0~rc1-2", "1.0+dfsg-1")
 	f.Add("1.0^git1-1", "1.0_1")

@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// What zypper 1.14.42 and pacman 6.0.2 print. That of apk is put together from its
-// sources (apk-tools 2.14 and 3): nothing here has been printed by an apk.
+// Output of zypper 1.14.42 and pacman 6.0.2. The output of apk is written after its sources (apk-tools 2.14 and 3), not
+// recorded.
 const (
 	zypperSearch = `<?xml version='1.0'?>
 <stream>
@@ -247,7 +247,7 @@ func TestWhichManager(t *testing.T) {
 	for _, test := range []struct {
 		has      programs
 		provider string
-		want     string // what is run, or the error
+		want     string // expected commands, or the error
 	}{
 		{programs{"apt-get", "dpkg-query", "dnf", "rpm", "zypper"}, "", "apt-get"},
 		{programs{"apt-get", "dpkg-query", "dnf", "rpm", "zypper"}, "dnf", "dnf"},
@@ -289,10 +289,10 @@ func (programs) Open(string) (io.ReadCloser, error) { panic("not asked for") }
 func (programs) List(string) ([]string, error)      { panic("not asked for") }
 func (programs) ModTime(string) (time.Time, error)  { panic("not asked for") }
 
-// A dialogue is what programs are expected to be run with, and what they say.
+// A dialogue contains the expected commands, and their answers.
 type dialogue struct {
 	t    *testing.T
-	says map[string]modules.Exit // by command line
+	says map[string]modules.Exit // answers by command line
 	ran  []string
 }
 
@@ -313,8 +313,7 @@ func (d *dialogue) Run(ctx context.Context, c modules.Command) (modules.Exit, er
 
 func says(text string) modules.Exit { return modules.Exit{Stdout: modules.Output{Text: text}} }
 
-// TestApkCommands holds what is asked of apk against its manual: there is none here
-// that could be run.
+// TestApkCommands checks the commands of apk against its manual, without an apk to run.
 func TestApkCommands(t *testing.T) {
 	d := &dialogue{t: t, says: map[string]modules.Exit{
 		"apk policy demo":            says(apkPolicies),
@@ -376,7 +375,7 @@ func TestApkCommands(t *testing.T) {
 		"the package database is in use by another process, and was not free within 0s")
 }
 
-// TestOtherUpgrades holds what others are asked for against their manuals.
+// TestOtherUpgrades checks the upgrade commands of other managers against their manuals.
 func TestOtherUpgrades(t *testing.T) {
 	const removes = `<install-summary>
 <to-remove>

@@ -10,8 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// The outputs below are those of apt 2.6.1, dpkg 1.21.22, dnf 4.14.0 and rpm
-// 4.18.0.
+// The outputs below are from apt 2.6.1, dpkg 1.21.22, dnf 4.14.0 and rpm 4.18.0.
 const (
 	policyOfBash = `bash:
   Installed: 5.2.15-2+b8
@@ -266,7 +265,7 @@ func TestFailure(t *testing.T) {
 	require.EqualError(t, failure("rpm", modules.Exit{Code: 2}, nil), "rpm ended with exit code 2")
 }
 
-// TestDpkgWords finds each status word of dpkg, and what it means for ensure, in the table of its details.
+// TestDpkgWords finds each status word of dpkg, and its meaning for ensure, in the table of the type's details.
 func TestDpkgWords(t *testing.T) {
 	text, err := os.ReadFile("examples/details.md")
 	require.NoError(t, err)

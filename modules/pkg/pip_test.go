@@ -59,7 +59,7 @@ func wheelFolder(t testing.TB) string {
 	return dir
 }
 
-// python is that of the host, with pip.
+// python is the host's Python, with pip.
 func python(t testing.TB) string {
 	t.Helper()
 	const python = "/usr/bin/python3"
@@ -82,7 +82,7 @@ func virtualenv(t testing.TB, dir string, from string, specs ...string) {
 	}
 }
 
-// TestPipConverges takes one situation through all that types are held to: pip takes its time.
+// TestPipConverges runs only one situation through the suite of all types, since pip is slow.
 func TestPipConverges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("pip is asked two dozen times")
@@ -92,7 +92,7 @@ func TestPipConverges(t *testing.T) {
 	modtest.Converges(t, pkg.Type(), modtest.Fixture{
 		Name:       "to the latest release",
 		Prepare:    func(t *testing.T, root string) { virtualenv(t, root+"/env", from, "e2e-demo==1.0") },
-		Opaque:     "env", // what Python compiles has the time in it
+		Opaque:     "env", // compiled files of Python contain the time
 		Properties: `{"name":"E2E_Demo","ensure":"latest","provider":"pip","virtualenv":"$ROOT/env","options":["--no-index","--find-links=` + from + `"]}`,
 		Action:     "upgraded to 2.0", Changes: []modules.Change{modtest.Change("version", "1.0", "2.0")},
 	})
@@ -143,8 +143,8 @@ func TestPipExtras(t *testing.T) {
 	require.False(t, plan.Pending())
 }
 
-// TestPipMakesItsVirtualenv makes one, by the Python that is given, and says so. Where that Python has a pip, it is known
-// beforehand what will be installed.
+// TestPipMakesItsVirtualenv creates a virtualenv with the given Python, and reports it. If that Python has a pip, the
+// check can predict the version.
 func TestPipMakesItsVirtualenv(t *testing.T) {
 	from, root := wheelFolder(t), t.TempDir()
 	if err := exec.Command(python(t), "-c", "import ensurepip").Run(); err != nil {
@@ -181,7 +181,7 @@ func TestPipMakesItsVirtualenv(t *testing.T) {
 	require.Equal(t, modules.Sources{Paths: []string{root + "/a/env/pyvenv.cfg", root + "/a/env/bin/python"}, Polled: "pip sends no events about installed packages"}, from2)
 }
 
-// TestPipUnforeseen is uncertain of what pip has to build, and does not build it to find out.
+// TestPipUnforeseen checks that packages which pip must build are uncertain, and are not built to find out.
 func TestPipUnforeseen(t *testing.T) {
 	from, root := wheelFolder(t), t.TempDir()
 	virtualenv(t, root+"/env", from)
@@ -195,7 +195,7 @@ func TestPipUnforeseen(t *testing.T) {
 		"Could not find a version that satisfies the requirement e2e-source==1.0 (from versions: none); No matching distribution found for e2e-source==1.0")
 }
 
-// TestPipOfTheSystem leaves the operating system's packages alone (PEP 668), if nobody says otherwise.
+// TestPipOfTheSystem checks that the operating system's packages are not changed (PEP 668) by default.
 func TestPipOfTheSystem(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/python3.11/EXTERNALLY-MANAGED"); err != nil {
 		t.Skip("python3 is nobody's here")
@@ -213,7 +213,7 @@ func TestPipOfTheSystem(t *testing.T) {
 	require.Equal(t, "installed version 2.0", plan.Action)
 }
 
-// told keeps what commands are told where others can read it.
+// told records the arguments and environment of commands, which others can read.
 type told struct {
 	modules.Commands
 	mu   sync.Mutex
@@ -236,7 +236,7 @@ func (c *told) Run(ctx context.Context, cmd modules.Command) (modules.Exit, erro
 	return c.Commands.Run(ctx, cmd)
 }
 
-// TestPipIndex takes a package from an index that asks for a password, which nothing shows.
+// TestPipIndex installs a package from an index with a password, and checks that no output shows it.
 func TestPipIndex(t *testing.T) {
 	from, root := wheelFolder(t), t.TempDir()
 	virtualenv(t, root+"/env", from)

@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// asking counts the questions to the package manager.
+// asking counts the queries to the package manager.
 type asking struct {
 	modules.Commands
 	questions [][]string
@@ -26,8 +26,7 @@ func (a *asking) Probe(ctx context.Context, c modules.Command) (modules.Exit, er
 	return a.Commands.Probe(ctx, c)
 }
 
-// checked runs a catalog on a host with these packages, and gives its results and
-// the questions that it took.
+// checked runs a catalog on a host with these packages, and returns its results and the queries that it needed.
 func (a *archive) checked(t *testing.T, status string, cat *wire.Catalog, singly bool) ([]wire.Result, [][]string) {
 	t.Helper()
 	root := modtest.Root(t)
@@ -74,8 +73,8 @@ func pointers(results []wire.Result) []*wire.Result {
 	return list
 }
 
-// TestPreloadChangesNoPrediction generates catalogs and compares check runs that
-// ask for all packages at once with those that ask for one after the other.
+// TestPreloadChangesNoPrediction generates catalogs and compares check runs that query all packages at once with those
+// that query one after the other.
 func TestPreloadChangesNoPrediction(t *testing.T) {
 	a := newArchive(t)
 	r := rand.New(rand.NewPCG(8, 8))

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Repositories gives the type repository access to the package managers.
+// Repositories is the access of the type repository to the package managers.
 type Repositories struct{}
 
 // By names the package manager of a host whose repositories can be set up (apt, dnf or zypper), or the given one, if

@@ -32,8 +32,7 @@ func TestReversalOfHold(t *testing.T) {
 	}
 }
 
-// TestReversal changes a package and brings back what was there: the same is to be done
-// then as before.
+// TestReversal changes a package and restores it: then the same changes are pending as before.
 func TestReversal(t *testing.T) {
 	a := newArchive(t)
 	a.fetched(t, time.Minute)

@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// deb gives the path, the bytes and the checksum of a package of the archive.
+// deb returns the path, the bytes and the checksum of a package of the archive.
 func (a *archive) deb(t testing.TB, name string) (path string, b []byte, checksum string) {
 	path = filepath.Join(a.dir, "repo", name)
 	b, err := os.ReadFile(path)

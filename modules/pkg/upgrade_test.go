@@ -91,7 +91,8 @@ func TestUpgrades(t *testing.T) {
 	)
 }
 
-// TestUpgradeMarks has what came along with others stay what is removed with them.
+// TestUpgradeMarks checks that automatically installed packages keep their mark, so that they are still removed with
+// the packages that need them.
 func TestUpgradeMarks(t *testing.T) {
 	a := newArchive(t)
 	a.secured(t)
@@ -110,7 +111,7 @@ func TestUpgradeMarks(t *testing.T) {
 	require.Equal(t, "demo\n", exit.Stdout.Text)
 }
 
-// TestUpgradeFetches has lists that are too old fetched once, and tells of the upgrades that they bring.
+// TestUpgradeFetches checks that outdated lists are fetched once, and that the resulting upgrades are reported.
 func TestUpgradeFetches(t *testing.T) {
 	a := newArchive(t)
 	root := modtest.Root(t)

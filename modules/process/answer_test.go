@@ -65,8 +65,7 @@ func TestValues(t *testing.T) {
 	require.Empty(t, all)
 }
 
-// TestHiding takes a secret out of the whole line, so that no part of it is left where
-// the line is cut.
+// TestHiding removes a secret from the whole line, so that no part of it is left where the line is cut.
 func TestHiding(t *testing.T) {
 	hide := func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }
 	for _, text := range []string{

@@ -17,7 +17,7 @@ func TestConverges(t *testing.T) {
 	modtest.Converges(t, Type(), modtest.Fixture{Name: "notified of nothing", Properties: `{"name":"x","when":"notified"}`})
 }
 
-// asks is a host that asks for a restart, or does not, and has what starts it again.
+// asks is a host that requests a restart, or does not, with the program that restarts it.
 type asks struct {
 	modules.FileReader
 	files map[string]bool
@@ -50,7 +50,7 @@ func TestPlans(t *testing.T) {
 		name  string
 		when  string
 		files []string
-		why   string // "" is nothing to do
+		why   string // reason; empty means nothing to do
 		err   string
 	}{
 		{"nothing is asked for", pending, systemd, "", ""},
@@ -81,7 +81,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestKnownOnlyByAProgram asks needs-restarting, without which a host that has rpm knows nothing.
+// TestKnownOnlyByAProgram runs needs-restarting, without which a host with rpm cannot know whether it needs a restart.
 func TestKnownOnlyByAProgram(t *testing.T) {
 	h := hostThat(t, "/usr/bin/rpm")
 	delete(h.Files.FileReader.(asks).files, "/usr/bin/apt-get")
@@ -110,8 +110,7 @@ func (e ends) Run(ctx context.Context, c modules.Command) (modules.Exit, error) 
 	return e.Probe(ctx, c)
 }
 
-// TestBack is the host program of the next boot: that the host has started again is told if the run goes
-// on, and not if it is another one.
+// TestBack runs the host program after a reboot: the restart is reported if the run continues, and not in another run.
 func TestBack(t *testing.T) {
 	h := hostThat(t)
 	r := &Reboot{Name: "x", When: notified, Timeout: "10m"}

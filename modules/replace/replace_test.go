@@ -69,7 +69,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// FuzzEdit has a second run find nothing to do, whatever is replaced by what.
+// FuzzEdit checks that a second run has nothing to do, whatever is replaced by whatever.
 func FuzzEdit(f *testing.F) {
 	for _, e := range edits {
 		f.Add(e.have, e.replace.Regexp, e.replace.Replace, e.replace.After, e.replace.Before)

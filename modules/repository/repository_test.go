@@ -66,7 +66,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestText holds what is written against what the managers read.
+// TestText compares the written text with the format of the managers.
 func TestText(t *testing.T) {
 	no := false
 	for _, test := range []struct {
@@ -168,7 +168,7 @@ func TestDownloadedKey(t *testing.T) {
 			h := modtest.RootedHost(root, modtest.Host())
 			plan, err := r.Check(t.Context(), modules.ReadOnly(h))
 			require.NoError(t, err)
-			r.Key = modules.BytesContent(bytes) // what has come
+			r.Key = modules.BytesContent(bytes) // received key
 			do := plan.Steps.(steps)
 			do.key.content = r.Key
 			require.NoError(t, r.Apply(t.Context(), h, plan))
@@ -194,7 +194,7 @@ func TestDownloadedKey(t *testing.T) {
 	require.EqualError(t, err, "the checksum of the key is sha256:"+digestOf([]byte(key))+", not the value of property checksum (if this key is the right one, change checksum)")
 }
 
-// TestPredictsPackages has a check run in which a package comes from a repository that is not there yet.
+// TestPredictsPackages runs a check in which a package comes from a repository that does not exist yet.
 func TestPredictsPackages(t *testing.T) {
 	if pkgs, err := (pkg.Repositories{}).By(modtest.Host(), ""); err != nil || pkgs != "apt" {
 		needs.Missing(t, "apt")

@@ -89,8 +89,8 @@ func TestRemoveTreeOfManyNames(t *testing.T) {
 	require.NoDirExists(t, root+"/d")
 }
 
-// TestRemoveTreeMeetsAMount mounts after the list of mounts was read: another process of the namespace
-// may do so at any moment. What is mounted stays.
+// TestRemoveTreeMeetsAMount mounts after the list of mounts was read: another process of the namespace may do so at any
+// moment. The mounted files are kept.
 func TestRemoveTreeMeetsAMount(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return

@@ -27,7 +27,7 @@ func SyncDir(dir *os.Root) error {
 	return err
 }
 
-// Link gives a file another name, in the same directory or another one. A symbolic link is not followed.
+// Link adds another name for a file, in the same directory or another one. A symbolic link is not followed.
 func Link(from *os.Root, name string, to *os.Root, as string) error {
 	old, err := from.Open(".")
 	if err != nil {

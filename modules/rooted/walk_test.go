@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// stat is what [modules.MayFollow] asks.
+// stat is the function that [modules.MayFollow] needs.
 func stat(path string) (modules.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -112,18 +112,18 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFileDir opens the directory of a user's file: through links of that user to what is their own, and
-// through no other link.
+// TestFileDir opens the directory of a user's file: through links of that user to the user's own files, and through no
+// other link.
 func TestFileDir(t *testing.T) {
 	needs.Root(t, "only root gives files to others")
 	const bob = 65534
 	for _, tt := range []struct {
 		name string
-		home int    // owner of home and of what is in it
+		home int    // owner of home and its contents
 		make string // a shell script in the home, run before it gets its owner; $TOP is the folder above
 		file string // below the home
 		at   string // below the folder above; "" is refused
-		want string // of the error
+		want string // text of the error
 	}{
 		{name: "a file", home: bob, make: "mkdir .ssh; touch .ssh/f", file: ".ssh/f", at: "home/.ssh/f"},
 		{name: "no file", home: bob, make: "mkdir .ssh", file: ".ssh/f", at: "home/.ssh/f"},
@@ -162,7 +162,7 @@ func TestFileDir(t *testing.T) {
 	}
 }
 
-// TestOwnLinks has nobody hindered in directories of its own.
+// TestOwnLinks checks that users can follow links in their own directories.
 func TestOwnLinks(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "d"), 0o755))
@@ -177,7 +177,7 @@ func TestOwnLinks(t *testing.T) {
 		dir.Close()
 		require.NoError(t, Judge(filepath.Join(root, name)))
 	}
-	// Debian and others give each user a group, which may write what it makes.
+	// Debian and other systems create a group for each user, which may write the user's files.
 	require.NoError(t, os.Chmod(root, 0o775))
 	if os.Geteuid() != 0 {
 		require.NoError(t, os.Symlink("/", filepath.Join(root, "top")))

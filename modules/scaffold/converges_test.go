@@ -139,7 +139,7 @@ func TestConverges(t *testing.T) {
 			Changes:    []modules.Change{changed("a", "absent", sum("x"))},
 		},
 
-		// what is in the way
+		// conflicting paths
 		{
 			Name: "a file in the place of the target", Tree: []modtest.Node{node("t", "x", 0)},
 			Properties: `{` + target + tree + `}`,

@@ -19,8 +19,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/scaffold"
 )
 
-// TestLinkPlantedMeanwhile has somebody exchange a directory of the target for a
-// link after the check, at every moment at which a content is opened.
+// TestLinkPlantedMeanwhile exchanges a directory of the target for a link after the check, at every moment at which a
+// content is opened.
 func TestLinkPlantedMeanwhile(t *testing.T) {
 	for _, outside := range []string{"absolute", "relative"} {
 		t.Run(outside, func(t *testing.T) {
@@ -102,9 +102,8 @@ func TestPathsThatAreTooLong(t *testing.T) {
 	require.EqualError(t, err, "lstat "+last+": file name too long")
 }
 
-// TestRandomTrees goes from one tree to the next over and over, with whatever was
-// left and planted in the target: apply makes it stable; purge leaves what was
-// rendered and nothing else; nothing outside is touched; absent removes the rest.
+// TestRandomTrees goes from one tree to the next repeatedly, with all leftovers and planted paths in the target: apply
+// makes it stable; purge leaves only the rendered files; nothing outside is changed; absent removes the rest.
 func TestRandomTrees(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
@@ -208,7 +207,7 @@ func randomTree(r *rand.Rand) *modules.Tree {
 	return tree
 }
 
-// litter puts things in a directory that nobody has asked for.
+// litter puts unmanaged paths into a directory.
 func litter(t *testing.T, r *rand.Rand, target string) {
 	t.Helper()
 	for range r.IntN(4) {

@@ -19,7 +19,7 @@ func resource(t *testing.T, root, properties string) modules.Resource {
 	return modtest.Decode(t, modules.Registry{scaffold.Type()}, "scaffold", `{"name":"$ROOT/t",`+properties+`}`, root)
 }
 
-// check gives the plan of a resource, which must not be an error.
+// check returns the plan of a resource, which must not be an error.
 func check(t *testing.T, res modules.Resource) modules.Plan {
 	t.Helper()
 	plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
@@ -32,7 +32,7 @@ func apply(t *testing.T, res modules.Resource) error {
 	return res.Apply(t.Context(), modtest.Host(), check(t, res))
 }
 
-// notesOf gives the directory of the record and the copies.
+// notesOf returns the directory of the record and the copies.
 func notesOf(t *testing.T, res modules.Resource) string {
 	t.Helper()
 	dir, err := res.(*scaffold.Scaffold).Notes(modtest.Host())
@@ -47,7 +47,7 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// script puts a program at a path below root; it tells every run in the file "ran".
+// script writes a program at a path below root; it records every run in the file "ran".
 func script(t *testing.T, root, name, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte("#!/bin/sh\necho \"$(basename \"$1\")\" >> "+root+"/ran\n"+text), 0o755))
@@ -86,7 +86,7 @@ func TestPost(t *testing.T) {
 	require.False(t, check(t, res).Pending())
 	require.Equal(t, "a.txt\nb.txt\n", content(t, filepath.Join(root, "ran")))
 
-	// What somebody changed is made again, and nothing else.
+	// Only a changed file is made again.
 	require.NoError(t, os.WriteFile(filepath.Join(root, "t/a.txt"), []byte("drift"), 0o644))
 	plan = check(t, res)
 	require.Equal(t, []modules.Change{changed("a.txt", sum("drift"), sum("A\n"))}, plan.Changes)
@@ -109,7 +109,7 @@ func TestPost(t *testing.T) {
 	require.False(t, check(t, other).Pending())
 	require.True(t, check(t, res).Pending())
 
-	// Without commands the files are what was rendered.
+	// Without commands the files are the rendered ones.
 	bare := resource(t, root, `"purge":true,`+files)
 	require.NoError(t, apply(t, bare))
 	require.Equal(t, "a\n", content(t, filepath.Join(root, "t/a.txt")))
@@ -154,8 +154,7 @@ func TestPostFails(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(root, "t/d"), "a directory is left that nothing is in")
 }
 
-// TestPostRecordIsNotTrusted is about records that somebody else could have
-// written: the commands run again.
+// TestPostRecordIsNotTrusted uses records that another user could have written: the commands run again.
 func TestPostRecordIsNotTrusted(t *testing.T) {
 	for name, spoil := range map[string]func(notes string) error{
 		"others may write": func(notes string) error { return os.Chmod(notes, 0o777) },

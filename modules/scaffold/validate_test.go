@@ -98,12 +98,12 @@ func TestPrepare(t *testing.T) {
 	alone := Scaffold{Name: "/a", Source: "s"}
 	require.EqualError(t, alone.Prepare(t.Context(), modules.Source{}),
 		`source: there is no controller to render the templates of the source (pass the rendered files as "tree")`)
-	// Nothing is read for what Validate refuses.
+	// If Validate refuses the properties, nothing is read.
 	half := Scaffold{Name: "/a", Source: "gone", LeftDelimiter: "<"}
 	require.NoError(t, half.Prepare(t.Context(), src))
 }
 
-// TestFields keeps the tree out of what people write and read.
+// TestFields checks that the tree is not among the properties for people.
 func TestFields(t *testing.T) {
 	for _, f := range modules.Fields(new(Scaffold)) {
 		require.NotEqual(t, "tree", f.Name)

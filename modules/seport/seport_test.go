@@ -49,7 +49,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestRefused has semanage say why it does not do something, and that is what is told.
+// TestRefused checks that the error of semanage is reported.
 func TestRefused(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled())

@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// slow is a manager that learns what is in a unit file only when it reads it
-// again, as those of old do.
+// slow is a manager that reads changed unit files only on a reload, as old ones do.
 type slow struct {
 	manager
 	reread unit

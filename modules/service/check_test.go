@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// TestBootStates finds each word of systemctl, and what it means for enable, in the table of its details.
+// TestBootStates finds each word of systemctl, and its meaning for enable, in the table of the type's details.
 func TestBootStates(t *testing.T) {
 	text, err := os.ReadFile("examples/details.md")
 	require.NoError(t, err)
@@ -94,8 +94,8 @@ func everyService(t *testing.T, visit func(*Service)) {
 	}
 }
 
-// TestDecisions has every service in every state: what is decided, once done,
-// leaves nothing to decide, and Verify is content with it.
+// TestDecisions combines every service with every state: after the decided verbs no verbs are left, and Verify
+// succeeds.
 func TestDecisions(t *testing.T) {
 	decided, refused := 0, 0
 	everyService(t, func(s *Service) {
@@ -111,7 +111,7 @@ func TestDecisions(t *testing.T) {
 			require.NoError(t, s.verify(t.Context(), modules.Host{}, &task{}, then), what)
 			again, err := s.verbs(noFiles{}, then)
 			if slices.Contains(verbs, unmask) && s.Enable == nil && s.Ensure == stopped {
-				return // the state below the mask may be one that is refused
+				return // the state below the mask may be a refused one
 			}
 			require.NoError(t, err, what)
 			require.Empty(t, again, what)
@@ -122,8 +122,7 @@ func TestDecisions(t *testing.T) {
 	require.Greater(t, decided, refused)
 }
 
-// TestCCM holds the decisions against the table of CCM: what is done to a unit
-// that is there, by its two dimensions.
+// TestCCM checks the decisions against CCM's table: the verbs for an existing unit, by its two dimensions.
 func TestCCM(t *testing.T) {
 	yes, no := true, false
 	for _, tc := range []struct {
@@ -162,7 +161,7 @@ func TestCCM(t *testing.T) {
 	}
 }
 
-// TestActionRefused asks for what cannot be done.
+// TestActionRefused requests impossible actions.
 func TestActionRefused(t *testing.T) {
 	for action, refused := range map[string]struct {
 		unit

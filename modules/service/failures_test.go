@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// carryOut checks, refreshes if asked to, applies and verifies.
+// carryOut checks, refreshes if requested, applies and verifies.
 func carryOut(t *testing.T, properties string, refresh bool) (modules.Plan, error) {
 	t.Helper()
 	return carryOutOn(t, modtest.Host(), properties, refresh)
@@ -36,7 +36,7 @@ func carryOutOn(t *testing.T, h modules.Host, properties string, refresh bool) (
 	return plan, res.(modules.Verifier).Verify(t.Context(), h, plan)
 }
 
-// failing is a unit file for a service that does not do what it should.
+// failing is a unit file of a service that fails.
 func failing(lines ...string) string {
 	return unitFile(etc+"sv-f.service", append([]string{"[Service]"}, lines...)...)
 }
@@ -111,7 +111,7 @@ func TestOnSystemdFailures(t *testing.T) {
 	}
 }
 
-// TestOnSystemdAction restarts and reloads services as they are asked to, once for each call.
+// TestOnSystemdAction restarts and reloads services as requested, once for each call.
 func TestOnSystemdAction(t *testing.T) {
 	onSystemd(t)
 	const pid = "systemctl show -p MainPID sv-a"

@@ -16,7 +16,7 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// described is what OpenRC 0.45 says of a service with a reload.
+// described is the output of OpenRC 0.45 for a service with a reload.
 const described = ` * Demo
  * healthcheck: no description
  * unhealthy: no description

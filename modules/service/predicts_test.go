@@ -26,8 +26,7 @@ func written(path, content string) modtest.Step {
 	return modtest.Step{Type: "file", Properties: `{"name":"` + path + `","owner":"root","group":"root","mode":"0644","content":"` + content + `"}`}
 }
 
-// TestOnSystemdPredicts has check runs on a real systemd: they change nothing, and
-// what they are certain of comes true.
+// TestOnSystemdPredicts runs checks on a real systemd: they change nothing, and their certain predictions come true.
 func TestOnSystemdPredicts(t *testing.T) {
 	onSystemd(t)
 	tally := modtest.Tally{}
@@ -123,8 +122,7 @@ func TestOnSystemdPredicts(t *testing.T) {
 	require.Positive(t, tally.Certain)
 }
 
-// TestOnSystemdPredictsChanges has a new unit file: what is predicted of its service
-// is what then changes.
+// TestOnSystemdPredictsChanges uses a new unit file: the predicted changes of its service are the real ones.
 func TestOnSystemdPredictsChanges(t *testing.T) {
 	onSystemd(t)
 	e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
@@ -149,7 +147,7 @@ func TestOnSystemdPredictsChanges(t *testing.T) {
 	require.Equal(t, changes(false), predicted)
 }
 
-// TestOnSystemdPreload asks for units of all kinds at once, and for each by itself.
+// TestOnSystemdPreload queries units of all kinds at once, and each by itself.
 func TestOnSystemdPreload(t *testing.T) {
 	onSystemd(t)
 	sh(t, plain+other+instances+oneshot+static+timer+bad+aliased+script+"systemctl daemon-reload; systemctl start sv-a sv-t@1; systemctl mask sv-b; systemctl disable sv-o")
@@ -172,7 +170,7 @@ func TestOnSystemdPreload(t *testing.T) {
 	require.Equal(t, len(all), recalled)
 }
 
-// TestOnSystemdOrdinaryUser has somebody who may look and not touch.
+// TestOnSystemdOrdinaryUser runs as a user who may read but not change units.
 func TestOnSystemdOrdinaryUser(t *testing.T) {
 	mayChangeHost(t)
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shown is what systemd 252 prints for ssh.service, with some lines put in place
-// of those it has.
+// shown is the output of systemd 252 for ssh.service, with some lines replaced.
 func shown(instead ...string) string {
 	text := `Type=notify
 RemainAfterExit=no

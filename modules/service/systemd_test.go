@@ -18,8 +18,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/service"
 )
 
-// mayChangeHost skips tests that start, stop and mask units of the host they run
-// on, except where they are told that they may: e2e takes them to hosts of its own.
+// mayChangeHost skips tests that start, stop and mask units of the host they run on, unless the environment permits it:
+// e2e runs them on hosts of its own.
 func mayChangeHost(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SERVICE_TEST_HOST") != "systemd" {
@@ -91,13 +91,13 @@ func scriptFor(starts, stops string) string {
 		"chmod 755 /etc/init.d/sv-old; systemctl daemon-reload\n"
 }
 
-// A situation is what a host is like, a service, and what is to be done about it.
+// A situation is the state of a host, a service, and the expected changes.
 type situation struct {
 	name, setup, properties string
 	action                  string
 	changes                 []modules.Change
 	err                     string // of Check
-	again                   string // what a second Check wants to do
+	again                   string // changes that a second Check plans
 	past                    bool   // of [modtest.Fixture]
 	stays                   string // why it cannot be undone
 }
@@ -189,7 +189,7 @@ var situations = []situation{
 	{name: "the unit file has been mended", setup: bad + "systemctl start sv-x; " + unitFile(etc+"sv-x.service", sleeps, install), properties: `"name":"sv-x"`, action: "started", changes: list(startedIt)},
 }
 
-// part is which of the situations are taken here, such as "1/4": all if nothing says so.
+// part is the part of the situations to run, such as "1/4"; all by default.
 func part(t *testing.T) (which, of int) {
 	t.Helper()
 	text := cmp.Or(os.Getenv("SERVICE_TEST_PART"), "0/1")
@@ -275,8 +275,7 @@ func afresh(t *testing.T, setup string) modules.Type {
 	return typ
 }
 
-// everything is what systemd knows of the units of these tests, and the files and
-// links that define and enable units.
+// everything is systemd's state of the units of these tests, and the files and links that define and enable units.
 func everything(t *testing.T) string {
 	return sh(t, `systemctl show -p Id,ActiveState,UnitFileState,NeedDaemonReload,MainPID,InvocationID 'sv-*'
 		find /etc/systemd /run/systemd/system /usr/local/lib/systemd /etc/rc?.d -printf '%p %l %T@\n' | sort`)

@@ -49,7 +49,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestReversal brings back what was there before, also after another rule.
+// TestReversal restores the earlier file, also after another rule.
 func TestReversal(t *testing.T) {
 	skipUnlessRoot(t)
 	for _, tree := range [][]modtest.Node{nil, {{Path: "deploy", Text: "# ours\n", Mode: 0o640}}} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain does not leave it to who runs the tests which modes new files have.
+// TestMain sets the umask, so that the modes of new files do not depend on the caller.
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
 	os.Exit(m.Run())

@@ -141,14 +141,14 @@ func TestReversal(t *testing.T) {
 	}
 	modtest.Undone(t, root, with(Swap{Ensure: active, Size: "64K"}), with(Swap{Ensure: active, Size: "128K"}))
 
-	// One that was there is there again.
+	// An earlier area exists again.
 	root = t.TempDir()
 	modtest.Build(t, root, tree("", modtest.Node{Path: "swap", Text: area(16), Mode: 0o600}))
 	modtest.Undone(t, root, with(Swap{Ensure: absent}))
 	modtest.Undone(t, root, with(Swap{Ensure: present, Size: "64K"}))
 }
 
-// TestDevice asks the real blkid what files hold that the real mkswap has made, in the place of devices.
+// TestDevice runs the real blkid on files that the real mkswap has made, in place of devices.
 func TestDevice(t *testing.T) {
 	var real string
 	for _, program := range []string{"blkid", "mkswap"} {

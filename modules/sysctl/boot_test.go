@@ -20,7 +20,7 @@ type warnings struct {
 
 func (w *warnings) Message(level, text string) { w.text += level + ": " + text + "\n" }
 
-// TestOverridden has files that a boot reads after that of the resource, or in its place.
+// TestOverridden uses files that a boot reads after the file of the resource, or in its place.
 func TestOverridden(t *testing.T) {
 	const own = "/etc/sysctl.d/90-ccm-push.conf"
 	sets := func(by, is string) string {

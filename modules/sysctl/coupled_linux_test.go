@@ -54,7 +54,7 @@ func TestCouplingsOfTheKernel(t *testing.T) {
 			before := allSettings(t)
 			want := map[string]string{"0": "1", "1": "0"}[before[key]]
 			if want == "" || os.WriteFile(s.at(), []byte(want), 0o600) != nil {
-				break // it is no switch
+				break // not a switch
 			}
 			written++
 			after, foreseen := allSettings(t), map[string]bool{}

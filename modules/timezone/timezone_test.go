@@ -98,7 +98,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestReversal brings back the zone also after another one, and no link where there was none.
+// TestReversal restores the zone, also after another one, and removes the link if there was none.
 func TestReversal(t *testing.T) {
 	for _, was := range []string{"/usr/share/zoneinfo/UTC", "lost", ""} {
 		root := t.TempDir()

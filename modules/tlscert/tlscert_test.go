@@ -18,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pki"
 )
 
-// A pair is a key, and what was made for it.
+// A pair is a key, and the certificate or request that was made for it.
 type pair struct {
 	signer    crypto.Signer
 	key, text string
@@ -55,7 +55,7 @@ func (p pair) by(t testing.TB) *authority {
 	return &authority{said, is.cert, p.signer}
 }
 
-// forge changes the last byte of what a request is signed with.
+// forge changes the last byte of the signature of a request.
 func forge(t testing.TB, text string) string {
 	t.Helper()
 	block, _ := pem.Decode([]byte(text))
@@ -172,7 +172,7 @@ func TestPredicts(t *testing.T) {
 			{Path: "c", Text: leaf.certified(t, ofA, 0, ca.certified(t, caCert, 0, nil).by(t)).text},
 		},
 		Steps: []modtest.Step{
-			step(authority + `}`), // anew, with the key that has signed c
+			step(authority + `}`), // made again, with the key that has signed c
 			step(authority + `}`),
 			step(properties(`,"ca_cert":"$ROOT/ca.c","ca_key":"$ROOT/ca.k"`)),
 			step(properties(`,"usage":["client"],"ca_cert":"$ROOT/ca.c","ca_key":"$ROOT/ca.k"`)),
@@ -188,7 +188,7 @@ func TestPredicts(t *testing.T) {
 	require.Equal(t, tally.All, tally.Certain)
 }
 
-// TestOpenSSL has openssl verify what is made, and reads what openssl makes.
+// TestOpenSSL verifies our files with openssl, and reads files that openssl makes.
 func TestOpenSSL(t *testing.T) {
 	needs.Program(t, "openssl")
 	dir := t.TempDir()
@@ -227,8 +227,8 @@ func TestOpenSSL(t *testing.T) {
 	require.Contains(t, said, "TLS Web Server Authentication, TLS Web Client Authentication")
 	require.Contains(t, said, "Digital Signature")
 
-	// What an authority elsewhere makes of the request, with the extensions that it asks for, is the certificate that
-	// is wanted, but for who has signed it.
+	// If another authority signs the request, with the requested extensions, the result is the wanted certificate,
+	// except the signer.
 	openssl("x509", "-req", "-in", "a.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-days", "365", "-copy_extensions", "copy", "-out", "theirs.crt")
 	theirs := all
 	theirs.Name, theirs.Key, theirs.CACert, theirs.CAKey, theirs.Mode = dir+"/theirs.crt", dir+"/a.key", dir+"/ca.crt", dir+"/ca.key", "0644"

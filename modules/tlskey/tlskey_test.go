@@ -81,7 +81,7 @@ func TestUndone(t *testing.T) {
 	modtest.Undone(t, root, with("ed25519"), with("ecdsa"))
 }
 
-// TestOpenSSL has openssl read what is made, and reads what openssl makes.
+// TestOpenSSL reads our keys with openssl, and reads keys that openssl makes.
 func TestOpenSSL(t *testing.T) {
 	needs.Program(t, "openssl")
 	openssl := func(words ...string) string {
@@ -138,7 +138,7 @@ func TestValidate(t *testing.T) {
 	require.Equal(t, "all users of the host may read the key", (&TLSKey{Mode: "0644"}).Warnings()[0].Msg)
 }
 
-// TestDescribe says what anybody may know, and nothing of the key itself.
+// TestDescribe checks that the description contains the public facts, and nothing of the key itself.
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	text := made(t, pki.Key{Algorithm: pki.ECDSA, Curve: "p256"})

@@ -23,12 +23,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/treestore"
 )
 
-// A sender has the contents of a tree and counts what is asked of it.
+// A sender has the contents of a tree and counts the requests.
 type sender struct {
 	listing modules.Content
 	files   map[string][]byte
 	wanted  int // contents
-	sent    int // bytes, but for those that were here anyhow
+	sent    int // bytes, except those that were here already
 }
 
 func (s *sender) Open(_ context.Context, c modules.Content) (io.ReadCloser, error) {
@@ -52,7 +52,7 @@ func (s *sender) source() treestore.Source {
 
 var large = strings.Repeat("large ", 1000)
 
-// sends makes a sender of a program that says what.
+// sends makes a sender of a program that prints what.
 func sends(t testing.TB, what string) *sender {
 	t.Helper()
 	s := &sender{files: map[string][]byte{}}
@@ -68,7 +68,7 @@ func sends(t testing.TB, what string) *sender {
 		{Path: "data", Mode: 0o400, Content: content(large)},
 		{Path: "link", Target: "bin/tool"},
 	}}
-	for i := range 10 { // so that the listing has to be asked for
+	for i := range 10 { // so that the listing must be requested
 		tree.Nodes = append(tree.Nodes, modules.TreeNode{Path: strings.Repeat(fmt.Sprint(i), 50), Mode: 0o700})
 	}
 	text, err := json.Marshal(tree)
@@ -83,7 +83,7 @@ func newStore(t testing.TB, dir string) *treestore.Store {
 	return s
 }
 
-// snapshot is all that is below a directory: names, modes, times and contents.
+// snapshot is the complete state below a directory: names, modes, times and contents.
 func snapshot(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -122,8 +122,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestPutTwice asks for nothing and writes nothing, in the same process and in the
-// next.
+// TestPutTwice requests nothing and writes nothing the second time, in the same process and in the next.
 func TestPutTwice(t *testing.T) {
 	dir, first := t.TempDir(), sends(t, "hello")
 	s := newStore(t, dir)
@@ -141,7 +140,7 @@ func TestPutTwice(t *testing.T) {
 	}
 }
 
-// TestPutRepairs finds whatever somebody has done to a tree, and makes it anew.
+// TestPutRepairs damages a tree in many ways, and checks that it is written again.
 func TestPutRepairs(t *testing.T) {
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "tool"), []byte("#!/bin/sh\necho hello\n"), 0o500))
@@ -210,8 +209,7 @@ func TestPutRepairs(t *testing.T) {
 	}
 }
 
-// TestPutRefuses a place that others could change, and leaves nothing behind of what
-// it could not finish.
+// TestPutRefuses uses places that others could change, and checks that unfinished trees leave nothing.
 func TestPutRefuses(t *testing.T) {
 	tests := []struct {
 		name    string

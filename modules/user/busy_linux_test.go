@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestBusy has a user who is at work: what the tools refuse is refused beforehand.
+// TestBusy uses a user with running processes: the check refuses the changes that the tools would refuse.
 func TestBusy(t *testing.T) { accountstest.Private(t, busy) }
 
 func busy(t *testing.T) {

@@ -47,7 +47,7 @@ func plantedHome(t *testing.T) {
 	}
 }
 
-// TestNewHome compares what a new home holds with what it begins with.
+// TestNewHome compares a new home with its skeleton.
 func TestNewHome(t *testing.T) { accountstest.Private(t, theNewHome) }
 
 func theNewHome(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // newHash is one of the password "other".
 const newHash = `$6$pepper$qb228YLrOXmyCkbHqrQR3pXtraIS6qHgix02JecMo9ygf3c3fc4cTEEY6y/KcTwCr.pEJZo.O6VbPAuAvQRYt1`
 
-// recorder notes what others on the host can see of the commands that are run.
+// recorder records the parts of commands that others on the host can see.
 type recorder struct {
 	modules.Commands
 	seen []string
@@ -41,8 +41,7 @@ func hashOf(t *testing.T, name string) string {
 	return ""
 }
 
-// TestPasswords changes fields of shadow(5), and looks for hashes where nobody
-// should see them.
+// TestPasswords changes fields of shadow(5), and searches for hashes in public places.
 func TestPasswords(t *testing.T) { accountstest.Private(t, passwords) }
 
 func passwords(t *testing.T) {
@@ -104,7 +103,7 @@ func setHash(t *testing.T, field string) {
 	require.NoError(t, os.WriteFile("/etc/shadow", []byte(strings.ReplaceAll(string(text), accountstest.Hash, field)), 0o600))
 }
 
-// TestErrorsWithhold has a chpasswd that tells what it was given.
+// TestErrorsWithhold uses a chpasswd that prints its input.
 func TestErrorsWithhold(t *testing.T) { accountstest.Private(t, errorsWithhold) }
 
 func errorsWithhold(t *testing.T) {

@@ -76,7 +76,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// TestWire keeps apart what was given empty and what was not.
+// TestWire checks that empty and missing properties stay different.
 func TestWire(t *testing.T) {
 	for _, test := range []struct {
 		user User
@@ -124,8 +124,8 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// TestMergeKeys has files of other systems: their lines keep their ends, and a byte order mark before a key goes, since
-// sshd does not read the key behind it.
+// TestMergeKeys uses files of other systems: their lines keep their ends, and a byte order mark before a key is
+// removed, since sshd does not read the key after it.
 func TestMergeKeys(t *testing.T) {
 	want, err := parseKeys([]string{annKey})
 	require.NoError(t, err)
@@ -141,8 +141,8 @@ func TestMergeKeys(t *testing.T) {
 	}
 }
 
-// FuzzMergeKeys holds for every file: what is wanted is there once, the rest
-// stays or goes, and to merge twice changes nothing.
+// FuzzMergeKeys checks for any file: each wanted key is there once, the rest stays or is removed, and a second merge
+// changes nothing.
 func FuzzMergeKeys(f *testing.F) {
 	f.Add("# a\n"+annKey+"\nrestrict "+annKey, true)
 	f.Add(beaKey, false)

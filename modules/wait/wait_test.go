@@ -74,7 +74,7 @@ func TestConverges(t *testing.T) {
 	)
 }
 
-// TestApply has what is waited for come about behind the check.
+// TestApply meets the condition after the check.
 func TestApply(t *testing.T) {
 	url, port := server(t)
 	for _, test := range []struct {
@@ -158,7 +158,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestPredicts has what earlier resources make counted in, and what they may open doubted.
+// TestPredicts checks that paths of earlier resources count, and that ports which they may open are uncertain.
 func TestPredicts(t *testing.T) {
 	_, port := server(t)
 	types := modules.Registry{file.Type(), exec.Type(), wait.Type()}

@@ -42,7 +42,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestPlantedBelow has a link of a user stand where a directory is unpacked to.
+// TestPlantedBelow puts a user's link in the place of a directory to unpack into.
 func TestPlantedBelow(t *testing.T) {
 	needs.Root(t, "only root gives files to others")
 	dir := t.TempDir()

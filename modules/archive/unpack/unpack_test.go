@@ -35,7 +35,7 @@ func archive(f format.Format, b []byte) *unpack.Archive {
 // An item is an entry of an archive to be made.
 type item struct {
 	name   string
-	kind   byte // of tar: 0 is a file, or a directory if the name ends in a slash
+	kind   byte // type of tar; 0 means a file, or a directory if the name ends in a slash
 	mode   int64
 	body   string
 	target string
@@ -113,7 +113,7 @@ func zstandard(t testing.TB, b []byte) []byte {
 // xzTar is a tar file of a file a/hello with the text "hello\n", made by xz.
 const xzTar = "/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4Cf/AH1dADCLvBunjDRE4cIHdekACY2x7Ma/QRrc+x7UQ+nWzNFOQf/jV1sAalnIsfSo5FDNyM1McwOFIK7Hbz0YFT6lTeUAm4QHhD/62scT5ux4grTH0CG2dIQiBBQIAcAKQFp40dfL58aIgsF6MQp1VBfacwuS5qUGEx8LfNKsrH8AAAAAAJoRYIbfF3FOAAGZAYBQAABtIrlFscRn+wIAAAAABFla"
 
-// extract inspects and extracts into a new directory, and gives what is in it.
+// extract inspects and extracts into a new directory, and returns its contents.
 func extract(t *testing.T, a *unpack.Archive, last string) (map[string]string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,7 +141,7 @@ func extractTo(ctx context.Context, a *unpack.Archive, dir, last string) error {
 // kept does nothing for a directory.
 func kept(*os.Root) error { return nil }
 
-// tree describes all that is in a directory.
+// tree describes all contents of a directory.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -236,7 +236,7 @@ func TestExtractKeepsTimesAndHardLinks(t *testing.T) {
 	b := tarOf(t, item{name: "a", body: "x"}, item{name: "b/c", kind: tar.TypeLink, target: "a"})
 	for _, last := range []string{"", "a", "b/c"} {
 		dir := t.TempDir()
-		for range 2 { // also over what is there
+		for range 2 { // also over existing files
 			require.NoError(t, extractTo(t.Context(), archive(format.Tar, b), dir, last))
 			require.Equal(t, map[string]string{"a": "-rw-r--r-- x", "b": "drwxr-xr-x", "b/c": "-rw-r--r-- x"}, tree(t, dir))
 			one, err := os.Stat(filepath.Join(dir, "a"))
@@ -249,8 +249,7 @@ func TestExtractKeepsTimesAndHardLinks(t *testing.T) {
 	}
 }
 
-// TestExtractReplaces has what is there be replaced as a whole, and directories
-// be kept.
+// TestExtractReplaces checks that existing files are replaced as a whole, and directories are kept.
 func TestExtractReplaces(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -455,9 +454,7 @@ func TestExtractStaysInItsDirectory(t *testing.T) {
 	require.Equal(t, "-rw-r--r-- x", tree(t, dir)["out"])
 }
 
-// TestLastIsPlacedLast breaks off an extraction: what tells that all is there must
-// not be there.
-// TestDirectoriesKeepTheirGroup unpacks into a directory that hands its group on.
+// TestDirectoriesKeepTheirGroup unpacks into a setgid directory, whose group new entries get.
 func TestDirectoriesKeepTheirGroup(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o755|fs.ModeSetgid))
@@ -469,6 +466,7 @@ func TestDirectoriesKeepTheirGroup(t *testing.T) {
 	}
 }
 
+// TestLastIsPlacedLast interrupts an extraction: the last file, which marks a complete extraction, must be missing.
 func TestLastIsPlacedLast(t *testing.T) {
 	b := tarOf(t, item{name: "first", body: "x"}, item{name: "marker", body: "x"}, item{name: "d", body: "x"})
 	dir := t.TempDir()

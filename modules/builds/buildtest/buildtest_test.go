@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds"
 )
 
-// TestCache loads what it has stored, and no damaged program.
+// TestCache loads stored programs, but not a damaged one.
 func TestCache(t *testing.T) {
 	var packed bytes.Buffer
 	zw := gzip.NewWriter(&packed)

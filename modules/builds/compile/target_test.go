@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds/compile"
 )
 
-// FuzzParseTarget holds that a target is what was written: a system and an architecture.
+// FuzzParseTarget checks that a target is equal to its text: a system and an architecture.
 func FuzzParseTarget(f *testing.F) {
 	for _, text := range []string{"linux/amd64", "linux", "/amd64", "linux/", "linux/amd64/v2", ""} {
 		f.Add(text)

@@ -102,7 +102,7 @@ func TestSmallerThanBestCompression(t *testing.T) {
 	}
 }
 
-// A far match is used up to the last distance that may be, and none behind it.
+// TestWindow checks that a far match is used up to the maximal distance, and not after it.
 func TestWindow(t *testing.T) {
 	for distance, saves := range map[int]bool{window - 1: true, window: false} {
 		n := noise(distance)

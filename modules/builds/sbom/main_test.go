@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds/compile"
 )
 
-// The program of a release is here the one that makes host programs, since it links a
-// module of others, and its host program says hello.
+// TestBill uses the generator of host programs as the program of a release, since it links a module of others; the host
+// program prints hello.
 func TestBill(t *testing.T) {
 	folder := t.TempDir()
 	hello, err := compile.Build(t.Context(), "../compile/testdata/hello", compile.Own(), "id", true)

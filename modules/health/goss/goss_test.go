@@ -118,8 +118,7 @@ func TestRulesNamedBesideTheirKey(t *testing.T) {
 	require.Equal(t, "root", rules[1].Name)
 }
 
-// FuzzDecode reads rules of any kind, and compares values of every shape with what
-// they expect.
+// FuzzDecode reads rules of any kind, and compares values of every shape with the expected ones.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"service":{"nginx":{"running":true,"enabled":{"not":false}}},"port":{"tcp:80":{"ip":["0.0.0.0"]}}}`))
 	f.Add([]byte(`{"command":{"x":{"stdout":["/a/","!b"],"exit-status":{"or":[0,{"gt":3}]}}}}`))
