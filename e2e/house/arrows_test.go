@@ -290,11 +290,15 @@ func TestManifestArrows(t *testing.T) {
 func TestPlaybooksArrows(t *testing.T) {
 	const root = module + "playbooks"
 	for name, never := range map[string][]string{
-		"share":     {"transport", "playbooks/events", "playbooks/reach", "playbooks/session"},
-		"reach":     {"facts", "modules", "playbooks/manifest", "playbooks/catalog", "playbooks/session", "playbooks/share", "templates"},
-		"session":   {"transport", "playbooks/events", "playbooks/reach"},
-		"trust":     {"facts", "modules", "playbooks/manifest", "playbooks/catalog", "playbooks/session", "playbooks/share", "templates"},
-		"extravars": {"facts", "modules", "transport", "playbooks/manifest/keys", "playbooks/catalog", "playbooks/session"},
+		"share":   {"transport", "playbooks/events", "playbooks/reach", "playbooks/session"},
+		"reach":   {"facts", "modules", "playbooks/manifest", "playbooks/catalog", "playbooks/session", "playbooks/share", "templates"},
+		"session": {"transport", "playbooks/events", "playbooks/reach"},
+		"trust":   {"facts", "modules", "playbooks/manifest", "playbooks/catalog", "playbooks/session", "playbooks/share", "templates"},
+		// keys and encryption know nothing of hosts, and the files of a run nothing of the way to workers
+		"workers/keyring": {"inventory", "facts", "templates", "transport", "playbooks/catalog", "playbooks/workers/queue"},
+		"workers/sealing": {"inventory", "facts", "templates", "transport", "playbooks/catalog"},
+		"workers/parcel":  {"transport", "playbooks/session", "playbooks/workers/keyring", "playbooks/workers/queue", "playbooks/workers/sealing"},
+		"extravars":       {"facts", "modules", "transport", "playbooks/manifest/keys", "playbooks/catalog", "playbooks/session"},
 	} {
 		linked := deps(t, root+"/"+name)
 		require.NotContains(t, linked, root, "%s imports playbooks", name)

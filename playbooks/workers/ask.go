@@ -2,9 +2,6 @@ package workers
 
 import (
 	"context"
-	"crypto/cipher"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,96 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/crypto/chacha20poly1305"
-
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
-
-// What a shift asks goes the way of the questions about tickets, and is sealed with the key of its frames, by
-// which both ends know each other. A question that takes long is asked again and again, under its number.
-
-// asks is the first byte of such a question: those about tickets are JSON.
-const asks = 0
-
-// asked is a question, or a piece of a long one.
-type asked struct {
-	Number int    `json:"number"` // in the shift
-	Host   string `json:"host"`
-	Offset int    `json:"offset,omitempty"`
-	More   bool   `json:"more,omitempty"` // other pieces follow
-	Text   []byte `json:"text"`           // a [playbooks.Question]
-	// Renew asks for another certificate, for the hosts of the shift or for the one that is lent which Lent names, and Errands for what
-	// there is to do behind the one of a number, which also says that the worker is there: they are about no host.
-	Renew   bool   `json:"renew,omitempty"`
-	Lent    string `json:"lent,omitempty"`
-	Errands *int   `json:"errands,omitempty"`
-	// Answered says that all questions before this number are.
-	Answered int `json:"answered,omitempty"`
-}
-
-// answered is the answer. Later says that it is not known yet, and Over that the shift has lost its hosts.
-type answered struct {
-	Later  bool             `json:"later,omitempty"`
-	Over   bool             `json:"over,omitempty"`
-	Answer playbooks.Answer `json:"answer"`
-	Object *object          `json:"object,omitempty"` // where an answer lies that is too long, sealed alike
-	// Certificate is the one that there is by now, nil if it is still the last one, and Renew after which another one is to be asked for. A
-	// host that is not lent any more has neither.
-	Certificate []byte        `json:"certificate,omitempty"`
-	Renew       time.Duration `json:"renew,omitempty"`
-	Errands     []errand      `json:"errands,omitempty"`
-}
-
-const (
-	// laterTime is the time after which a coordinator answers Later.
-	laterTime = 3 * time.Second
-	// maxAsked is how much of a text goes at once, in bytes: it grows by half in JSON.
-	maxAsked = queue.MaxSaid / 4
-	// maxQuestion bounds a question, in bytes, and maxPending how many a shift asks at once.
-	maxQuestion = 64 << 20
-	maxPending  = 10_000
-)
-
-// A sealer seals what a shift asks, and what is answered.
-type sealer struct {
-	aead    cipher.AEAD
-	handout handoutID
-}
-
-func newSealer(key frameKey, h handoutID) (sealer, error) {
-	own := sha256.Sum256(append([]byte("ask\x00"), key...)) // nonces of frames count
-	aead, err := chacha20poly1305.NewX(own[:])
-	return sealer{aead, h}, err
-}
-
-// The directions, so that no question is taken for an answer.
-const (
-	toCoordinator = "to the coordinator"
-	toWorker      = "to the worker"
-)
-
-func (s sealer) seal(direction string, v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return s.sealText(direction, text), nil
-}
-
-func (s sealer) sealText(direction string, text []byte) []byte {
-	nonce := make([]byte, chacha20poly1305.NonceSizeX)
-	_, _ = rand.Read(nonce) // it never fails
-	return s.aead.Seal(nonce, nonce, text, append(s.handout[:], direction...))
-}
-
-func (s sealer) open(direction string, data []byte) ([]byte, error) {
-	if len(data) < chacha20poly1305.NonceSizeX {
-		return nil, errors.New("it is cut")
-	}
-	nonce, sealed := data[:chacha20poly1305.NonceSizeX], data[chacha20poly1305.NonceSizeX:]
-	return s.aead.Open(nil, nonce, sealed, append(s.handout[:], direction...))
-}
 
 // ask sends the coordinator a question about a host, and waits for the answer until ctx ends.
 func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (playbooks.Answer, error) {
@@ -184,11 +95,11 @@ func (s *shift) keepCertified(ctx context.Context, name, lent string, after time
 // askOnce asks until there is some answer. A coordinator that is not there may come again while a lease lasts.
 func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 	q.Answered = s.asked.answered()
-	sealed, err := s.sealer.seal(toCoordinator, q)
+	sealed, err := s.sealer.Seal(sealing.ToCoordinator, q)
 	if err != nil {
 		return a, err
 	}
-	question := append(append([]byte{asks}, s.sealer.handout[:]...), sealed...)
+	question := append(append([]byte{asks}, s.sealer.Handout[:]...), sealed...)
 	limited, cancel := context.WithTimeout(ctx, queue.LeaseTime)
 	defer cancel()
 	for {
@@ -219,7 +130,7 @@ func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 }
 
 func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error) {
-	text, err := s.sealer.open(toWorker, data)
+	text, err := s.sealer.Open(sealing.ToWorker, data)
 	if err == nil {
 		err = receiveSent(text, &a)
 	}
@@ -229,10 +140,10 @@ func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error)
 	if data, err = s.job.member.Get(ctx, a.Object.Name); err != nil {
 		return a, err
 	}
-	if text, err = s.sealer.open(toWorker, data); err != nil {
+	if text, err = s.sealer.Open(sealing.ToWorker, data); err != nil {
 		return a, err
 	}
-	if err := decode(text, &a.Answer); err != nil {
+	if err := sealing.Decode(text, &a.Answer); err != nil {
 		return a, &breachError{err}
 	}
 	return a, nil

@@ -23,6 +23,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A badCoordinator hands out what a test has changed.
@@ -61,15 +62,15 @@ func (b *badRun) Answer(ctx context.Context, answer func(context.Context, []byte
 
 // answered changes the answer to a question of a host.
 func (b *badCoordinator) answered(text, out []byte) []byte {
-	var of handoutID
+	var of sealing.HandoutID
 	copy(of[:], text[1:])
-	sealer, err := newSealer(b.of.run.post.keyOf(of), of)
+	sealer, err := sealing.NewSealer(b.of.run.post.keyOf(of), of)
 	require.NoError(b.t, err)
-	text, err = sealer.open(toCoordinator, text[1+handoutSize:])
+	text, err = sealer.Open(sealing.ToCoordinator, text[1+sealing.HandoutSize:])
 	require.NoError(b.t, err)
 	var q asked
 	require.NoError(b.t, json.Unmarshal(text, &q))
-	text, err = sealer.open(toWorker, out)
+	text, err = sealer.Open(sealing.ToWorker, out)
 	require.NoError(b.t, err)
 	var a answered
 	require.NoError(b.t, json.Unmarshal(text, &a))
@@ -81,7 +82,7 @@ func (b *badCoordinator) answered(text, out []byte) []byte {
 	if changed == nil {
 		return out
 	}
-	out, err = sealer.seal(toWorker, map[string]any{"answer": changed})
+	out, err = sealer.Seal(sealing.ToWorker, map[string]any{"answer": changed})
 	require.NoError(b.t, err)
 	return out
 }
@@ -99,7 +100,7 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 		return out
 	}
 	put := func(v any) *object {
-		sealed, err := sealJSON(q.Recipient, v)
+		sealed, err := sealing.SealJSON(q.Recipient, v)
 		require.NoError(b.t, err)
 		o, err := c.run.post.upload(ctx, sealed)
 		require.NoError(b.t, err)
@@ -122,9 +123,9 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 		content, _, err := c.run.dispatcher.shardContent(ctx, q, turns)
 		require.NoError(b.t, err)
 		b.shard(content)
-		reader, err := newFrameReader(content.Key)
+		reader, err := sealing.NewFrameReader(content.Key)
 		require.NoError(b.t, err)
-		sealer, err := newSealer(content.Key, content.Handout)
+		sealer, err := sealing.NewSealer(content.Key, content.Handout)
 		require.NoError(b.t, err)
 		c.run.ledger.mu.Lock()
 		h.reader, h.asks.sealer, c.run.ledger.assigned[content.Handout] = reader, sealer, h

@@ -22,6 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -41,7 +42,7 @@ type badWorker struct {
 
 func (b *badWorker) Join(ctx context.Context, name string) (queue.Member, error) {
 	member, err := b.Queue.Join(ctx, name)
-	return &badMember{Member: member, badWorker: b, reader: map[handoutID]*frameReader{}, writer: map[handoutID]*frameWriter{}}, err
+	return &badMember{Member: member, badWorker: b, reader: map[sealing.HandoutID]*sealing.FrameReader{}, writer: map[sealing.HandoutID]*sealing.FrameWriter{}}, err
 }
 
 type badMember struct {
@@ -49,23 +50,23 @@ type badMember struct {
 	*badWorker
 
 	mu     sync.Mutex
-	reader map[handoutID]*frameReader
-	writer map[handoutID]*frameWriter
+	reader map[sealing.HandoutID]*sealing.FrameReader
+	writer map[sealing.HandoutID]*sealing.FrameWriter
 }
 
 // Say implements [queue.Member].
 func (b *badMember) Say(ctx context.Context, frame []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of, _ := handoutOf(frame)
+	of, _ := sealing.HandoutOf(frame)
 	var err error
 	if b.reader[of] == nil {
-		b.reader[of], err = newFrameReader(b.of.run.post.keyOf(of))
+		b.reader[of], err = sealing.NewFrameReader(b.of.run.post.keyOf(of))
 		require.NoError(b.t, err)
-		b.writer[of], err = newFrameWriter(b.of.run.post.keyOf(of), of)
+		b.writer[of], err = sealing.NewFrameWriter(b.of.run.post.keyOf(of), of)
 		require.NoError(b.t, err)
 	}
-	text, err := b.reader[of].read(frame)
+	text, err := b.reader[of].Read(frame)
 	require.NoError(b.t, err)
 	if text == nil {
 		return nil
@@ -82,7 +83,7 @@ func (b *badMember) Say(ctx context.Context, frame []byte) error {
 		text = b.raw
 	}
 	require.NoError(b.t, err)
-	for _, one := range b.writer[of].frames(text) {
+	for _, one := range b.writer[of].Frames(text) {
 		if err := b.Member.Say(ctx, one); err != nil {
 			return err
 		}
@@ -109,17 +110,17 @@ func (b *badMember) Ask(ctx context.Context, text []byte) ([]byte, error) {
 	return b.Member.Ask(ctx, text)
 }
 
-func (b *badMember) ask(ctx context.Context, of handoutID, q asked) (a answered) {
-	sealer, err := newSealer(b.of.run.post.keyOf(of), of)
+func (b *badMember) ask(ctx context.Context, of sealing.HandoutID, q asked) (a answered) {
+	sealer, err := sealing.NewSealer(b.of.run.post.keyOf(of), of)
 	require.NoError(b.t, err)
-	sealed, err := sealer.seal(toCoordinator, q)
+	sealed, err := sealer.Seal(sealing.ToCoordinator, q)
 	require.NoError(b.t, err)
 	text, err := b.Member.Ask(ctx, append(append([]byte{asks}, of[:]...), sealed...))
 	if err != nil {
 		return a
 	}
-	if text, err = sealer.open(toWorker, text); err == nil {
-		require.NoError(b.t, receive(text, &a))
+	if text, err = sealer.Open(sealing.ToWorker, text); err == nil {
+		require.NoError(b.t, sealing.Receive(text, &a))
 	}
 	return a
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A dispatcher answers workers that have a ticket: it hands out hosts, with everything that the worker needs for them.
@@ -189,7 +190,7 @@ func (d *dispatcher) seal(ctx context.Context, s *shard, recipient string, conte
 	for i := range content.Turns {
 		content.Turns[i].Again = again
 	}
-	sealed, err := sealJSON(recipient, content)
+	sealed, err := sealing.SealJSON(recipient, content)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +199,8 @@ func (d *dispatcher) seal(ctx context.Context, s *shard, recipient string, conte
 
 // assignment returns a new assignment. Its hosts, shard, object and certificate are still missing.
 func (d *dispatcher) assignment(who, key string, q question, content *shardContent) (*assignment, error) {
-	reader, err := newFrameReader(content.Key)
-	sealer, sealErr := newSealer(content.Key, content.Handout)
+	reader, err := sealing.NewFrameReader(content.Key)
+	sealer, sealErr := sealing.NewSealer(content.Key, content.Handout)
 	return &assignment{
 		reader: reader, worker: who, key: key, hosts: map[string]bool{}, sshKey: q.SSHKey, recipient: q.Recipient, addresses: q.Addresses,
 		lent: map[string]Certificate{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}},
@@ -207,7 +208,7 @@ func (d *dispatcher) assignment(who, key string, q question, content *shardConte
 }
 
 // assign gives a shard to a worker, unless its last host has ended or the worker was excluded since.
-func (d *dispatcher) assign(ctx context.Context, h *assignment, id handoutID, a *answer) error {
+func (d *dispatcher) assign(ctx context.Context, h *assignment, id sealing.HandoutID, a *answer) error {
 	s := h.shard
 	h.since, h.errands = time.Now(), newErrandList()
 	d.ledger.mu.Lock()
@@ -265,7 +266,7 @@ func counted(hosts int) string {
 
 // shardContent returns what a worker needs for hosts, and the limits of its certificate.
 func (d *dispatcher) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (content *shardContent, certified Certificate, err error) {
-	id := newHandoutID()
+	id := sealing.NewHandoutID()
 	content = &shardContent{Handout: id, Key: d.post.keyOf(id), Turns: turns}
 	var hosts []*inventory.Host
 	for _, t := range turns {

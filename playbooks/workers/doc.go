@@ -8,14 +8,13 @@
 // The queue may deliver a ticket twice, and workers may be lost. The coordinator then gives the unfinished hosts to the next worker, and
 // the hosts report to it what the lost worker ran. What was reported before is not reported again ([told]).
 //
-// Package playbooks decides how hosts are processed and in which order plays begin.
+// Package playbooks decides how hosts are processed and in which order plays begin. Package parcel packs the files of a run, and package
+// sealing encrypts messages.
 //
 // Both sides:
 //
 //	message.go        messages between coordinator and worker
 //	messagechecks.go  their limits
-//	check.go          decoding
-//	seal.go           encryption, and frames for long messages
 //	presence.go       announcements of workers
 //	invite.go         tokens that make a machine a worker
 //	outages.go        warnings that are printed once

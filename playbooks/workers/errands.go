@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // errands answers requests of workers that have hosts: questions of these hosts, renewed certificates, and orders to repair watched
@@ -36,18 +37,18 @@ const unwatchedTime = queue.LeaseTime + 10*time.Second
 
 // answer answers a request. A request that no worker of this run can have sent gets no answer.
 func (e *errands) answer(ctx context.Context, data []byte) []byte {
-	var id handoutID
-	if len(data) < 1+handoutSize {
+	var id sealing.HandoutID
+	if len(data) < 1+sealing.HandoutSize {
 		return nil
 	}
 	copy(id[:], data[1:])
-	sealer, err := newSealer(e.post.keyOf(id), id)
+	sealer, err := sealing.NewSealer(e.post.keyOf(id), id)
 	if err != nil {
 		e.warn(err.Error())
 		return nil
 	}
 	h := e.ledger.find(id)
-	text, err := sealer.open(toCoordinator, data[1+handoutSize:])
+	text, err := sealer.Open(sealing.ToCoordinator, data[1+sealing.HandoutSize:])
 	if err != nil {
 		if h != nil {
 			e.warn(fmt.Sprintf("a request of the worker %s was changed in transit", h.worker))
@@ -56,12 +57,12 @@ func (e *errands) answer(ctx context.Context, data []byte) []byte {
 	}
 	var q asked
 	a := answered{Over: true} // the assignment is over, and forgotten
-	if wrong := receive(text, &q); wrong != nil && h != nil {
+	if wrong := sealing.Receive(text, &q); wrong != nil && h != nil {
 		e.transfers.exclude(ctx, h, wrong)
 	} else if wrong == nil && h != nil && e.transfers.violation(h.key) == nil {
 		a = e.await(ctx, h, q)
 	}
-	if text, err = sealer.seal(toWorker, a); err != nil {
+	if text, err = sealer.Seal(sealing.ToWorker, a); err != nil {
 		e.warn(err.Error())
 		return nil
 	}
@@ -116,7 +117,7 @@ func (e *errands) packed(ctx context.Context, h *assignment, a playbooks.Answer)
 	text, err := json.Marshal(a)
 	if err == nil && len(text) > maxAsked {
 		var o *object
-		if o, err = e.post.upload(ctx, h.asks.sealer.sealText(toWorker, text)); err == nil {
+		if o, err = e.post.upload(ctx, h.asks.sealer.SealText(sealing.ToWorker, text)); err == nil {
 			return answered{Object: o}
 		}
 	}
@@ -130,7 +131,7 @@ func (e *errands) packed(ctx context.Context, h *assignment, a playbooks.Answer)
 // answerHost answers a question of a host. It may wait for other hosts.
 func (e *errands) answerHost(ctx context.Context, h *assignment, t *turn, text []byte) playbooks.Answer {
 	var question playbooks.Question
-	if err := decode(text, &question); err != nil {
+	if err := sealing.Decode(text, &question); err != nil {
 		e.transfers.exclude(ctx, h, err)
 		return playbooks.Answer{Over: true}
 	}

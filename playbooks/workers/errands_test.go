@@ -11,13 +11,14 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // answersAll is a coordinator that answers each question at once.
 type answersAll struct {
 	queue.Member
 	t      *testing.T
-	sealer sealer
+	sealer sealing.Sealer
 	answer func(asked) answered
 	count  int
 }
@@ -27,18 +28,18 @@ func (m *answersAll) Ask(ctx context.Context, question []byte) ([]byte, error) {
 		return nil, err
 	}
 	m.count++
-	text, err := m.sealer.open(toCoordinator, question[1+handoutSize:])
+	text, err := m.sealer.Open(sealing.ToCoordinator, question[1+sealing.HandoutSize:])
 	require.NoError(m.t, err)
 	var q asked
-	require.NoError(m.t, receive(text, &q))
-	out, err := m.sealer.seal(toWorker, m.answer(q))
+	require.NoError(m.t, sealing.Receive(text, &q))
+	out, err := m.sealer.Seal(sealing.ToWorker, m.answer(q))
 	require.NoError(m.t, err)
 	return out, nil
 }
 
 // shiftOf returns a shift of a coordinator that answers at once, and the texts that its worker prints.
 func shiftOf(t *testing.T, answer func(asked) answered) (s *shift, m *answersAll, said *[]string) {
-	sealer, err := newSealer(newFrameKey(), handoutID{})
+	sealer, err := sealing.NewSealer(sealing.NewFrameKey(), sealing.HandoutID{})
 	require.NoError(t, err)
 	m, said = &answersAll{t: t, sealer: sealer, answer: answer}, &[]string{}
 	s = &shift{worker: &Worker{Say: func(text string) { *said = append(*said, text) }}, job: &job{member: m}, sealer: sealer}

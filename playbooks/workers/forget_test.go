@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A client is a worker of which a test says what it asks and says.
@@ -22,7 +23,7 @@ type client struct {
 	c       *Coordinator
 	text    []byte // its question about the ticket
 	content shardContent
-	writer  *frameWriter
+	writer  *sealing.FrameWriter
 }
 
 // client has a worker with a key of its own for the run ask about a ticket.
@@ -43,9 +44,9 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 	a := k.askAgain()
 	if a.Shard != nil {
 		require.NoError(t, j.fetch(t.Context(), a.Shard, &k.content))
-		k.sealer, err = newSealer(k.content.Key, k.content.Handout)
+		k.sealer, err = sealing.NewSealer(k.content.Key, k.content.Handout)
 		require.NoError(t, err)
-		k.writer, err = newFrameWriter(k.content.Key, k.content.Handout)
+		k.writer, err = sealing.NewFrameWriter(k.content.Key, k.content.Handout)
 		require.NoError(t, err)
 	}
 	return k, a
@@ -73,7 +74,7 @@ func (k *client) says(s said) {
 	k.t.Helper()
 	text, err := json.Marshal(s)
 	require.NoError(k.t, err)
-	for _, frame := range k.writer.frames(text) {
+	for _, frame := range k.writer.Frames(text) {
 		require.NoError(k.t, k.job.member.Say(k.t.Context(), frame))
 	}
 	require.NoError(k.t, k.c.run.inbox.catchUp(k.t.Context()))

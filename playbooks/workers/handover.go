@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A Handover lets a run go on elsewhere than where it was begun. Who coordinates it holds a lease, and
@@ -48,15 +49,15 @@ type Shared struct {
 
 // lease is what is stored of who coordinates a run.
 type lease struct {
-	Run     string    `json:"run"`
-	What    string    `json:"what"`
-	Started time.Time `json:"started"`
-	Holder  string    `json:"holder"`
-	Since   time.Time `json:"since"`
-	Queue   string    `json:"queue"`             // what the queue calls the run of its workers
-	Key     frameKey  `json:"key"`               // of the copy of its record
-	Resumes string    `json:"resumes,omitempty"` // the run that it goes on with
-	Over    bool      `json:"over,omitempty"`    // it was given back
+	Run     string           `json:"run"`
+	What    string           `json:"what"`
+	Started time.Time        `json:"started"`
+	Holder  string           `json:"holder"`
+	Since   time.Time        `json:"since"`
+	Queue   string           `json:"queue"`             // what the queue calls the run of its workers
+	Key     sealing.FrameKey `json:"key"`               // of the copy of its record
+	Resumes string           `json:"resumes,omitempty"` // the run that it goes on with
+	Over    bool             `json:"over,omitempty"`    // it was given back
 }
 
 // readers are who may read what is sealed.
@@ -89,12 +90,12 @@ func (h *Handover) seal(l lease) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return seal(text, to...)
+	return sealing.Seal(text, to...)
 }
 
 // open reads a lease. One that is not for us is told by readable.
 func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
-	text, err := unseal(h.Key.Identity(), data)
+	text, err := sealing.Unseal(h.Key.Identity(), data)
 	if _, others := errors.AsType[*age.NoIdentityMatchError](err); others {
 		return l, false, nil
 	}
@@ -214,11 +215,11 @@ func (h *Handover) bury(ctx context.Context, name string) error {
 
 // Share begins to share a run: its lease is ours. resumes is the lease of the run that it goes on with; nil is none.
 func (h *Handover) Share(ctx context.Context, run, what, queueName string, resumes *Lease) (*Copy, error) {
-	l := lease{Run: run, What: what, Started: time.Now(), Holder: h.Holder, Since: time.Now(), Queue: queueName, Key: newFrameKey()}
+	l := lease{Run: run, What: what, Started: time.Now(), Holder: h.Holder, Since: time.Now(), Queue: queueName, Key: sealing.NewFrameKey()}
 	if resumes != nil {
 		l.Resumes = resumes.said.Run
 	}
-	writer, err := newFrameWriter(l.Key, newHandoutID())
+	writer, err := sealing.NewFrameWriter(l.Key, sealing.NewHandoutID())
 	if err != nil {
 		return nil, err
 	}
@@ -272,15 +273,15 @@ type Part struct {
 // Read gives the record of a run, up to its end; without follow as far as it is there. It is
 // [queue.ErrGone] if there is none, or no more: the run has ended well, and was deleted.
 func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(Part) error) error {
-	reader, err := newFrameReader(s.said.Key)
+	reader, err := sealing.NewFrameReader(s.said.Key)
 	if err != nil {
 		return err
 	}
 	err = h.Records.Read(ctx, s.Run, follow, func(frame []byte) (more bool, err error) {
-		if len(frame) < headSize {
+		if len(frame) < sealing.HeadSize {
 			return true, nil
 		}
-		text, err := reader.read(frame)
+		text, err := reader.Read(frame)
 		if err != nil || len(text) == 0 {
 			return err == nil, err
 		}

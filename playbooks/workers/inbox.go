@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // An inbox reads the messages of workers: events, ends of hosts, and warnings.
@@ -85,17 +86,17 @@ func (b *inbox) take(ctx context.Context, frame []byte) error {
 	if b.lost != nil && closed(b.lost) { // another machine reports them
 		return nil
 	}
-	id, ok := handoutOf(frame)
+	id, ok := sealing.HandoutOf(frame)
 	h := b.ledger.find(id)
 	if !ok || h == nil || b.transfers.violation(h.key) != nil {
 		return nil
 	}
-	text, err := h.reader.read(frame)
+	text, err := h.reader.Read(frame)
 	if err != nil || text == nil {
 		return err
 	}
 	var s said
-	err = receive(text, &s)
+	err = sealing.Receive(text, &s)
 	if err == nil {
 		err = b.audit(h, &s)
 	}

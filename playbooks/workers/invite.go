@@ -23,6 +23,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // An invitation makes a machine a worker. The controller makes a token. The machine that has it sends its public keys, sealed with the
@@ -84,7 +85,7 @@ func ParseToken(token string) (*Invitation, error) {
 	text, err := base64.RawURLEncoding.DecodeString(rest)
 	var i Invitation
 	if err == nil {
-		err = decode(text, &i)
+		err = sealing.Decode(text, &i)
 	}
 	if err != nil {
 		return nil, errors.New("the token is not complete")
@@ -119,7 +120,9 @@ func (i *Invitation) Login() (nkeys.KeyPair, error) {
 	return nkeys.FromRawSeed(nkeys.PrefixByteUser, i.derived("login"))
 }
 
-func (i *Invitation) sealer() (sealer, error) { return newSealer(i.derived("seal"), handoutID{}) }
+func (i *Invitation) sealer() (sealing.Sealer, error) {
+	return sealing.NewSealer(i.derived("seal"), sealing.HandoutID{})
+}
 
 // CoordinatorKey returns the line of the controller's key in lists.
 func (i *Invitation) CoordinatorKey() string {
@@ -219,7 +222,7 @@ func (i *Invitation) Join(ctx context.Context, conn *nats.Conn, c *Candidate) er
 	if err != nil {
 		return err
 	}
-	text, err := s.seal(toCoordinator, c)
+	text, err := s.Seal(sealing.ToCoordinator, c)
 	if err != nil {
 		return err
 	}
@@ -240,7 +243,7 @@ func (i *Invitation) Join(ctx context.Context, conn *nats.Conn, c *Candidate) er
 	case err != nil:
 		return fmt.Errorf("waiting for an answer: %w", err)
 	}
-	answer, err := s.open(toWorker, msg.Data)
+	answer, err := s.Open(sealing.ToWorker, msg.Data)
 	var j joined
 	if err == nil {
 		err = json.Unmarshal(answer, &j)
@@ -298,7 +301,7 @@ func (i *Invitation) Await(ctx context.Context, conn *nats.Conn, ready func() er
 			return err
 		}
 		var c Candidate
-		text, err := s.open(toCoordinator, msg.Data)
+		text, err := s.Open(sealing.ToCoordinator, msg.Data)
 		if err == nil {
 			err = json.Unmarshal(text, &c)
 		}
@@ -319,7 +322,7 @@ func (i *Invitation) Await(ctx context.Context, conn *nats.Conn, ready func() er
 		if err != nil {
 			j.Answer = err.Error()
 		}
-		sealed, sealErr := s.seal(toWorker, j)
+		sealed, sealErr := s.Seal(sealing.ToWorker, j)
 		if sealErr == nil {
 			sealErr = msg.Respond(sealed)
 		}

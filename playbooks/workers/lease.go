@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A Lease says that we go on with a run and nobody else does. It is extended until it is given back.
@@ -153,7 +154,7 @@ type Copy struct {
 	handover *Handover
 	own      *Lease
 	resumes  *Lease // of the run that this one goes on with; nil is none
-	writer   *frameWriter
+	writer   *sealing.FrameWriter
 	more     chan struct{} // has one if there is something to send
 	done     chan struct{} // closed when nothing more comes
 	giveUp   func()        // has what has not been sent by then stay where it is
@@ -210,7 +211,7 @@ func (c *Copy) send(ctx context.Context) {
 		c.pending = nil
 		c.mu.Unlock()
 		for _, text := range texts {
-			for _, frame := range c.writer.frames(text) {
+			for _, frame := range c.writer.Frames(text) {
 				if !c.append(ctx, frame) {
 					return
 				}

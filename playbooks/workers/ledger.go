@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A turn is a host that the run waits for.
@@ -71,7 +72,7 @@ func (s *shard) plain() (all []playbooks.Turn) {
 // only the inbox uses reader, and the other fields do not change.
 type assignment struct {
 	shard     *shard
-	reader    *frameReader
+	reader    *sealing.FrameReader
 	worker    string
 	key       string          // key of the worker, on the list
 	hosts     map[string]bool // hosts that it got
@@ -94,14 +95,14 @@ type ledger struct {
 
 	mu       sync.Mutex
 	shards   map[string]*shard // unfinished shards, by id
-	assigned map[handoutID]*assignment
+	assigned map[sealing.HandoutID]*assignment
 	told     map[toldOf]*told
 	stopped  bool
 	watching bool // the plays have ended, and hosts are watched
 }
 
 func newLedger(r *playbooks.Runner) *ledger {
-	return &ledger{runner: r, shards: map[string]*shard{}, assigned: map[handoutID]*assignment{}, told: map[toldOf]*told{}}
+	return &ledger{runner: r, shards: map[string]*shard{}, assigned: map[sealing.HandoutID]*assignment{}, told: map[toldOf]*told{}}
 }
 
 // each calls a function for each unfinished shard, with the lock held.
@@ -152,7 +153,7 @@ func (l *ledger) stop() {
 }
 
 // find returns an assignment; nil if there is none of that id.
-func (l *ledger) find(id handoutID) *assignment {
+func (l *ledger) find(id sealing.HandoutID) *assignment {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.assigned[id]

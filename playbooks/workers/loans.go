@@ -65,7 +65,7 @@ func (l *loans) endAll() {
 
 // borrow keeps what it takes to log in to a host that is lent, until it is given back.
 func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
-	name := fmt.Sprintf("%x-%s", s.sealer.handout, hostHash(host))
+	name := fmt.Sprintf("%x-%s", s.sealer.Handout, hostHash(host))
 	if lent.Reached, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target); err != nil {
 		s.dropKeys(name)
 		return err

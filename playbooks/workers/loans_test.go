@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // lending has web1 have something done on db1, of which $dir is the folder that both know, and $keys that of the keys of the worker.
@@ -27,7 +28,7 @@ ccm:
 `
 
 // ofLent is what the files with certificates for hosts that are lent are called.
-var ofLent = strings.Repeat("?", 2*handoutSize) + "-*" + certificateFile
+var ofLent = strings.Repeat("?", 2*sealing.HandoutSize) + "-*" + certificateFile
 
 // newestOf is the number of the newest certificate that a worker has in files of a name.
 func newestOf(t *testing.T, w *Worker, name string) (serial uint64) {

@@ -11,6 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -131,8 +133,8 @@ func (l layer) layer() (templates.Layer, error) {
 
 // A shardContent is what a worker needs of the hosts that it works on.
 type shardContent struct {
-	Handout     handoutID                   `json:"handout"`
-	Key         frameKey                    `json:"key"`
+	Handout     sealing.HandoutID           `json:"handout"`
+	Key         sealing.FrameKey            `json:"key"`
 	Turns       []playbooks.Turn            `json:"turns"`
 	Inventory   inventory.Part              `json:"inventory"`
 	Targets     map[string]reach.WireTarget `json:"targets"`
@@ -150,3 +152,48 @@ type said struct {
 	Failed string `json:"failed,omitempty"`
 	Over   bool   `json:"over,omitempty"`
 }
+
+// Requests of a worker that has hosts use the same queue as questions about tickets. They are sealed with a key that only the coordinator
+// and this worker know. A worker repeats a request that takes long, under its number.
+
+// asks is the first byte of such a request; questions about tickets are JSON.
+const asks = 0
+
+// asked is a request, or a piece of a long one.
+type asked struct {
+	Number int    `json:"number"` // in the assignment
+	Host   string `json:"host"`
+	Offset int    `json:"offset,omitempty"` // of the piece, in bytes
+	More   bool   `json:"more,omitempty"`   // other pieces follow
+	Text   []byte `json:"text"`             // a [playbooks.Question]
+	// Renew requests another certificate, for the hosts of the worker or for the lent host Lent. Errands requests the orders after the
+	// order with this number, and reports that the worker is present. Neither has a host.
+	Renew   bool   `json:"renew,omitempty"`
+	Lent    string `json:"lent,omitempty"`
+	Errands *int   `json:"errands,omitempty"`
+	// Answered means that the worker has the answers to all requests before this number.
+	Answered int `json:"answered,omitempty"`
+}
+
+// answered is the answer to a request.
+type answered struct {
+	Later  bool             `json:"later,omitempty"` // there is no answer yet
+	Over   bool             `json:"over,omitempty"`  // the worker has lost its hosts
+	Answer playbooks.Answer `json:"answer"`
+	Object *object          `json:"object,omitempty"` // object with a long answer, sealed with the same key
+	// Certificate is the current certificate; empty means that it has not changed. Renew is the time after which the worker requests
+	// another one. For a host that is not lent any more both are empty.
+	Certificate []byte        `json:"certificate,omitempty"`
+	Renew       time.Duration `json:"renew,omitempty"`
+	Errands     []errand      `json:"errands,omitempty"`
+}
+
+const (
+	// laterTime is the time after which a coordinator answers Later.
+	laterTime = 3 * time.Second
+	// maxAsked limits a piece of a request, in bytes: it grows by half in JSON.
+	maxAsked = queue.MaxSaid / 4
+	// maxQuestion limits a request, in bytes, and maxPending the number of requests of a worker at once.
+	maxQuestion = 64 << 20
+	maxPending  = 10_000
+)

@@ -22,6 +22,7 @@ const (
 	maxName     = 1024     // bytes of a name, a nonce or a stamp
 	maxSentText = 64 << 10 // bytes of a text for people
 	maxKeyText  = 16 << 10 // bytes of a key or certificate
+	maxWarnings = 1000     // warnings of one message
 )
 
 // short reports texts that are no names.

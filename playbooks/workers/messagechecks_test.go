@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 var long = strings.Repeat("x", 1<<20)
@@ -30,9 +31,9 @@ var badMessages = map[string][]message{
 	"answer":       {&answer{Refused: long}, &answer{Run: &object{}}, &answer{Shard: &object{SHA256: []byte("x")}}, &answer{Nonce: long}},
 	"order":        {&order{Run: long}},
 	"presence":     {&presence{Hosts: -1}, &presence{Host: long}},
-	"lease":        {&lease{}, &lease{Key: newFrameKey(), What: long}, &lease{Key: newFrameKey(), Holder: long}},
+	"lease":        {&lease{}, &lease{Key: sealing.NewFrameKey(), What: long}, &lease{Key: sealing.NewFrameKey(), Holder: long}},
 	"runContent":   {&runContent{}, &runContent{Recipe: parcel.Recipe{Folder: ".."}}, &runContent{Recipe: parcel.Recipe{Folder: "/a/../.."}}, &runContent{Recipe: parcel.Recipe{Folder: "/"}, User: long}},
-	"shardContent": {&shardContent{}, &shardContent{Key: newFrameKey(), Certificate: []byte(long)}, &shardContent{Key: newFrameKey(), Turns: []playbooks.Turn{{Host: "a", Play: -1}}}},
+	"shardContent": {&shardContent{}, &shardContent{Key: sealing.NewFrameKey(), Certificate: []byte(long)}, &shardContent{Key: sealing.NewFrameKey(), Turns: []playbooks.Turn{{Host: "a", Play: -1}}}},
 	"asked":        {&asked{Number: -1}, &asked{Offset: -1}, &asked{Errands: minus()}, &asked{Host: long}},
 	"answered":     {&answered{Object: &object{}}, &answered{Certificate: []byte(long)}, &answered{Errands: []errand{{Number: 0, Host: "a"}}}},
 	"said":         {&said{Warnings: make([]string, maxWarnings+1)}, &said{Warnings: []string{long}}, &said{Failed: long}},
@@ -87,12 +88,12 @@ func FuzzMessages(f *testing.F) {
 		}
 		of := reflect.TypeOf(badMessages[names[i]][0]).Elem()
 		m := reflect.New(of).Interface().(message)
-		if receive(text, m) != nil {
+		if sealing.Receive(text, m) != nil {
 			return
 		}
 		again, err := json.Marshal(m)
 		require.NoError(t, err)
 		back := reflect.New(of).Interface().(message)
-		require.NoError(t, receive(again, back), "%s", again)
+		require.NoError(t, sealing.Receive(again, back), "%s", again)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/playbooks/workers/privatekey"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // parcels packs what each worker needs of the run, and seals it to the worker.
@@ -56,7 +57,7 @@ func (p *parcels) forWorker(ctx context.Context, recipient string) (*object, err
 		}
 		p.whole = made
 	}
-	sealed, err := sealJSON(recipient, p.whole)
+	sealed, err := sealing.SealJSON(recipient, p.whole)
 	if err != nil {
 		return nil, err
 	}

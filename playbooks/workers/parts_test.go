@@ -1,7 +1,6 @@
 package workers
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,48 +26,6 @@ func TestPlaysThatCannotBeRead(t *testing.T) {
 	require.ErrorContains(t, err, "hint: ")
 	require.Empty(t, got.lines(s))
 	require.Empty(t, warned.all())
-}
-
-func TestFrames(t *testing.T) {
-	key, h := newFrameKey(), newHandoutID()
-	w, err := newFrameWriter(key, h)
-	require.NoError(t, err)
-	long := []byte(strings.Repeat("long ", maxPiece))
-	first, second := w.frames([]byte("first")), w.frames(long)
-	require.Len(t, first, 1)
-	require.Greater(t, len(second), 4)
-	r, err := newFrameReader(key)
-	require.NoError(t, err)
-	var got []string
-	read := func(frame []byte) {
-		of, ok := handoutOf(frame)
-		require.True(t, ok)
-		require.Equal(t, h, of)
-		text, err := r.read(frame)
-		require.NoError(t, err)
-		if text != nil {
-			got = append(got, string(text))
-		}
-	}
-	read(first[0])
-	read(first[0]) // what comes twice counts once
-	for _, frame := range second {
-		read(frame)
-	}
-	require.Equal(t, []string{"first", string(long)}, got)
-
-	frame := w.frames([]byte("changed"))[0]
-	changed := append([]byte(nil), frame...)
-	changed[len(changed)-1] ^= 1
-	_, err = r.read(changed)
-	require.ErrorContains(t, err, "was changed in transit")
-	_, err = r.read(w.frames([]byte("too far"))[0])
-	require.ErrorContains(t, err, "is incomplete")
-	read(frame)
-	other, err := newFrameReader(newFrameKey())
-	require.NoError(t, err)
-	_, err = other.read(first[0])
-	require.ErrorContains(t, err, "was changed in transit", "who has another key reads nothing")
 }
 
 func TestTold(t *testing.T) {

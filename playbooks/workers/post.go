@@ -11,6 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 const (
@@ -48,7 +49,7 @@ func (p *post) code(of string, text []byte) []byte {
 }
 
 // keyOf returns the key of an assignment. Only the worker that has the assignment gets it.
-func (p *post) keyOf(id handoutID) frameKey { return p.code("handout", id[:]) }
+func (p *post) keyOf(id sealing.HandoutID) sealing.FrameKey { return p.code("handout", id[:]) }
 
 // stamp returns a stamp with the current time of this coordinator.
 func (p *post) stamp() []byte {

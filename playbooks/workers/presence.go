@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A worker announces itself to its coordinators: signed by its key, and sealed to theirs.
@@ -137,7 +138,7 @@ func (w *Worker) seal(p presence) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return seal(text, to...)
+	return sealing.Seal(text, to...)
 }
 
 // A Connected worker is one that has announced itself in the last day.
@@ -197,7 +198,7 @@ func Present(ctx context.Context, q queue.Queue, own keyring.Key, list keyring.K
 
 // open reads an announcement. c is nil if the announcement is not valid, or if the worker has left.
 func open(own keyring.Key, list keyring.Keyring, one queue.Presence) (c *Connected, readable bool) {
-	text, err := unseal(own.Identity(), one.Data)
+	text, err := sealing.Unseal(own.Identity(), one.Data)
 	if err != nil {
 		return nil, false
 	}

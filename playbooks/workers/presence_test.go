@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // TestPresent lists workers: one that has hosts, one that is not on the list, and one that does not know the coordinator.
@@ -144,7 +145,7 @@ func TestPresenceIsNotForged(t *testing.T) {
 	h, _ := s.handover(connect(t, serve(t, s.dir).ClientURL()).(*queue.JetStream), "coordinator")
 	to, err := h.readers()
 	require.NoError(t, err)
-	other, err := seal(text, to...)
+	other, err := sealing.Seal(text, to...)
 	require.NoError(t, err)
 	require.Nil(t, of("UME", other, 0), "what is signed as an order is no announcement")
 }

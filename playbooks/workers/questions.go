@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A pending question has its answer once done is closed.
@@ -31,7 +32,7 @@ func (p *pending) object() string {
 
 // questions holds the questions of an assignment.
 type questions struct {
-	sealer sealer
+	sealer sealing.Sealer
 
 	mu       sync.Mutex
 	answered int // the worker has all answers before this number

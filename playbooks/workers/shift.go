@@ -25,6 +25,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
@@ -37,7 +38,7 @@ type shift struct {
 	stop, kill func()
 	rename     func([]byte) []byte // see [talker]
 	silent     func(error)         // is told that the coordinator does not answer
-	sealer     sealer
+	sealer     sealing.Sealer
 	asked      numbers
 	waits      func() // is told that hosts wait for others
 	orders     orders // about hosts that are watched
@@ -69,7 +70,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	defer kill()
 	stopped := make(chan struct{})
 	s.kill, s.stop = kill, sync.OnceFunc(func() { close(stopped) })
-	writer, err := newFrameWriter(content.Key, content.Handout)
+	writer, err := sealing.NewFrameWriter(content.Key, content.Handout)
 	if err != nil {
 		return false, err
 	}
@@ -77,7 +78,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		return true, nil
 	}
 	s.rename = renamed(s.job.content.Recipe.Names(s.root()))
-	if s.sealer, err = newSealer(content.Key, content.Handout); err != nil {
+	if s.sealer, err = sealing.NewSealer(content.Key, content.Handout); err != nil {
 		return false, err
 	}
 	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: s.rename}
@@ -182,7 +183,7 @@ func (s *shift) breach(wrong *breachError) {
 // refuse reports to the coordinator, and here, why the worker does not run what it was sent. Without a key for that the
 // coordinator gets no answer.
 func (s *shift) refuse(ctx context.Context, content *shardContent, wrong *breachError) (whole bool, err error) {
-	writer, err := newFrameWriter(content.Key, content.Handout)
+	writer, err := sealing.NewFrameWriter(content.Key, content.Handout)
 	if err != nil {
 		return false, wrong
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
 // A talker tells a coordinator what happens, a moment later, what has come together at once. It is a
@@ -17,7 +18,7 @@ import (
 type talker struct {
 	ctx    context.Context // of the shift: reporters are given none
 	member queue.Member
-	writer *frameWriter
+	writer *sealing.FrameWriter
 	// rename has what paths are called where the manifests were read in place of what they are called here.
 	rename func([]byte) []byte
 	failed func(error) // is told once that the coordinator cannot be told any more
@@ -91,7 +92,7 @@ func (t *talker) await(ctx context.Context) error {
 
 // say says a text in frames. Where the queue does not answer it is tried again for as long as a lease lasts.
 func (t *talker) say(ctx context.Context, text []byte) error {
-	for _, frame := range t.writer.frames(text) {
+	for _, frame := range t.writer.Frames(text) {
 		if err := again(ctx, func(ctx context.Context) error { return t.member.Say(ctx, frame) }); err != nil {
 			return err
 		}

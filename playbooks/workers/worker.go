@@ -22,6 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -434,7 +435,7 @@ func (j *job) fetch(ctx context.Context, o *object, v message) error {
 	if sum := sha256.Sum256(data); !bytes.Equal(sum[:], o.SHA256) {
 		return errors.New("the fetched data differs from the data that the controller sent")
 	}
-	text, err := unseal(j.identity, data)
+	text, err := sealing.Unseal(j.identity, data)
 	if err != nil {
 		return err
 	}
@@ -443,7 +444,7 @@ func (j *job) fetch(ctx context.Context, o *object, v message) error {
 
 // receiveSent reads a message of a coordinator, and checks it. The error is a [breachError].
 func receiveSent(text []byte, m message) error {
-	if err := receive(text, m); err != nil {
+	if err := sealing.Receive(text, m); err != nil {
 		return &breachError{err}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package workers
+package sealing
 
 import (
 	"bytes"
@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-// decode reads a message. Coordinator and worker are the same build, so a field that is not known is an error.
-func decode(text []byte, v any) error {
+// Decode reads a message. Coordinator and worker are the same build, so an unknown field is an error.
+func Decode(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -21,9 +23,9 @@ func decode(text []byte, v any) error {
 	return nil
 }
 
-// receive reads a message of a worker, and checks it.
-func receive(text []byte, m message) error {
-	if err := decode(text, m); err != nil {
+// Receive reads a message of the other side, and checks it.
+func Receive(text []byte, m keyring.Message) error {
+	if err := Decode(text, m); err != nil {
 		return err
 	}
 	if err := m.Check(); err != nil {
@@ -31,6 +33,3 @@ func receive(text []byte, m message) error {
 	}
 	return nil
 }
-
-// maxWarnings bounds the warnings of one message.
-const maxWarnings = 1000
