@@ -12,54 +12,53 @@ import (
 // A Conductor follows a rollout, and decides what may happen next. It is for one goroutine.
 type Conductor struct {
 	plan  *Plan
-	batch int // that has begun; -1 before the first
-	// waiting are the hosts of the batch that have not begun, in their order; working those that
-	// have and have not ended.
+	batch int // current batch; -1 before the first
+	// waiting has the hosts of the batch that have not begun, in their order; working has the hosts in progress.
 	waiting []string
 	working map[string]string // and why they held a place before they began: "" is that they held none
-	busy    map[string]int    // hosts at work, by group
-	// out are the hosts that hold a place among those that may be out, and why.
+	busy    map[string]int    // hosts in progress, by group
+	// out has the hosts that hold a place among the unavailable ones, with the reasons.
 	out  map[string]string
 	used map[string]int // places of each group
 
 	done    int      // hosts that have ended well
 	touched []string // hosts that have been changed, or may have, in the order in which they ended
-	counts  counts   // of the whole rollout
+	counts  counts   // counts of the whole rollout
 	ofBatch counts
 	stop    *Stop
 }
 
-// counts are what limits are of, each host once, in the order in which it happened.
+// counts are the hosts that limits count, each once, in the order of the events.
 type counts struct {
 	failed, unreachable, restarted []string
 	gates                          []string
 }
 
-// An Outcome is how a host has ended.
+// An Outcome describes how a host has ended.
 type Outcome struct {
 	Failed bool
-	// Unreachable says that it could not be reached, or was lost.
+	// Unreachable is set if the host could not be reached, or was lost.
 	Unreachable bool
-	// Touched says that it is not as it was before: something was done on it, or nobody knows.
+	// Touched is set if the host has changed, or may have.
 	Touched bool
-	// Restarted says that something was, a service or a command, since another resource had changed.
+	// Restarted is set if a service or a command was restarted because another resource had changed.
 	Restarted bool
 }
 
-// A Stop is why a rollout does not go on by itself.
+// A Stop is the reason why a rollout has stopped.
 type Stop struct {
-	Rule  string   `json:"rule"`            // the key that says so: stop.failed
+	Rule  string   `json:"rule"`            // key of the limit: stop.failed
 	Text  string   `json:"text"`            // its arithmetic
-	Hosts []string `json:"hosts,omitempty"` // that are counted
+	Hosts []string `json:"hosts,omitempty"` // counted hosts
 	Gates []string `json:"gates,omitempty"`
 	Batch int      `json:"batch"` // from 1; 0 before the first
 }
 
 func (s *Stop) String() string { return s.Rule + ": " + s.Text }
 
-// A Past is what an earlier run has come to that is gone on with.
+// A Past is the state of an earlier run that this one resumes.
 type Past struct {
-	Batch                          int // that it was at, from 1
+	Batch                          int // its last batch, from 1
 	Batches                        [][]string
 	Failed, Unreachable, Restarted []string
 	Gates                          []string
@@ -67,8 +66,8 @@ type Past struct {
 	Left map[string]bool
 }
 
-// NewConductor begins a rollout. What a run before has come to is counted, and is no reason to stop
-// by itself: a person has looked at it. past may be nil.
+// NewConductor begins a rollout. Results of an earlier run are counted, but do not stop the rollout by themselves,
+// since the operator has seen them. past may be nil.
 func NewConductor(p *Plan, past *Past) *Conductor {
 	c := &Conductor{plan: p, batch: -1, working: map[string]string{}, busy: map[string]int{}, out: map[string]string{}, used: map[string]int{}}
 	if past != nil {
@@ -115,7 +114,7 @@ func (c *Conductor) predicted() {
 	}
 }
 
-// Next begins the next batch, once the one before is over; false means that there is none.
+// Next begins the next batch, once the previous one has ended; false means that there is none.
 func (c *Conductor) Next() bool {
 	if c.batch+1 >= len(c.plan.Batches) {
 		return false
@@ -131,7 +130,7 @@ func (c *Conductor) Batch() int { return c.batch + 1 }
 // Over reports whether every host of the batch has ended.
 func (c *Conductor) Over() bool { return len(c.waiting) == 0 && len(c.working) == 0 }
 
-// Begin gives a host that may begin now, and holds its place; "" is none.
+// Begin returns a host that may begin now, and holds its place; empty means none.
 func (c *Conductor) Begin() string {
 	i := slices.IndexFunc(c.waiting, c.mayBegin)
 	if c.stop != nil || i < 0 {
@@ -145,8 +144,8 @@ func (c *Conductor) Begin() string {
 	return name
 }
 
-// mayBegin reports whether there is a place for a host. One that was out before holds a place
-// already, but has to take turns as well: what is done on it may go wrong as on any other.
+// mayBegin reports whether there is a place for a host. A host that was unavailable before holds a place already, but
+// has to take turns as well: changing it may fail as for any other.
 func (c *Conductor) mayBegin(name string) bool {
 	if c.plan.places == nil {
 		return true
@@ -161,7 +160,7 @@ func (c *Conductor) Stuck() bool {
 	return c.stop == nil && len(c.waiting) > 0 && len(c.working) == 0 && !slices.ContainsFunc(c.waiting, c.mayBegin)
 }
 
-// End tells how a host has ended that had begun.
+// End records the outcome of a host that had begun.
 func (c *Conductor) End(name string, o Outcome) {
 	switch {
 	case o.Unreachable:
@@ -184,8 +183,8 @@ func (c *Conductor) End(name string, o Outcome) {
 	c.judge(o.counted()) // also if it was counted in the run before
 }
 
-// Leave has a host wait again that had begun: the run ends before it has. What was done on it may be
-// taken back.
+// Leave returns a host that had begun to the waiting ones, because the run ends before the host does. Changes of the
+// host may be undone.
 func (c *Conductor) Leave(name string, touched bool) {
 	if touched {
 		c.touched = append(c.touched, name)
@@ -195,7 +194,7 @@ func (c *Conductor) Leave(name string, touched bool) {
 	c.waiting = append([]string{name}, c.waiting...)
 }
 
-// asBefore gives a host that was at work the place again that it held before, or none.
+// asBefore restores the place that a host in progress held before it began, or frees its place.
 func (c *Conductor) asBefore(name string) {
 	if why := c.working[name]; why != "" {
 		c.hold(name, why)
@@ -226,13 +225,13 @@ func (c *Conductor) Release(name string) error {
 	return nil
 }
 
-// A Held place is that of a host which has ended, or never began.
+// A Held is the place of a host that has ended, or never began.
 type Held struct {
 	Host string `json:"host"`
 	Why  string `json:"why"`
 }
 
-// Held gives the hosts that hold places and are not at work, in the order of the play.
+// Held returns the hosts that hold places and are not in progress, in the order of the play.
 func (c *Conductor) Held() []Held {
 	var list []Held
 	for i := range c.plan.Hosts {
@@ -244,13 +243,13 @@ func (c *Conductor) Held() []Held {
 	return list
 }
 
-// at reports whether a host is at work.
+// at reports whether a host is in progress.
 func (c *Conductor) at(name string) bool {
 	_, ok := c.working[name]
 	return ok
 }
 
-// rest says that a host is no longer at work.
+// rest marks a host as no longer in progress.
 func (c *Conductor) rest(name string) {
 	delete(c.working, name)
 	c.busy[c.plan.Host(name).Group]--
@@ -270,7 +269,7 @@ func (c *Conductor) free(name string) {
 	}
 }
 
-// A Verdict is what a gate has come to.
+// A Verdict is the result of a gate.
 type Verdict string
 
 const (
@@ -279,8 +278,8 @@ const (
 	Inconclusive Verdict = "inconclusive" // which is never a yes
 )
 
-// Gate tells the verdict of a gate behind the batch. stops says that an inconclusive one counts as
-// failed; it stops the rollout until a person has looked at it else.
+// Gate records the verdict of a gate after the batch. With stops, an inconclusive gate counts as failed; otherwise it
+// stops the rollout until the operator has decided.
 func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 	switch {
 	case v == Passed:
@@ -293,14 +292,14 @@ func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 	}
 }
 
-// NoProgress tells that no host has got done for the progress deadline.
+// NoProgress records that no host has finished within the progress deadline.
 func (c *Conductor) NoProgress(d time.Duration) {
 	if c.stop == nil {
 		c.stopBy("progress_deadline", fmt.Sprintf("no host has finished for %s; in progress: %s", printable.Duration(d), cmp.Or(List(c.AtWork()), "none")), c.AtWork(), nil)
 	}
 }
 
-// NoPlaces tells that none of those who hold the places that are waited for has been seen healthy.
+// NoPlaces records that no host has become healthy of those that hold the needed places.
 func (c *Conductor) NoPlaces() {
 	if !c.Stuck() {
 		return
@@ -336,27 +335,27 @@ func (c *Conductor) mayBeOut() string {
 	return fmt.Sprintf("%s of the hosts of %s", most, of)
 }
 
-// WithoutCanary tells that the host which was to come first will show nothing.
+// WithoutCanary records that the canary host cannot be tested.
 func (c *Conductor) WithoutCanary() {
 	if c.stop == nil {
 		c.stopBy("canary", c.plan.NoCanary+", so it shows nothing", nil, nil)
 	}
 }
 
-// Hold stops a rollout because a person says so.
+// Hold stops a rollout on an operator's command.
 func (c *Conductor) Hold(by string) {
 	if c.stop == nil {
 		c.stopBy("hold", "requested by "+by, nil, nil)
 	}
 }
 
-// Go goes on after a stop. What was counted stays counted: the next host that is, stops it again.
+// Go continues after a stop. The counts are kept: the next counted host stops the rollout again.
 func (c *Conductor) Go() { c.stop = nil }
 
-// Stopped is why the rollout does not go on; nil if it does.
+// Stopped returns why the rollout has stopped; nil if it has not.
 func (c *Conductor) Stopped() *Stop { return c.stop }
 
-// Touched are the hosts that have been changed, or may have: those of the batch, or all.
+// Touched returns the hosts that have changed, or may have: of the batch, or of all.
 func (c *Conductor) Touched(ofBatch bool) []string {
 	if !ofBatch || c.batch < 0 {
 		return slices.Clone(c.touched)
@@ -365,7 +364,7 @@ func (c *Conductor) Touched(ofBatch bool) []string {
 	return slices.DeleteFunc(slices.Clone(c.touched), func(name string) bool { return !slices.Contains(in, name) })
 }
 
-// Left is how many hosts have not begun.
+// Left returns how many hosts have not begun.
 func (c *Conductor) Left() int {
 	n := len(c.waiting)
 	for _, batch := range c.plan.Batches[c.batch+1:] {
@@ -385,7 +384,7 @@ func (c *Conductor) AtWork() []string {
 	return names
 }
 
-// count counts what has come of a host, once, and gives what has become more by that.
+// count counts the outcome of a host, once, and returns which counts have increased.
 func (c *Conductor) count(name string, o Outcome) (more counted) {
 	more = c.counts.add(name, o)
 	if c.batch >= 0 {
@@ -394,7 +393,7 @@ func (c *Conductor) count(name string, o Outcome) (more counted) {
 	return more
 }
 
-// counted is what has become more.
+// counted has the counts that have increased.
 type counted struct{ failed, unreachable, restarted bool }
 
 func (o Outcome) counted() counted {
@@ -409,7 +408,7 @@ func (c *counts) add(name string, o Outcome) (more counted) {
 	return more
 }
 
-// of are the counts of some hosts, without gates.
+// of returns the counts of some hosts, without gates.
 func (c *counts) of(hosts []string) counts {
 	only := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(hosts, name) })

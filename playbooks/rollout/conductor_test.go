@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// play tells a conductor a history, one word for each thing that happens, and fails where it does not
-// answer as the history says: begin=web1 is that web1 is begun, begin= that nobody may.
+// play runs a history on a conductor, one word per event, and fails if an answer differs from the history: begin=web1
+// means that web1 begins, begin= that no host may.
 func play(t *testing.T, c *Conductor, history string) {
 	t.Helper()
 	outcomes := map[string]Outcome{
@@ -61,9 +61,9 @@ func TestConductor(t *testing.T) {
 		rules   Rules
 		hosts   string
 		history string
-		stop    string // "" is that it goes on
+		stop    string // empty means that it continues
 	}{
-		// What Ansible's users have run into.
+		// Problems of Ansible users.
 		{"Ansible: batches of 2, one host unreachable", Rules{Batches: sizes(count(2))}, "a1 a2 a3 a4",
 			"next begin=a1 begin=a2 a1=unreachable begin= a2=ok begin=",
 			"batch 1, a1: stop.failed: 1 of 4 hosts have failed or cannot be reached (a1); limit: 1"},
@@ -94,7 +94,7 @@ func TestConductor(t *testing.T) {
 			"batch 0, a1 a3: stop.restarts: services would restart on 2 of 3 hosts; limit: 2"},
 		{"of hosts that are in no batch none is predicted", Rules{Stop: Limits{Restarts: two}}, "a1* a2 a3*~", "next begin=a1", ""},
 
-		// What was wrong before.
+		// Problems before the rollout.
 		{"the default limit stops before the first change", Rules{}, "a1 a2? a3", "next begin=",
 			"batch 0, a2: stop.failed: 1 of 3 hosts have failed or cannot be reached (a2); limit: 1"},
 		{"so does a check that failed", Rules{}, "a1 a2x a3", "",
@@ -193,7 +193,7 @@ func TestIncludeBroken(t *testing.T) {
 	}
 }
 
-// TestGoingOn is a run that goes on with another.
+// TestGoingOn resumes a run.
 func TestGoingOn(t *testing.T) {
 	one, two := limit(count(1)), limit(count(2))
 	for _, c := range []struct {

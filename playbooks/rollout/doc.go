@@ -1,7 +1,7 @@
-// Package rollout decides how a play comes over its hosts: which batches there are, who may begin
-// now, and when it stops. It knows no host and no clock: what happens is told to a [Conductor],
-// and what it says then is arithmetic on what it was told.
+// Package rollout decides how a play proceeds through its hosts: the batches, the hosts that may begin now, and when to
+// stop. It contacts no host and has no clock: events are passed to a [Conductor], whose answers depend only on these
+// events.
 //
-// [Rules] are what is written (rules.go), [Plan] what they come to for hosts whose effects are
-// predicted (plan.go), [Conductor] what becomes of it (conductor.go).
+// [Rules] are the written settings (rules.go), a [Plan] is their result for hosts with predicted changes (plan.go), and
+// a [Conductor] follows the plan (conductor.go).
 package rollout

@@ -39,7 +39,7 @@ func TestNumbersOfThePage(t *testing.T) {
 	}
 }
 
-// sizesOf are those of the batches that so many hosts come in, or of the first one.
+// sizesOf returns the batch sizes for a number of hosts, or the size of the first batch.
 func sizesOf(t *testing.T, list []string, hosts int, all bool) string {
 	var rules Rules
 	for _, text := range list {

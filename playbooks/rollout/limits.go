@@ -54,7 +54,7 @@ func (c *Conductor) judgeGates(why string) {
 	}
 }
 
-// reckoned is a limit with its arithmetic: "3", or "2 (1.5% of 170, rounded down)".
+// reckoned returns a limit with its calculation: "3", or "2 (1.5% of 170, rounded down)".
 func (c *Conductor) reckoned(a Amount, of int) string {
 	if a.Count > 0 {
 		return a.String()

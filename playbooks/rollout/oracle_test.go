@@ -7,22 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An oracle says what a rollout may do, from what docs/guide/rollout-rules.md says and with none of the code that
-// is tested. It is told what happens, and fails the test where that must not be.
+// An oracle knows what a rollout may do, from docs/guide/rollout-rules.md and without any of the tested code. It
+// receives the events, and fails the test at a forbidden one.
 type oracle struct {
 	t     testing.TB
 	rules simRules
-	racks map[string]string // of each host of the play
-	out   map[string]bool   // at work, lost, failed and touched, or wrong before
+	racks map[string]string // rack of each host of the play
+	out   map[string]bool   // in progress, lost, failed and touched, or broken before
 	work  map[string]bool
-	went  map[string]map[string]bool // hosts and gates by what is counted: failed, unreachable, restarts, gate
+	went  map[string]map[string]bool // hosts and gates by counter: failed, unreachable, restarts, gate
 	batch map[string]map[string]bool // the same, of the batch
-	size  int                        // of the batch
+	size  int                        // size of the batch
 	why   string                     // the rule that stops it
-	names []string                   // that rule counts
+	names []string                   // hosts that rule counts
 }
 
-// share is a count, or a share in percent rounded down, at least 1; 0 of both is no limit.
+// share returns a count, or a share in percent rounded down, at least 1; 0 of both means no limit.
 func share(l simLimit, of int) int {
 	if l.percent > 0 {
 		return max(1, l.percent*of/100)
@@ -37,8 +37,8 @@ func (o *oracle) begins(host string) {
 	o.out[host], o.work[host] = true, true
 }
 
-// fits reports whether no more hosts of a rack would be out than may be if one began; those that are
-// out for other reasons may be more, and then it is worked on so many at once.
+// fits reports whether a host may begin without exceeding the unavailable hosts of its rack. More hosts may be
+// unavailable for other reasons; then the limit applies to the hosts in progress.
 func (o *oracle) fits(host string) bool {
 	size, out, work := 0, 0, 0
 	for name, rack := range o.racks {
@@ -59,8 +59,7 @@ func one(is bool) int {
 	return 0
 }
 
-// happened counts what has become of a host, and stops the rollout where a limit is reached by that:
-// AT it.
+// happened counts an event of a host, and stops the rollout AT a limit, not beyond it.
 func (o *oracle) happened(name string, kinds ...string) {
 	for _, scope := range []struct {
 		went map[string]map[string]bool
@@ -100,7 +99,7 @@ func (o *oracle) happened(name string, kinds ...string) {
 	}
 }
 
-// agrees compares what the oracle says with why the conductor has stopped.
+// agrees compares the oracle's stop reason with the conductor's.
 func (o *oracle) agrees(stop *Stop) {
 	if o.why == "" {
 		require.Nil(o.t, stop)

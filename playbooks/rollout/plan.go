@@ -7,51 +7,50 @@ import (
 	"strings"
 )
 
-// A Host is one of the play, and what a check run has told of it.
+// A Host is a host of the play, with the results of its check run.
 type Host struct {
 	Name  string
 	Group string // the value of [Rules.By]; "" without
-	// Changes says that something will change on it, or that this is not known.
+	// Changes is set if something will change on it, or if this is not known.
 	Changes bool
 	// Restarts are the resources that will be restarted for sure.
 	Restarts []string
-	// Unreachable, Failed and Broken say what was wrong before the rollout began: it could not
-	// be reached, the check of it failed as a whole, or it was not healthy.
+	// Unreachable, Failed and Broken are the problems before the rollout began: it could not be reached, its check
+	// failed as a whole, or it was not healthy.
 	Unreachable, Failed, Broken bool
-	// Done says that the run that is gone on with has brought it to its end: it counts among the
-	// hosts that shares are of.
+	// Done is set if the resumed run has finished it: shares count it among the hosts.
 	Done bool
 }
 
 // Healthy reports whether the host could be reached, and was healthy, before the rollout began.
 func (h *Host) Healthy() bool { return !h.Unreachable && !h.Broken }
 
-// A Plan is what rules come to for some hosts, before anything has changed.
+// A Plan applies rules to some hosts, before anything has changed.
 type Plan struct {
 	Rules   Rules
-	Hosts   []Host // of the play, in its order
+	Hosts   []Host // hosts of the play, in its order
 	Batches [][]string
-	// Canary says that the first batch is a host that was asked for, and NoCanary why it is not:
-	// that host could not be asked, or is not healthy (Sick), or nothing will change on it.
+	// Canary is set if the first batch is the requested canary host. NoCanary is the reason why it is not: the host
+	// could not be checked, or is not healthy (Sick), or nothing will change on it.
 	Canary   bool
 	NoCanary string
 	Sick     bool
 
-	whole  [][]string     // the batches with the hosts that an earlier run is done with
+	whole  [][]string     // batches including hosts that an earlier run has finished
 	at     map[string]int // hosts by name
 	places map[string]int // hosts of each group that may be out at once; nil if that is not bounded
 }
 
 // Options of a plan.
 type Options struct {
-	// IncludeBroken has hosts worked on that were not healthy before.
+	// IncludeBroken also changes hosts that were not healthy before.
 	IncludeBroken bool
-	// Again are hosts that the run had begun which is gone on with, and not brought to an end: they
-	// are worked on even if they are not healthy.
+	// Again has the hosts that the resumed run had begun and not finished: they are changed even if they are not
+	// healthy.
 	Again map[string]bool
-	// Canary is the only host of the first batch; "" is none.
+	// Canary is the only host of the first batch; empty means none.
 	Canary string
-	// Begun are the batches of the run that is gone on with, in their order; nil is none.
+	// Begun has the batches of the resumed run, in their order; nil means none.
 	Begun [][]string
 }
 
@@ -86,7 +85,7 @@ func NewPlan(rules Rules, hosts []Host, o Options) *Plan {
 	return p
 }
 
-// withoutCanary says why a host is in no batch.
+// withoutCanary returns why a host is in no batch.
 func (p *Plan) withoutCanary(name string) (why string, sick bool) {
 	switch h := p.Host(name); {
 	case h.Unreachable:
@@ -99,7 +98,7 @@ func (p *Plan) withoutCanary(name string) (why string, sick bool) {
 	return "nothing will change on " + name, false
 }
 
-// cut puts hosts into batches of some sizes, behind one of the canary if it is among them.
+// cut divides hosts into batches of some sizes, after a batch with the canary if it is among them.
 func cut(sizes []Amount, hosts []string, canary string) (batches [][]string) {
 	all := len(hosts)
 	if i := slices.Index(hosts, canary); i >= 0 {
@@ -117,8 +116,8 @@ func cut(sizes []Amount, hosts []string, canary string) (batches [][]string) {
 	return batches
 }
 
-// again gives the batches of an earlier run as far as their hosts are still to be changed, and with
-// the others. Hosts that are in none of them come last.
+// again returns the batches of an earlier run, reduced to the hosts that still have to be changed, and complete. Hosts
+// that are in none of them are added to the last.
 func again(begun [][]string, hosts []string) (batches, whole [][]string) {
 	remain, known := map[string]bool{}, map[string]bool{}
 	for _, name := range hosts {
@@ -143,7 +142,7 @@ func again(begun [][]string, hosts []string) (batches, whole [][]string) {
 	return batches, whole
 }
 
-// Host gives a host by its name, which must be one of the plan.
+// Host returns a host by its name, which must be in the plan.
 func (p *Plan) Host(name string) *Host { return &p.Hosts[p.at[name]] }
 
 // Has reports whether a host is one of the plan.
@@ -152,7 +151,7 @@ func (p *Plan) Has(name string) bool {
 	return ok
 }
 
-// size is how many hosts are in batches.
+// size returns how many hosts are in batches.
 func (p *Plan) size() int {
 	n := 0
 	for _, batch := range p.Batches {
@@ -161,7 +160,7 @@ func (p *Plan) size() int {
 	return n
 }
 
-// AtOnce is how many hosts of a batch may be at work at once, if forks are as many as they like.
+// AtOnce returns how many hosts of a batch may be in progress at once, with that many forks.
 func (p *Plan) AtOnce(batch []string, forks int) int {
 	if p.places == nil {
 		return min(len(batch), forks)
@@ -178,8 +177,8 @@ func (p *Plan) AtOnce(batch []string, forks int) int {
 	return min(n, forks)
 }
 
-// Harm is the most hosts that can end badly before the rollout stops by itself, and how that is
-// reckoned: those that the limit allows, and those that are at work when it is reached.
+// Harm returns the maximum number of hosts that can fail before the rollout stops by itself, and the calculation: the
+// number that the limit allows, plus the hosts in progress when it is reached.
 func (p *Plan) Harm(forks int) (most int, text string) {
 	atOnce := 0
 	for _, batch := range p.Batches {
@@ -207,7 +206,7 @@ func or(a *Amount, without Amount) Amount {
 	return *a
 }
 
-// Trouble names the hosts that something was wrong with before, by what it is.
+// Trouble returns the hosts with problems before the rollout, by kind of problem.
 func (p *Plan) Trouble() (unreachable, failed, broken []string) {
 	for i := range p.Hosts {
 		switch h := &p.Hosts[i]; {
@@ -245,8 +244,8 @@ func (p *Plan) Stable() []string {
 	return list
 }
 
-// Restarting counts, of the hosts of a batch, those that each resource will be restarted on for
-// sure, and gives the resources in their order.
+// Restarting returns the resources that will certainly be restarted in a batch, in their order, with the number of
+// hosts for each.
 func (p *Plan) Restarting(batch []string) (refs []string, hosts map[string]int) {
 	hosts = map[string]int{}
 	for _, name := range batch {

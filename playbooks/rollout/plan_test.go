@@ -13,8 +13,8 @@ func limit(a Amount) *Amount      { return &a }
 func rest() Amount                { return Amount{Rest: true} }
 func sizes(of ...Amount) []Amount { return of }
 
-// hosts are written as words: a1 is of group a. Behind it may stand - nothing will change, ? it cannot
-// be reached, x its check fails, ~ it is not healthy, * a service restarts.
+// hosts parses words: a1 is a host of group a. A suffix means: - nothing will change, ? it cannot be reached, x its
+// check fails, ~ it is not healthy, * a service restarts.
 func hosts(text string) []Host {
 	var list []Host
 	for _, word := range strings.Fields(text) {

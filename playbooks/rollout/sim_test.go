@@ -48,29 +48,29 @@ type simulation struct {
 	t        testing.TB
 	rand     *rand.Rand
 	rules    simRules
-	hosts    []Host // of the play
+	hosts    []Host // hosts of the play
 	forks    int
 	broken   bool // --include-broken
 	done     map[string]bool
-	changed  map[string]bool // hosts that have been worked on and are not done
+	changed  map[string]bool // changed hosts that are not done
 	lost     map[string]bool
 	left     map[string]bool
-	released map[string]bool // by a person, who has answered for it
+	released map[string]bool // released by a person, who has vouched for them
 	history  []string
 
 	c      *Conductor
 	o      *oracle
 	bad    map[string]bool // hosts that ended badly
-	went   bool            // a person has said go, or the run was gone on with
+	went   bool            // a person has sent go, or the run was resumed
 	begun  [][]string
-	batch  []string // that is worked on
+	batch  []string // current batch
 	gates  int
-	before map[string]map[string]bool // what is counted, of the runs before
-	stop   *Stop                      // that was last seen
-	seen   map[string]int             // how often what has happened
+	before map[string]map[string]bool // counts of the earlier runs
+	stop   *Stop                      // last seen stop
+	seen   map[string]int             // counts by kind of event
 }
 
-// agrees compares what the oracle says with why the conductor has stopped, and counts that.
+// agrees compares the oracle's stop reason with the conductor's, and counts it.
 func (s *simulation) agrees() {
 	stop := s.c.Stopped()
 	if s.o.agrees(stop); stop != nil && stop != s.stop {
@@ -150,7 +150,7 @@ func (s *simulation) run() {
 	}
 }
 
-// oneRun reports whether it was killed, or has stopped, and somebody goes on with it.
+// oneRun reports whether the run was killed or has stopped, and is resumed.
 func (s *simulation) oneRun() (again bool) {
 	hosts, past := s.begin()
 	p := NewPlan(s.rules.rules(), hosts, Options{IncludeBroken: s.broken, Begun: s.begun, Again: s.left})
@@ -183,7 +183,7 @@ func (s *simulation) oneRun() (again bool) {
 	return false
 }
 
-// begin asks the hosts what a run asks them before it begins, and gives what the run before has told.
+// begin does the checks of a run before it begins, and returns the record of the earlier run.
 func (s *simulation) begin() (hosts []Host, past *Past) {
 	for _, h := range s.hosts {
 		if s.done[h.Name] {
@@ -213,7 +213,7 @@ func (s *simulation) begin() (hosts []Host, past *Past) {
 	}
 }
 
-// batches compares those of a plan with what they have to be.
+// batches compares the batches of a plan with the expected ones.
 func (s *simulation) batches(p *Plan, hosts []Host) {
 	var change []string
 	for _, h := range hosts {
@@ -288,7 +288,7 @@ func (s *simulation) wrongBefore(hosts []Host, past *Past) {
 	s.remember()
 }
 
-// remember is what the record has of the run at any moment.
+// remember keeps the data that the record has of the run at any moment.
 func (s *simulation) remember() {
 	s.before = map[string]map[string]bool{}
 	for what, names := range s.o.went {
@@ -299,8 +299,7 @@ func (s *simulation) remember() {
 	}
 }
 
-// work has the hosts of a batch worked on. It reports whether the run has ended, and whether somebody
-// goes on with it.
+// work processes the hosts of a batch. It reports whether the run has ended, and whether it is resumed.
 func (s *simulation) work() (ended, again bool) {
 	var working []string
 	for step := 0; ; step++ {
@@ -368,7 +367,7 @@ func (s *simulation) nobodyMay() {
 	}
 }
 
-// something happens: a host at work ends, or a person says something.
+// something makes an event happen: a host in progress ends, or a person sends a command.
 func (s *simulation) something(working []string) []string {
 	i := s.rand.IntN(len(working))
 	name := working[i]
@@ -391,7 +390,7 @@ func (s *simulation) something(working []string) []string {
 		return working
 	}
 	if s.chance(3) {
-		s.c.Healthy(name) // which says nothing of a host that is in progress
+		s.c.Healthy(name) // no effect on a host in progress
 		return working
 	}
 	working = slices.Delete(working, i, i+1)
@@ -434,7 +433,7 @@ func (s *simulation) something(working []string) []string {
 	return working
 }
 
-// person has somebody say something to a rollout, or see that a host is healthy.
+// person sends a command to a rollout, or marks a host as healthy.
 func (s *simulation) person() {
 	if held := s.c.Held(); len(held) > 0 && s.chance(60) {
 		name := held[s.rand.IntN(len(held))].Host
@@ -453,7 +452,7 @@ func (s *simulation) person() {
 	s.o.why, s.o.names, s.went = "", nil, true
 }
 
-// gate asks one behind the batch. It reports whether the run ends.
+// gate runs a gate after the batch. It reports whether the run ends.
 func (s *simulation) gate() (ended bool) {
 	verdict := Passed
 	switch n := s.rand.IntN(100); {
@@ -485,9 +484,9 @@ func (s *simulation) gate() (ended bool) {
 	return false
 }
 
-// TestRandomRollouts has rollouts go as they may: hosts that fail, that are lost, that were broken
-// before; gates; controllers that are killed, and runs that are gone on with; persons. How often what has
-// happened is a table of docs/internals/lockouts.md.
+// TestRandomRollouts runs random rollouts: hosts that fail, that are lost, that were broken before; gates; controllers
+// that are killed, and resumed runs; operators. docs/internals/lockouts.md has a table with the number of events of
+// each kind.
 func TestRandomRollouts(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(1000) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStopsOfThePage has every rule stop a rollout of 170 hosts, and compares what is printed with
+// TestStopsOfThePage stops a rollout of 170 hosts by every rule, and compares the output with
 // docs/guide/rollout-stops.md.
 func TestStopsOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/guide/rollout-stops.md")
@@ -20,7 +20,7 @@ func TestStopsOfThePage(t *testing.T) {
 	for _, test := range []struct {
 		written string
 		rules   Rules
-		restart bool // what restarts is known before
+		restart bool // restarts are known before
 		act     func(c *Conductor)
 	}{
 		{"stop: {failed: 3}", Rules{Stop: Limits{Failed: three}}, false, func(c *Conductor) {

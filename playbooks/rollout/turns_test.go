@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBrokenHostsTakeTurns has hosts worked on that were out before: that they hold places already
-// is no reason to work on all of them at once.
+// TestBrokenHostsTakeTurns changes hosts that were unavailable before: although they hold places already, they are not
+// changed all at once.
 func TestBrokenHostsTakeTurns(t *testing.T) {
 	var hosts []Host
 	for i := range 4 {

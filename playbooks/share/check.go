@@ -14,8 +14,8 @@ import (
 type Run struct {
 	Inventory *inventory.Inventory
 	Plays     []*manifest.Play
-	Hosts     [][]*inventory.Host // of each play; nil if they are not known
-	First     [][]*inventory.Host // those of them that begin first: a batch of each play
+	Hosts     [][]*inventory.Host // hosts of each play; nil if they are not known
+	First     [][]*inventory.Host // hosts that begin first: a batch of each play
 	Limited   bool                // so --limit may have left a host out
 }
 
@@ -41,7 +41,7 @@ func (r Run) Check() error {
 
 type importCheck struct {
 	run     Run
-	exports []*exportIndex // by number of the play
+	exports []*exportIndex // exports by number of the play
 	errs    yamlpos.Errors
 }
 
@@ -80,7 +80,7 @@ func (c *importCheck) suggestHost(name string) string {
 	return ""
 }
 
-// notExported says why no host exports a value up to the play that imports it.
+// notExported returns why no host exports a value up to the play that imports it.
 func (c *importCheck) notExported(play int, imp manifest.Import) error {
 	for n, x := range c.exports {
 		switch name := c.run.Plays[n].Name; {
@@ -132,8 +132,7 @@ func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import
 		"%s has its turn in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
 }
 
-// circle is the route from one resource over another one back to it, along what they
-// import; "" if there is none.
+// circle returns the route from one resource over another one back to it, along their imports; empty if there is none.
 func (x *exportIndex) circle(r, over *manifest.Resource) string {
 	been := map[*manifest.Resource]bool{}
 	path := []string{r.Ref(), over.Ref()}

@@ -110,7 +110,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestImportsWithoutInventory is what validate can say of a manifest alone.
+// TestImportsWithoutInventory checks a manifest alone, as validate does.
 func TestImportsWithoutInventory(t *testing.T) {
 	list, err := load.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
 	require.NoError(t, err)

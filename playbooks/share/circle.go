@@ -15,9 +15,9 @@ type place struct {
 	index int
 }
 
-// circle tells whether the entry that a host waits for can be reached only after the
-// one that waits, and how. The entries of a host count as done one after the other:
-// with strategy graph some could be done earlier, but how many at once is bounded.
+// circle reports whether the entry that a host waits for can run only after the waiting one, and how. It assumes that
+// the entries of a host run one after the other: with strategy graph some could run earlier, but their number at once
+// is bounded.
 func (p *Participant) circle(index int, imp catalog.Import, target int) string {
 	names := []string{fmt.Sprintf("a resource of %s waits for %s of %s", p.host, imp.Ref, imp.Host)}
 	been := map[place]bool{}
@@ -63,7 +63,7 @@ func (x *Exchange) pending(play int, imp catalog.Import) (place, bool) {
 	return place{}, false
 }
 
-// awaitedUpTo gives the entries up to one that have yet to receive something, in order.
+// awaitedUpTo returns the entries up to one that still have to receive something, in order.
 func (p *hostPlay) awaitedUpTo(last int) []int {
 	var all []int
 	for i := range p.imports {

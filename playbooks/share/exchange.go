@@ -11,31 +11,30 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// An Exchange carries values between the hosts of a run. It goes by the manifests and by
-// the catalogs made of them: a host can export only what its manifest says, and gets only
-// what its own catalog imports. A value is handed on as the JSON that the host has sent.
-// Plays go by their numbers in the run.
+// An Exchange carries values between the hosts of a run. It follows the manifests and the catalogs made from them: a
+// host can export only what its manifest declares, and receives only what its own catalog imports. A value is passed on
+// as the JSON that the host has sent. Plays have their numbers in the run.
 //
-// A nil Exchange does nothing. It may be used by many goroutines at once.
+// A nil Exchange does nothing. It is safe for concurrent use.
 type Exchange struct {
 	plays   [][]*inventory.Host // the hosts of each
-	exports []*exportIndex      // of each play
+	exports []*exportIndex      // exports of each play
 
-	waits *Waits // of the hosts for each other; nil if they do so for values alone
+	waits *Waits // waits of the hosts for each other; nil if they wait only for values
 
 	mu    sync.Mutex
 	hosts map[string]*hostRecord
-	start func(host string) // begins a host of the batch at once; nil is nothing
+	start func(host string) // begins a host of the batch at once; may be nil
 }
 
-// A hostRecord is what the exchange knows of one host.
+// A hostRecord is the exchange's data about one host.
 type hostRecord struct {
-	plays   []*hostPlay   // by number of the play; nil where the host has no part in it
-	size    int           // of the values that are kept, in bytes
+	plays   []*hostPlay   // plays by number; nil if the host is not in the play
+	size    int           // size of the kept values, in bytes
 	changed chan struct{} // closed, and replaced, when something here changes
 }
 
-// A hostPlay is what one host does in one play.
+// A hostPlay is the state of one host in one play.
 type hostPlay struct {
 	batchBegun bool
 	compiled   bool // it has a catalog
@@ -43,8 +42,8 @@ type hostPlay struct {
 	exports    map[string][]int // type#name and type#alias → the entries with exports
 	entries    map[int]*export
 	imports    map[int][]catalog.Import
-	answered   map[int]bool // entries that have what they import, or know that they get nothing
-	sensitive  map[int]bool // entries that have received what is sensitive
+	answered   map[int]bool // entries that have their imports, or know that they get none
+	sensitive  map[int]bool // entries that have received sensitive values
 }
 
 // An export is an entry whose values other hosts may import, and how it ended.
@@ -56,10 +55,10 @@ type export struct {
 	certain   bool
 	sensitive bool
 	sent      map[string]json.RawMessage
-	dropped   map[string]string // what is not kept, and why
+	dropped   map[string]string // dropped values with the reasons
 }
 
-// Bounds of what is kept, in bytes of JSON.
+// Limits of the kept values, in bytes of JSON.
 const (
 	maxValue  = 64 << 10 // one value
 	maxValues = 1 << 20  // all values of a host
@@ -89,7 +88,7 @@ func NewExchange(plays []*manifest.Play, hosts [][]*inventory.Host) *Exchange {
 	return x
 }
 
-// WaitIn has the hosts' waits for values noted beside others of the run.
+// WaitIn registers the hosts' waits for values together with other waits of the run.
 func (x *Exchange) WaitIn(waits *Waits) {
 	if x != nil {
 		x.waits = waits
@@ -117,7 +116,7 @@ func (x *Exchange) startHost(host string) {
 	}
 }
 
-// PlayBegins says which hosts of a play remain when it begins. The others are over.
+// PlayBegins sets the remaining hosts of a play when it begins. The others are over.
 func (x *Exchange) PlayBegins(play int, remaining []*inventory.Host) {
 	if x == nil || len(remaining) == len(x.plays[play]) {
 		return
@@ -133,7 +132,7 @@ func (x *Exchange) PlayBegins(play int, remaining []*inventory.Host) {
 	}
 }
 
-// BatchBegins says that a batch of a play begins.
+// BatchBegins records that a batch of a play begins.
 func (x *Exchange) BatchBegins(play int, hosts []string) {
 	if x == nil {
 		return
@@ -145,7 +144,7 @@ func (x *Exchange) BatchBegins(play int, hosts []string) {
 	}
 }
 
-// Over says that hosts are done with a play, or that they will never begin it.
+// Over records that hosts are done with a play, or that they will never begin it.
 func (x *Exchange) Over(play int, hosts ...string) {
 	if x == nil {
 		return
@@ -161,7 +160,7 @@ func (x *Exchange) Over(play int, hosts ...string) {
 	}
 }
 
-// wake has all that wait for a host look again.
+// wake makes all goroutines that wait for a host check again.
 func (r *hostRecord) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})

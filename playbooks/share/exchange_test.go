@@ -39,7 +39,7 @@ func names(hosts []*inventory.Host) (list []string) {
 	return list
 }
 
-// exporting is a catalog of what exports stdout, and so on, and receives nothing.
+// exporting returns a catalog of entries that export stdout, and receive nothing.
 func exporting(refs ...string) *catalog.Compiled {
 	c := &catalog.Compiled{Imports: map[int][]catalog.Import{}}
 	for _, ref := range refs {
@@ -71,7 +71,7 @@ const oneImport = `
           - b: {command: b, export: [stdout], recv: {cwd: {host: app1, from: exec#token.stdout}}}
 `
 
-// TestImport is what an importer gets for each way in which the exporter can end.
+// TestImport checks what an importer gets for each outcome of the exporter.
 func TestImport(t *testing.T) {
 	none := func(err string) *wire.Imported { return &wire.Imported{Error: "receiving cwd: " + err} }
 	value := func(text string) *wire.Imported {
@@ -184,7 +184,7 @@ func TestCircleOfCatalogs(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				given[host] = got
-				m.Over(0, host) // what follows fails, whatever it is
+				m.Over(0, host) // every later entry fails
 			})
 			synctest.Wait()
 		}
@@ -242,9 +242,8 @@ func TestLostEarlier(t *testing.T) {
 	require.Equal(t, "receiving cwd: app1 failed, or its run ended, before it finished exec#token: see its own messages", got.Error)
 }
 
-// TestExchangeOfMany is a law: hosts that receive whatever from whomever, as many at
-// once as there are places, all come to their end, whoever dies on the way. Where
-// each receives only what stands earlier, and no host dies, all get what they ask for.
+// TestExchangeOfMany checks an invariant: hosts with random imports, as many at once as there are places, all end, even
+// if some die. If each imports only from earlier entries, and no host dies, all get their values.
 func TestExchangeOfMany(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {

@@ -8,39 +8,39 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Once are the resources of a batch that run for one of its hosts: the first that has them and gets to
-// them. The others wait for what comes of that.
+// Once has the resources of a batch that run on one of its hosts: the first that has them and reaches them. The other
+// hosts wait for the result.
 type Once struct {
 	waits *Waits
 
 	mu      sync.Mutex
-	hosts   []string // of the batch, in order
+	hosts   []string // hosts of the batch, in order
 	here    map[string]*onceHost
 	runs    map[string]*onceRun
 	changed chan struct{}     // closed, and replaced, when something here changes
 	start   func(host string) // begins a host of the batch at once
 }
 
-// A onceHost is what is known of a host of the batch.
+// A onceHost is the state of a host of the batch.
 type onceHost struct {
 	compiled, over bool
-	lost           bool            // its end is not known: what it had begun may still run
+	lost           bool            // its end is not known: a resource that it began may still run
 	has            map[string]bool // resources that it has, and that are not excluded
 }
 
 // A onceRun is one resource. It has a result once it has run.
 type onceRun struct {
 	passed map[string]bool // hosts that have skipped it
-	host   string          // that it is left to, or that has run it; "" is not known yet
+	host   string          // host that runs it, or has run it; empty means not known yet
 	began  bool            // host was told to run it, or may have been
 	result *wire.Result
 }
 
-// NewOnce is that of a run whose hosts wait for each other as waits says.
+// NewOnce returns the Once of a run; waits has the waits between its hosts.
 func NewOnce(waits *Waits) *Once { return &Once{waits: waits, changed: make(chan struct{})} }
 
-// Begin begins a batch. again says that it is of the same hosts as the one before, in two parts, so
-// that what has run for that one runs no more.
+// Begin begins a batch. again is set if it has the same hosts as the batch before, in two parts: resources that have
+// run for that one do not run again.
 func (o *Once) Begin(hosts []string, again bool, start func(host string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +58,7 @@ func (o *Once) Begin(hosts []string, again bool, start func(host string)) {
 	}
 }
 
-// Compiled says which resources of that kind a host has.
+// Compiled records which of these resources a host has.
 func (o *Once) Compiled(host string, has map[string]bool) {
 	o.tell(func() {
 		if h := o.here[host]; h != nil { // else it is only looked at
@@ -67,7 +67,7 @@ func (o *Once) Compiled(host string, has map[string]bool) {
 	})
 }
 
-// Over says that a host is done with the play, or will never begin it. If it was lost, what it had begun may
+// Over records that a host is done with the play, or will never begin it. If it was lost, a resource that it began may
 // still run there: its outcome is unknown, for all hosts.
 func (o *Once) Over(host string, lost bool) {
 	o.tell(func() {
@@ -77,7 +77,7 @@ func (o *Once) Over(host string, lost bool) {
 	})
 }
 
-// Began says that a resource began on a host in the run that this one resumes, which does not know its outcome. No
+// Began records that a resource began on a host in the run that this one resumes, which does not know its outcome. No
 // other host runs it.
 func (o *Once) Began(host, resource string) {
 	o.tell(func() {
@@ -87,8 +87,7 @@ func (o *Once) Began(host, resource string) {
 	})
 }
 
-// Ended says what came of a resource on the host that it was left to. One that was skipped is left to
-// the next host.
+// Ended records the result of a resource on the host that runs it. A skipped one is left to the next host.
 func (o *Once) Ended(host, resource string, result *wire.Result) {
 	o.tell(func() {
 		if run := o.run(resource); result.Status == wire.Skipped {
@@ -116,8 +115,8 @@ func (o *Once) run(resource string) *onceRun {
 	return run
 }
 
-// Await waits for what comes of a resource, and where; result is nil if it is left to the host that
-// asks. Its wait ends with ctx, and is refused if another one waits for it.
+// Await waits for the result of a resource, and returns where it ran; result is nil if the calling host has to run it.
+// The wait ends with ctx, and is refused if it would close a circle of waiting hosts.
 func (o *Once) Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error) {
 	for {
 		o.mu.Lock()
@@ -161,8 +160,8 @@ func (o *Once) isLost(run *onceRun) bool {
 	return h == nil || h.over && h.lost
 }
 
-// first is the host that a resource is left to, as far as that is known. It stays so, though
-// another one may turn out to have the resource in a later stage.
+// first returns the host that runs a resource, as far as that is known. The choice does not change, even if another
+// host has the resource in a later stage.
 func (o *Once) first(run *onceRun, resource string) string {
 	if h := o.here[run.host]; h != nil && !h.over && !run.passed[run.host] {
 		return run.host

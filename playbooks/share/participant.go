@@ -51,8 +51,7 @@ func (x *Exchange) Join(play int, host string, c *catalog.Compiled) *Participant
 	return &Participant{x: x, play: play, host: host}
 }
 
-// Stage takes the next stage of the catalog of the host: what stands before it has ended, and what
-// follows may be other entries.
+// Stage takes the next stage of the host's catalog: the entries before it have ended, and the later entries may differ.
 func (p *Participant) Stage(c *catalog.Compiled) {
 	if p == nil {
 		return
@@ -92,7 +91,7 @@ func (p *hostPlay) addExport(i int, e *wire.Entry) {
 	}
 }
 
-// record and hostPlay are what the exchange keeps of the participant; its lock is held.
+// record and hostPlay return the exchange's data about the participant; the exchange's lock must be held.
 func (p *Participant) record() *hostRecord { return p.x.hosts[p.host] }
 func (p *Participant) hostPlay() *hostPlay { return p.record().plays[p.play] }
 
@@ -124,8 +123,8 @@ func (p *Participant) Export(r *wire.Result, c *wire.Catalog) {
 	own.wake()
 }
 
-// Import gives what an entry receives. It waits for other hosts, and until ctx ends. A host whose connection was lost
-// with the answer asks again.
+// Import returns the values that an entry receives. It waits for other hosts, until ctx ends. A host whose connection
+// was lost before the answer arrived requests them again.
 func (p *Participant) Import(ctx context.Context, index int) *wire.Imported {
 	given := &wire.Imported{Index: index, Values: map[string]json.RawMessage{}}
 	p.x.mu.Lock()
@@ -159,7 +158,7 @@ func (p *Participant) answered(index int, sensitive bool) {
 	}
 }
 
-// ImportedSensitive reports whether an entry has received what is sensitive.
+// ImportedSensitive reports whether an entry has received a sensitive value.
 func (p *Participant) ImportedSensitive(index int) bool {
 	p.x.mu.Lock()
 	defer p.x.mu.Unlock()
@@ -206,8 +205,8 @@ func (p *Participant) await(ctx context.Context, host string, changed <-chan str
 	}
 }
 
-// lookUp finds a value, or why there is none. If that is still open it gives what to wait
-// for; startable is set if that is a host which could begin now.
+// lookUp finds a value, or the reason why there is none. If that is still open it returns the channel to wait for;
+// startable is set if the awaited host could begin now.
 func (p *Participant) lookUp(index int, imp catalog.Import) (got received, changed <-chan struct{}, startable bool, err error) {
 	p.x.mu.Lock()
 	defer p.x.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/flight"
 )
 
-// A Queue is the hosts that are to be worked on. Each goroutine takes one host after
-// the other: its stack has to grow to what a host needs only once.
+// A Queue has the hosts to process. Each goroutine takes one host after the other, so that its stack has to grow to a
+// host's needs only once.
 //
-// Two things are bounded: how many hosts are worked on, and how many of them are on their way in.
+// Two numbers are bounded: the hosts in progress, and the hosts that are connecting.
 type Queue struct {
 	work func(host string, in *WayIn)
 	stop func() bool
@@ -23,21 +23,21 @@ type Queue struct {
 	workers       sync.WaitGroup
 }
 
-// NewQueue is a queue of hosts, in the order in which they begin. Each is worked on once,
-// but none begins any more when stop reports true.
+// NewQueue returns a queue of hosts, in the order in which they begin. Each is processed once. When stop returns true,
+// no more hosts begin.
 func NewQueue(hosts []string, work func(host string, in *WayIn), stop func() bool) *Queue {
 	return &Queue{work: work, stop: stop, waiting: hosts}
 }
 
-// Run begins as many hosts as there are places, and further ones as places come free. It waits
-// for all of them, also for those that are begun by [Queue.StartNow].
+// Run begins as many hosts as there are places, and further ones as places become free. It waits for all of them, also
+// for hosts that [Queue.StartNow] began.
 func (q *Queue) Run(logins, hosts int) {
 	q.Resize(logins, hosts)
 	q.workers.Wait()
 }
 
-// Resize says how many hosts may be on their way in, and worked on: one each at least. No host that has
-// begun ends for it.
+// Resize sets how many hosts may connect, and be processed, at once: at least one each. Hosts that have begun are not
+// affected.
 func (q *Queue) Resize(logins, hosts int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,7 +45,7 @@ func (q *Queue) Resize(logins, hosts int) {
 	q.fill()
 }
 
-// Load is what has become of the hosts since it was last asked for.
+// Load returns the events of hosts since the last call.
 func (q *Queue) Load() flight.Load {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,15 +55,15 @@ func (q *Queue) Load() flight.Load {
 	return l
 }
 
-// fill gives free places to hosts, first to those that have had one, with the lock held.
+// fill gives free places to hosts, first to those that had one before; the lock must be held.
 func (q *Queue) fill() {
 	for host, ok := q.next(); ok; host, ok = q.next() {
 		q.start(host)
 	}
 }
 
-// next takes the next host, if there is a place for it that none wants back, with the lock held. When no host begins
-// any more, those that have begun wait for no place: they come to an end.
+// next takes the next host, if there is a place that no returning host needs; the lock must be held. When no more hosts
+// begin, hosts that have begun wait for no place: they finish.
 func (q *Queue) next() (host string, ok bool) {
 	for len(q.returning) > 0 && (q.load.LoggingIn < q.logins || q.stop()) {
 		q.returning[0].returned()
@@ -78,7 +78,7 @@ func (q *Queue) next() (host string, ok bool) {
 	return host, true
 }
 
-// start has a new goroutine work on a host that was taken, and on others behind it, with the lock held.
+// start starts a goroutine that processes a taken host, and others after it; the lock must be held.
 func (q *Queue) start(host string) {
 	q.workers.Go(func() {
 		for ok := true; ok; {
@@ -89,7 +89,7 @@ func (q *Queue) start(host string) {
 	})
 }
 
-// after ends a host, and gives its goroutine the next one.
+// after ends a host, and returns the next one for its goroutine.
 func (q *Queue) after(w *WayIn) (host string, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

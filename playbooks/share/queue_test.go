@@ -39,7 +39,7 @@ func TestQueue(t *testing.T) {
 				mu.Lock()
 				begun = append(begun, host)
 				mu.Unlock()
-				time.Sleep(time.Second) // of the bubble: all that can work do
+				time.Sleep(time.Second) // in the bubble, every goroutine runs until it blocks
 				count(-1)
 			}, never).Run(100, atOnce)
 			require.ElementsMatch(t, hosts(4), begun)
@@ -83,8 +83,8 @@ func TestQueueStartsNowOnce(t *testing.T) {
 	require.Equal(t, map[string]int{"h0": 1, "h1": 1, "h2": 1}, begun)
 }
 
-// TestQueueStartsNow has hosts that wait for others which have no place yet: with any number of
-// places all come to their end.
+// TestQueueStartsNow uses hosts that wait for others which have no place yet: with any number of places all of them
+// end.
 func TestQueueStartsNow(t *testing.T) {
 	for forks := 1; forks <= 4; forks++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestQueueStartsNow(t *testing.T) {
 	}
 }
 
-// TestQueueResizes has places come and go while hosts are worked on.
+// TestQueueResizes changes the number of places while hosts are in progress.
 func TestQueueResizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(hosts(100), func(_ string, in *WayIn) {
@@ -143,7 +143,7 @@ func TestQueueResizes(t *testing.T) {
 		at(time.Second/10, 1, 5, 95)
 		q.Resize(10, 10)
 		at(0, 6, 10, 90)
-		q.Resize(1, 3) // nobody ends for it
+		q.Resize(1, 3) // no host ends because of it
 		at(time.Second/10, 0, 10, 90)
 		for range 30 {
 			time.Sleep(time.Second)
@@ -156,7 +156,7 @@ func TestQueueResizes(t *testing.T) {
 	})
 }
 
-// TestFirst has some begin before others that were there earlier; those that have begun or are not there are no concern.
+// TestFirst moves some hosts before earlier ones; hosts that have begun or are not in the queue are ignored.
 func TestFirst(t *testing.T) {
 	var begun []string
 	var q *Queue

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Semaphores are those of a run, by name: all its hosts and plays have the same.
-// The zero value is ready for use by many goroutines at once.
+// Semaphores are the semaphores of a run, by name, which all its hosts and plays share. The zero value is ready to use
+// and safe for concurrent use.
 type Semaphores struct {
 	mu     sync.Mutex
 	byName map[string]*semaphore
@@ -34,7 +34,7 @@ func (e *MayHoldError) Error() string {
 	return fmt.Sprintf("semaphore %s: %s may still hold it", e.Semaphore, e.Host)
 }
 
-// Hint says what to check, and what to run then.
+// Hint returns what to check, and the command to run then.
 func (e *MayHoldError) Hint() string {
 	return fmt.Sprintf("check on %s whether %s still runs; if it has ended, start a new run, or bring the host back and use ccm-push resume", e.Host, e.What)
 }
@@ -52,7 +52,7 @@ type Turn struct {
 	err      error         // the failure of the turn; nil if it has not failed
 	lost     *MayHoldError // set once its host was given up and may still hold the semaphores
 	timer    *time.Timer   // frees the semaphores of a lost host; nil if nothing does
-	end      func()        // of a turn without a set
+	end      func()        // end of a turn without a set
 }
 
 // A Claim is one semaphore of a turn: NAME:N in a manifest.
@@ -64,11 +64,11 @@ type Claim struct {
 // maxHolders bounds N of NAME:N.
 const maxHolders = 1_000_000
 
-// String is the claim as it stands in a manifest.
+// String returns the claim in the form of a manifest.
 func (c Claim) String() string { return c.name + ":" + strconv.Itoa(c.most) }
 
-// NewTurn returns a claim that is decided elsewhere. decide grants it, or fails it with an error. end is
-// called once it is released; abandoned says that its host was given up and may still hold the semaphores.
+// NewTurn returns a claim that is decided elsewhere. decide grants it, or fails it with an error. end is called once it
+// is released; abandoned is set if its host was given up and may still hold the semaphores.
 func NewTurn(end func(abandoned bool)) (t *Turn, decide func(error)) {
 	t = &Turn{granted: make(chan struct{}), released: make(chan struct{})}
 	t.end = sync.OnceFunc(func() {
@@ -84,8 +84,8 @@ func NewTurn(end func(abandoned bool)) (t *Turn, decide func(error)) {
 	}
 }
 
-// ParseSemaphores reads claims as they stand in a manifest, and sorts them by name. A name that
-// stands there twice is taken once, for the smaller number.
+// ParseSemaphores reads claims in the form of a manifest, and sorts them by name. A repeated name is claimed once, with
+// the smaller number.
 func ParseSemaphores(specs []string) ([]Claim, error) {
 	var all []Claim
 	for _, spec := range specs {
@@ -111,8 +111,8 @@ func ParseSemaphores(specs []string) ([]Claim, error) {
 	return all, nil
 }
 
-// Request queues for semaphores; claims are sorted as [ParseSemaphores] gives them. The turn is to
-// be released, also if it is not granted yet.
+// Request queues for semaphores; claims must be sorted as by [ParseSemaphores]. The caller must release the turn, even
+// if it is not granted yet.
 func (s *Semaphores) Request(claims []Claim) *Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +134,8 @@ func (s *Semaphores) Reserve(claims []Claim) *Turn {
 	return t
 }
 
-// advance takes what is free, up to the first semaphore that is not, and queues for that. It fails the turn if
-// a lost host may hold that one for ever.
+// advance takes free semaphores, up to the first one that is not free, and queues for that. It fails the turn if a lost
+// host may hold that one forever.
 func (t *Turn) advance() {
 	for t.held < len(t.claims) {
 		c := t.claims[t.held]
@@ -198,8 +198,7 @@ func (s *Semaphores) named(name string) *semaphore {
 	return one
 }
 
-// admits reports whether one more may hold it, both by its claim and by those of the
-// holders.
+// admits reports whether one more holder is allowed, both by its claim and by the claims of the holders.
 func (s *semaphore) admits(most int) bool {
 	for _, other := range s.holders {
 		most = min(most, other)
@@ -213,9 +212,9 @@ func (t *Turn) Granted() <-chan struct{} { return t.granted }
 // Err returns the failure of a turn, once Granted is closed; nil if it holds its semaphores.
 func (t *Turn) Err() error { return t.err }
 
-// Abandon says that the host of a granted turn was given up in a resource (what, as type#name). The
-// semaphores are free again after the time within, which ends the resource on the host. Without one (0) they stay
-// taken, and turns that can never be granted for that fail.
+// Abandon records that the host of a granted turn was given up during a resource (what, as type#name). The semaphores
+// are free again after the time within, which ends the resource on the host. If within is 0, they stay taken, and turns
+// that therefore can never be granted fail.
 func (t *Turn) Abandon(host, what string, within time.Duration) {
 	lost := &MayHoldError{Host: host, What: what}
 	if t.set == nil {
@@ -254,7 +253,7 @@ func (s *Semaphores) Close() {
 // Released is closed once the turn is released.
 func (t *Turn) Released() <-chan struct{} { return t.released }
 
-// Release ends a turn, granted or not; to do so twice is once. Those that wait come next.
+// Release ends a turn, granted or not; a second call does nothing. Waiting turns are served next.
 func (t *Turn) Release() {
 	if t.set == nil {
 		t.end()
@@ -278,8 +277,7 @@ func (t *Turn) Release() {
 	}
 }
 
-// serve grants to those that wait, the first first, and forgets a semaphore that is not
-// held any more.
+// serve grants to waiting turns in their order, and drops a semaphore without holders.
 func (s *Semaphores) serve(name string, one *semaphore) {
 	for len(one.queue) > 0 {
 		first := one.queue[0]

@@ -112,7 +112,7 @@ func TestSizesOfSemaphores(t *testing.T) {
 }
 
 // TestLostHolder gives up a host that holds a semaphore without a deadline: a turn that needs its place fails, and
-// one that does not goes on.
+// others continue.
 func TestLostHolder(t *testing.T) {
 	var s Semaphores
 	lost := s.Request(claims(t, "db:2"))
@@ -154,7 +154,7 @@ func TestLostHolderWithADeadline(t *testing.T) {
 	})
 }
 
-// TestReserved holds more places than a semaphore has: nobody else gets one before all of them are given back.
+// TestReserved holds more places than a semaphore has: no other turn gets one before all of them are returned.
 func TestReserved(t *testing.T) {
 	var s Semaphores
 	one, two := s.Reserve(claims(t, "db")), s.Reserve(claims(t, "db"))
@@ -166,8 +166,8 @@ func TestReserved(t *testing.T) {
 	require.Equal(t, []bool{true}, holds(waits))
 }
 
-// TestManySemaphores is a law: whoever asks for whatever, never do more hold a
-// semaphore than it lets in, and all come to their end.
+// TestManySemaphores checks an invariant with random requests: a semaphore never has more holders than allowed, and all
+// turns end.
 func TestManySemaphores(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {

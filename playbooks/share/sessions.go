@@ -6,32 +6,32 @@ import (
 	"sync"
 )
 
-// Sessions are those of the hosts of a run, each for one at a time: a play of the host itself, or a
-// resource of another host that runs there. A host of the batch at hand has its play first, so that
-// what comes of a run does not depend on who is faster; others are given in the order of asking.
+// Sessions are the sessions of the hosts of a run. Each has one user at a time: a play of the host itself, or a
+// resource of another host that runs there. A host of the current batch runs its play first, so that the result of a
+// run does not depend on speed; other sessions are granted in the order of the requests.
 type Sessions struct {
 	waits *Waits
 	mu    sync.Mutex
 	hosts map[string]*sessionQueue
-	start func(host string) // begins a host of the batch at once; nil is nothing
+	start func(host string) // begins a host of the batch at once; may be nil
 }
 
-// A sessionQueue is who has the session of a host, the first one, and who waits for it.
+// A sessionQueue has the user of a host's session, followed by the waiting ones.
 type sessionQueue struct{ users []*sessionUser }
 
 // A sessionUser has a session, or waits for it.
 type sessionUser struct {
-	own   bool          // it is a play of the host
+	own   bool          // set for a play of the host
 	given chan struct{} // closed once it has it
 }
 
-// NewSessions are those of a run whose hosts wait for each other as waits says.
+// NewSessions returns the sessions of a run; waits has the waits between its hosts.
 func NewSessions(waits *Waits) *Sessions {
 	return &Sessions{waits: waits, hosts: map[string]*sessionQueue{}}
 }
 
-// Begin gives the hosts of a batch their own sessions, until [Sessions.End]. No resources of others
-// run there at that time. start begins one of them out of turn.
+// Begin reserves the sessions of a batch's hosts for their own plays, until [Sessions.End]. No resources of others run
+// there at that time. start begins one of them out of turn.
 func (s *Sessions) Begin(hosts []string, start func(host string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Sessions) Begin(hosts []string, start func(host string)) {
 	}
 }
 
-// End says that hosts are done with a play. To say so twice is once.
+// End records that hosts are done with a play. A second call does nothing.
 func (s *Sessions) End(hosts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *Sessions) Borrow(ctx context.Context, by, host string) (done func(), er
 	}
 }
 
-// queue asks for the session of a host. start begins its own play, if that comes first; end is called
-// when the waiting is over.
+// queue requests the session of a host. start begins its own play, if that comes first; end must be called when the
+// wait is over.
 func (s *Sessions) queue(by, host string) (u *sessionUser, start func(host string), end func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Sessions) ask(host string, own bool) *sessionUser {
 	return u
 }
 
-// leave gives the session to the next one, or takes one that waits out of the queue.
+// leave passes the session to the next user, or removes a waiting one from the queue.
 func (s *Sessions) leave(host string, u *sessionUser) {
 	q := s.hosts[host]
 	had := q.users[0] == u

@@ -26,7 +26,7 @@ func TestSessions(t *testing.T) {
 			order = append(order, by)
 			done()
 		}
-		borrow("web1", "lb1") // nobody has it
+		borrow("web1", "lb1") // the session is free
 		require.Equal(t, []string{"web1"}, order)
 
 		var begun []string
@@ -81,7 +81,7 @@ func TestWaits(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestOnce has three hosts wait for the first one that has a resource.
+// TestOnce makes three hosts wait for the first one that has a resource.
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

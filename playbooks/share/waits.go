@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Waits are which hosts of a run wait for which others, so that none waits for itself by way of
-// others. The zero value is ready for use by many goroutines at once.
+// Waits records which hosts of a run wait for which others, so that none waits for itself through others. The zero
+// value is ready to use and safe for concurrent use.
 type Waits struct {
 	mu    sync.Mutex
 	count map[wait]int
@@ -44,8 +44,8 @@ func (w *Waits) begin(one wait) (end func(), err error) {
 	}, nil
 }
 
-// path is how at.host waits for at.other, by a way with a wait for a whole play unless there was one
-// before; nil if it does not.
+// path returns how at.host waits for at.other, over a path that has a wait for a whole play unless there was one
+// before; nil if it does not wait.
 func (w *Waits) path(at wait, been map[wait]bool) []string {
 	if at.host == at.other && at.whole {
 		return []string{at.other}
@@ -65,7 +65,7 @@ func (w *Waits) path(at wait, been map[wait]bool) []string {
 	return nil
 }
 
-// circleError is that of hosts that wait for each other.
+// circleError returns the error of hosts that wait for each other.
 func circleError(hosts []string) error {
 	return fmt.Errorf("hosts wait for each other in a circle: %s; put what one of them waits for into a play before this one", strings.Join(hosts, " waits for "))
 }

@@ -2,8 +2,8 @@ package share
 
 import "time"
 
-// A WayIn is a host of a queue that is on its way in, and has a place for it. Whoever is slow by itself
-// gives that back, so that nobody else waits for it. A nil one has no place.
+// A WayIn is a host of a queue that is connecting, and has a place for it. A slow host returns the place, so that no
+// other host waits for it. A nil WayIn has no place.
 type WayIn struct {
 	queue *Queue
 	began time.Time
@@ -15,8 +15,8 @@ type WayIn struct {
 }
 
 const (
-	unanswered = 250 * time.Millisecond // until a host gives its place back that has not answered the first packet, or said nothing on the connection
-	answered   = 3 * time.Second        // the same for one that has said something
+	unanswered = 250 * time.Millisecond // time until a host returns its place that has not answered the first packet, or is silent on the connection
+	answered   = 3 * time.Second        // the same for a host that has sent something
 )
 
 // wayIn begins one.
@@ -28,11 +28,11 @@ func (q *Queue) wayIn() *WayIn {
 	return w
 }
 
-// Connected says that the host has answered the first packet. The kernel of a host does that whose sshd
-// stands still, so it is not yet Answered.
+// Connected records that the host has answered the first packet. The kernel of a host with a hanging sshd does that
+// too, so it is not yet Answered.
 func (w *WayIn) Connected() { w.goOn(unanswered) }
 
-// Answered says that the host has said its first word.
+// Answered records that the host has sent its first bytes.
 func (w *WayIn) Answered() { w.goOn(answered) }
 
 // goOn has the host keep its place for so long from now on, if it has one.
@@ -50,8 +50,8 @@ func (w *WayIn) Keep() {
 	}
 }
 
-// Apart has the host wait for something else than this machine, such as its relay, without its place. back waits for
-// one again; what was in between is no part of the way in.
+// Apart returns the place while the host waits for something other than this machine, such as its relay. back waits for
+// a place again; the time in between does not count as connecting.
 func (w *WayIn) Apart() (back func()) {
 	if w == nil {
 		return func() {}
@@ -74,7 +74,7 @@ func (w *WayIn) Apart() (back func()) {
 	}
 }
 
-// In says that the host has what it is to work on.
+// In records that the host has received its task.
 func (w *WayIn) In() {
 	if w == nil {
 		return
@@ -91,7 +91,7 @@ func (w *WayIn) In() {
 	q.fill()
 }
 
-// returned gives it a place again, with the lock held.
+// returned gives it a place again; the lock must be held.
 func (w *WayIn) returned() {
 	w.place = true
 	w.queue.load.LoggingIn++
@@ -100,7 +100,7 @@ func (w *WayIn) returned() {
 	close(w.back)
 }
 
-// late gives the place to the next host.
+// late passes the place to the next host.
 func (w *WayIn) late() {
 	w.queue.mu.Lock()
 	defer w.queue.mu.Unlock()

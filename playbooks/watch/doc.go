@@ -1,13 +1,12 @@
-// Package watch decides what becomes of resources that are not as they were left: what is told,
-// what is mended and when, and what is left alone. It knows no host and no clock: it is told what
-// hosts say and what time it is, and answers.
+// Package watch decides how drifted resources are handled: what is reported, what is repaired and when, and what is not
+// repaired. It contacts no host and has no clock: it receives the reports of hosts and the time, and answers.
 //
-//	rules.go   what a manifest says of watching
-//	window.go  times of the week at which nothing is mended
-//	judge.go   what is told of a resource
-//	repair.go  what may be mended now: budgets, waits, the share of the fleet
-//	fight.go   who else wants the resource otherwise
+//	rules.go   the watch settings of a manifest
+//	window.go  weekly time windows in which nothing is repaired
+//	judge.go   what is reported of a resource
+//	repair.go  what may be repaired now: budgets, waits, the share of the fleet
+//	fight.go   whether something else keeps changing the resource
 //
-// A fight is known by its values: as they shall be, otherwise, as they shall be, and otherwise in
-// the same way again. Then nothing is mended until there is a new catalog, or a person says so.
+// A fight is detected by its values: the desired state, another, the desired state, and the same other one again. Then
+// nothing is repaired until there is a new catalog, or an operator permits it.
 package watch

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A sight is what a resource was, from a time on; "" is as it shall be.
+// A sight is the value of a resource, from a time on; an empty value is the desired state.
 type sight struct {
 	at    time.Time
 	value string
 }
 
-// maxSights is how much of the past of a resource is kept.
+// maxSights bounds the kept history of a resource.
 const maxSights = 16
 
 // see notes what the resource is now.
@@ -26,13 +26,12 @@ func (i *item) see(now time.Time, value string) {
 	i.seen = append(i.seen, sight{now, value})
 }
 
-// flaps is how often a resource that is not mended may come to the same value within Per: nobody
-// fights with us then, and it is told no more.
+// flaps is how often a resource that is not repaired may return to the same value within Per: then it does not count as
+// a fight, since we do not change it, and it is no longer reported.
 const flaps = 4
 
-// fought reports whether the resource has just gone to a value that it had before, and been as it
-// shall be, or something else, between the two and before the first: A, B, A, B. It had been as it
-// shall be before it was first seen otherwise.
+// fought reports whether the resource has just returned to an earlier value, with the desired state or another value
+// between the two and before the first: A, B, A, B. Before its first drift, it was in the desired state.
 func (i *item) fought(now time.Time) bool {
 	n := len(i.seen)
 	if n < 3 || i.seen[n-1].value != i.seen[n-3].value || now.Sub(i.seen[n-3].at) > i.rules.Per {
@@ -47,7 +46,7 @@ func (i *item) fought(now time.Time) bool {
 	return i.timesWithin(now) >= flaps
 }
 
-// timesWithin is how often the resource has come to its value within Per.
+// timesWithin returns how often the resource has reached its value within Per.
 func (i *item) timesWithin(now time.Time) (n int) {
 	for _, s := range i.seen {
 		if s.value == i.seen[len(i.seen)-1].value && now.Sub(s.at) <= i.rules.Per {
@@ -63,7 +62,7 @@ func (i *item) values() [2]string {
 	return [2]string{readable(i.seen[n-2].value), readable(i.seen[n-1].value)}
 }
 
-// readable is what [Verdict.value] gives, for people.
+// readable returns the text of [Verdict.value] for people.
 func readable(value string) string {
 	parts := strings.Split(value, "\x00")
 	text := strings.TrimSpace(parts[0])
@@ -73,7 +72,7 @@ func readable(value string) string {
 	return text
 }
 
-// times is how often the resource has come to its value.
+// times returns how often the resource has reached its value.
 func (i *item) times() (n int) {
 	for _, s := range i.seen {
 		if s.value == i.seen[len(i.seen)-1].value {

@@ -15,42 +15,42 @@ type Key struct {
 	Ref  string // type#name
 }
 
-// Status is what a check found.
+// Status is the result of a check.
 type Status string
 
-// What a check finds: a resource that is skipped, or depends on another one, is as Stable.
+// Results of a check. A skipped resource, or one that depends on a failed one, counts as Stable.
 const (
 	Stable  Status = "stable"
 	Changed Status = "changed" // it would be
 	Failed  Status = "failed"  // it could not be found out
 )
 
-// Cause is why a resource is not as it shall be, as far as the host knows.
+// Cause is why a resource is not in the desired state, as far as the host knows.
 type Cause string
 
 // The causes.
 const (
-	Drift Cause = "drift" // it was left as it shall be, and has changed since
+	Drift Cause = "drift" // it was left in the desired state, and has changed since
 	Run   Cause = "run"   // a run has left it otherwise
-	Wish  Cause = "wish"  // it was never left as it shall be, or never is: a command that always runs
-	Other Cause = ""      // what it depends on
+	Wish  Cause = "wish"  // it was never left in the desired state, or never is: a command that always runs
+	Other Cause = ""      // a resource that it depends on
 )
 
-// A Verdict is what a host says of a resource.
+// A Verdict is a host's report about a resource.
 type Verdict struct {
 	Status    Status
 	Cause     Cause
 	Uncertain bool
-	Message   string // what would be done
+	Message   string // action that a repair would take
 	Changes   []Change
 	Error     string
-	Writer    *Writer // who has changed it; nil if that is not known
+	Writer    *Writer // writer of the change; nil if not known
 }
 
 // A Change is of one property.
 type Change struct{ Property, From, To string }
 
-// A Writer is who has changed something, as the host knows it.
+// A Writer identifies who has changed something, as the host knows it.
 type Writer struct {
 	Run, Holder            string
 	PID                    int
@@ -70,39 +70,38 @@ func (v *Verdict) value() string {
 	return b.String()
 }
 
-// A Kind is what is told.
+// A Kind is the kind of a report.
 type Kind string
 
 // The kinds of outcomes.
 const (
-	Drifted   Kind = "drifted"   // it is not as it was left
-	Settled   Kind = "settled"   // it is again, and not by a repair
-	Repaired  Kind = "repaired"  // it was mended
+	Drifted   Kind = "drifted"   // it has drifted
+	Settled   Kind = "settled"   // it is back in the desired state, not by a repair
+	Repaired  Kind = "repaired"  // it was repaired
 	Unmended  Kind = "unmended"  // a repair did not help
-	Fighting  Kind = "fighting"  // somebody else wants it otherwise
-	Exhausted Kind = "exhausted" // it has been mended as often as it may be for now
+	Fighting  Kind = "fighting"  // something else keeps changing it
+	Exhausted Kind = "exhausted" // its repairs are used up for now
 	Waiting   Kind = "waiting"   // its repair waits until fewer hosts have been repaired lately
 )
 
-// An Outcome is what is told of a resource.
+// An Outcome is a report about a resource.
 type Outcome struct {
 	Kind    Kind
 	Key     Key
 	Verdict Verdict
-	Since   time.Time     // it is otherwise
-	Values  [2]string     // of a fight: what a repair would do each time, and what was found before
-	Times   int           // it has been otherwise, or been mended, within Within
+	Since   time.Time     // start of the drift
+	Values  [2]string     // in a fight: the action of each repair, and the value found before
+	Times   int           // number of drifts, or of repairs, within Within
 	Within  time.Duration //
 	Next    time.Time     // when it is tried again; zero if it is not
-	Error   string        // of a repair
+	Error   string        // error of a repair
 	Mode    Mode
-	// Of a Waiting outcome: the hosts that use the budget of the fleet, and how many it allows.
+	// Using and Limit are for a Waiting outcome: the hosts that use the budget of the fleet, and the budget.
 	Using []string
 	Limit int
 }
 
-// A Judge keeps what is known of the resources of a watch. It must not be used by several
-// goroutines at once.
+// A Judge keeps the state of the resources of a watch. It is not safe for concurrent use.
 type Judge struct {
 	hosts  int
 	items  map[Key]*item
@@ -110,42 +109,41 @@ type Judge struct {
 	lost   map[string]bool      // hosts that are not watched for now
 }
 
-// NewJudge gives the judge of so many hosts.
+// NewJudge returns the judge for a number of hosts.
 func NewJudge(hosts int) *Judge {
 	return &Judge{hosts: hosts, items: map[Key]*item{}, mended: map[string]time.Time{}, lost: map[string]bool{}}
 }
 
-// Lost says that a host is not watched for now: it is not mended. Found says that it is again.
+// Lost records that a host is not watched for now, so that it is not repaired. Found records that it is watched again.
 func (j *Judge) Lost(host string) { j.lost[host] = true }
 
 // Found is the contrary of Lost.
 func (j *Judge) Found(host string) { delete(j.lost, host) }
 
-// An item is what is known of a resource that is, or was, not as it shall be.
+// An item is the state of a resource that is, or was, not in the desired state.
 type item struct {
 	rules   *Rules
 	verdict Verdict
-	since   time.Time // it is not as it shall be
-	seen    []sight   // what it was, the newest last
+	since   time.Time // start of the drift
+	seen    []sight   // its values, the newest last
 	repairs []time.Time
 	failed  int       // repairs in a row that did not help
 	next    time.Time // no repair before
 	busy    bool      // being mended
-	tried   bool      // a repair has ended, and no host has said since what came of it
-	error   string    // of that repair
+	tried   bool      // a repair has ended, and the host has not reported its effect yet
+	error   string    // error of that repair
 	fights  bool
 	unknown bool // a repair has ended, and what its command has done is not known
-	spent   bool // it was told that its budget is
+	spent   bool // it was reported that its budget is used up
 	waits   bool // it was reported that its repair waits
-	loose   bool // it is never as it shall be: no drift
+	loose   bool // it is never in the desired state, so it cannot drift
 }
 
-// told reports whether it is told as not being as it shall be.
+// astray reports whether it counts as drifted.
 func (i *item) astray() bool { return i.verdict.Status != Stable && !i.loose }
 
-// Told takes in what a host says of a resource, and gives what there is to tell. first says that
-// the host has just begun to be watched: what never is as it shall be is told by that from what
-// has drifted.
+// Told handles a host's report about a resource, and returns the outcomes to report. first is set if the watch of the
+// host has just begun: this distinguishes resources that are never in the desired state from drifted ones.
 func (j *Judge) Told(now time.Time, k Key, r *Rules, v Verdict, first bool) []Outcome {
 	i := j.items[k]
 	if v.Status == Changed && r.ignores(v.Changes) {
@@ -199,10 +197,10 @@ func (j *Judge) Told(now time.Time, k Key, r *Rules, v Verdict, first bool) []Ou
 	return all
 }
 
-// was reports whether a verdict had been told.
+// was reports whether a verdict had been reported.
 func (i *item) was(v Verdict) bool { return !i.loose || v.Cause != Wish }
 
-// mendedBy tells what came of a repair, now that the host has said how it is.
+// mendedBy returns the outcome of a repair, now that the host has reported the state.
 func (j *Judge) mendedBy(now time.Time, k Key, i *item) []Outcome {
 	i.tried = false
 	if i.verdict.Status == Stable {
@@ -252,8 +250,7 @@ func (j *Judge) Release(k Key) {
 	}
 }
 
-// Astray are the resources that are not as they shall be, in order, and those of them that are
-// fought over.
+// Astray returns the drifted resources, in order, and those of them with a fight.
 func (j *Judge) Astray() (astray, fighting []Key) {
 	for k, i := range j.items {
 		if i.astray() {

@@ -99,7 +99,7 @@ func TestUncertainIsNotMended(t *testing.T) {
 	}
 }
 
-// mend has whatever is due mended, and gives how many repairs that were.
+// mend repairs everything that is due, and returns the number of repairs.
 func mend(j *Judge, now time.Time, err string) int {
 	due, _, _ := j.Due(now)
 	j.Begun(now, due)
@@ -119,7 +119,7 @@ func TestARepairIsToldWhenTheHostHasSaidSo(t *testing.T) {
 	require.Equal(t, start, all[0].Since)
 }
 
-// TestARepairIsToldWhenTheWatchEnds has nobody say what came of a repair but the repair itself.
+// TestARepairIsToldWhenTheWatchEnds reports the outcome of a repair without a later report from the host.
 func TestARepairIsToldWhenTheWatchEnds(t *testing.T) {
 	j, r := NewJudge(1), repairing()
 	passwd := Key{"web1", 1, "file#/etc/passwd"}
@@ -139,8 +139,8 @@ func TestARepairIsToldWhenTheWatchEnds(t *testing.T) {
 	require.Empty(t, j.Told(start.Add(time.Minute), motd, r, good, true), "it was told")
 }
 
-// TestAFailedRepairEndsNothing waits longer each time, goes on for ever, and begins anew once it
-// has helped.
+// TestAFailedRepairEndsNothing checks that the wait grows after each failed repair, that repairs continue forever, and
+// that the wait is reset after a success.
 func TestAFailedRepairEndsNothing(t *testing.T) {
 	j, r := NewJudge(1), repairing()
 	r.Budget, r.Per = 1000, time.Hour
@@ -331,7 +331,7 @@ func TestWaitingForTheFleet(t *testing.T) {
 	require.Len(t, due, 2)
 	require.Empty(t, told)
 	given := *r
-	given.Fewest = 1 // as a manifest that says 2%
+	given.Fewest = 1 // the same as 2% in a manifest
 	require.Equal(t, 1, given.hosts(5))
 	require.Equal(t, 4, r.hosts(200))
 }
@@ -392,7 +392,8 @@ func FuzzParseWindow(f *testing.F) {
 	})
 }
 
-// TestLostHostsAreLeftAlone until they are found, and what has left a catalog is forgotten.
+// TestLostHostsAreLeftAlone checks that lost hosts are not repaired until they are found, and that resources that have
+// left a catalog are dropped.
 func TestLostHostsAreLeftAlone(t *testing.T) {
 	j, r := NewJudge(1), repairing()
 	j.Told(start, motd, r, drift("x"), false)

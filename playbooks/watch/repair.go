@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// again is when to ask at the latest whether something may be mended: a window may have ended.
+// again is the longest interval between two checks whether something may be repaired: a window may have ended.
 const again = time.Minute
 
 // recent are the repairs that count against the budget.
@@ -15,14 +15,14 @@ func (i *item) recent(now time.Time) []time.Time {
 	return i.repairs
 }
 
-// mendable reports whether a resource is one to be mended, sooner or later.
+// mendable reports whether a resource is to be repaired, sooner or later.
 func (i *item) mendable() bool {
 	return i.rules.Mode == Repair && i.verdict.Status == Changed && !i.loose && !i.fights && !i.unknown && !i.busy && !i.tried &&
 		i.verdict.Cause != Run && (!i.verdict.Uncertain || !i.rules.OnlyCertain)
 }
 
-// Due gives what may be mended now, in order, and when to ask again at the latest; zero if nothing
-// waits to be. told is what there is to tell of it: budgets that are spent.
+// Due returns the resources that may be repaired now, in order, and when to check again at the latest; zero if nothing
+// waits for repair. told has the outcomes to report: used up budgets.
 func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcome) {
 	var waiting []Key
 	for k, i := range j.items {
@@ -108,7 +108,7 @@ func (j *Judge) waiting(now time.Time, k Key, i *item, chosen map[string]bool) O
 	return o
 }
 
-// Begun says that a repair of resources begins.
+// Begun records that a repair of resources begins.
 func (j *Judge) Begun(now time.Time, keys []Key) {
 	for _, k := range keys {
 		if i := j.items[k]; i != nil {
@@ -118,8 +118,8 @@ func (j *Judge) Begun(now time.Time, keys []Key) {
 	}
 }
 
-// Ended says how a repair of a resource has ended: err is "" if it went well. What came of it is
-// told when the host has been asked again.
+// Ended records how a repair of a resource has ended: err is empty if it succeeded. The outcome is reported after the
+// host has been checked again.
 func (j *Judge) Ended(k Key, err string) {
 	if i := j.items[k]; i != nil && i.busy {
 		i.busy, i.tried, i.error = false, true, err
@@ -133,7 +133,7 @@ func (j *Judge) Unknown(k Key) {
 	}
 }
 
-// Over is [Judge.Ended] for a host that does not say any more how it is: it gives what there is to tell.
+// Over is [Judge.Ended] for a host that does not report its state any more: it returns the outcomes to report.
 func (j *Judge) Over(now time.Time, k Key, err string) []Outcome {
 	i := j.items[k]
 	if i == nil || !i.busy {
@@ -149,8 +149,7 @@ func (j *Judge) Over(now time.Time, k Key, err string) []Outcome {
 	return []Outcome{o}
 }
 
-// Held are the resources of a play on a host that a repair must leave alone, of those that are not
-// as they shall be.
+// Held returns the drifted resources of a play on a host that a repair must skip.
 func (j *Judge) Held(now time.Time, host string, play int) (refs []string) {
 	for k, i := range j.items {
 		if k.Host == host && k.Play == play && i.verdict.Status != Stable && !i.busy {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Mode is what is done about a resource that has drifted.
+// Mode is the handling of a drifted resource.
 type Mode string
 
 // The modes.
 const (
-	Report Mode = "report" // it is told
+	Report Mode = "report" // it is reported
 	Repair Mode = "repair" // and mended
 	Off    Mode = "off"    // nothing
 )
 
-// Rules are what a manifest says of a resource, or of all of a play.
+// Rules are a manifest's settings for a resource, or for all of a play.
 type Rules struct {
 	Mode Mode
 	// Settle is for how long nothing may be heard of a resource before it is checked, and
@@ -23,26 +23,25 @@ type Rules struct {
 	Settle, Longest time.Duration
 	// Poll is in what time every resource is checked, whatever is heard of it; 0 is never.
 	Poll time.Duration
-	// Budget is how often a resource of a host is mended within Per; more only after that.
+	// Budget is how often a resource of a host is repaired within Per; further repairs wait.
 	Budget int
 	Per    time.Duration
-	// Backoff are the waits behind a first, second, … repair in a row that did not help; the
-	// last one stays.
+	// Backoff has the waits after the first, second, … repair in a row that did not help; the last one repeats.
 	Backoff []time.Duration
-	// Fleet is the share of the hosts that are repaired within Per, in percent, rounded down; Fewest is how many hosts it allows at
-	// least.
+	// Fleet is the share of the hosts that are repaired within Per, in percent, rounded down; Fewest is the minimum
+	// number of hosts.
 	Fleet  float64
 	Fewest int
-	// OnlyCertain mends nothing of which it is not certain what that would do.
+	// OnlyCertain skips repairs with an uncertain effect.
 	OnlyCertain bool
-	// Ignore are properties: what differs in these alone counts as it shall be.
+	// Ignore has properties: a difference only in these is not drift.
 	Ignore []string
 	Quiet  []Window
-	// Files are paths on the host: while one is there, nothing is told of the host.
+	// Files are paths on the host: while one exists, nothing is reported about the host.
 	Files []string
 }
 
-// Defaults are the rules of a play that says nothing.
+// Defaults returns the rules of a play without settings.
 func Defaults() Rules {
 	return Rules{
 		Mode: Report, Settle: 2 * time.Second, Longest: 30 * time.Second, Poll: 10 * time.Minute,
@@ -50,7 +49,7 @@ func Defaults() Rules {
 	}
 }
 
-// wait is how long to wait after so many repairs in a row that did not help.
+// wait returns the wait after that many repairs in a row that did not help.
 func (r *Rules) wait(failures int) time.Duration {
 	if failures == 0 || len(r.Backoff) == 0 {
 		return 0
@@ -58,7 +57,7 @@ func (r *Rules) wait(failures int) time.Duration {
 	return r.Backoff[min(failures, len(r.Backoff))-1]
 }
 
-// hosts is how many of the fleet are repaired within Per.
+// hosts returns how many hosts of the fleet are repaired within Per.
 func (r *Rules) hosts(fleet int) int { return max(1, r.Fewest, int(float64(fleet)*r.Fleet/100)) }
 
 // ignores reports whether changes are of properties that do not matter.

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A Window is a part of each day, or of some days of the week, in the zone of those who ask. Its
-// end may be on the day after.
+// A Window is a part of each day, or of some days of the week, in the time zone of the controller. Its end may be on
+// the next day.
 type Window struct {
 	Days     [7]bool       // from Sunday on, on which it begins
-	From, To time.Duration // since midnight; To is not part of it, and on the next day if it is not behind From
+	From, To time.Duration // time since midnight; To is exclusive, and on the next day if it is not after From
 }
 
 // ParseWindow reads "02:00-04:00", "Sat 02:00-04:00" or "Mon-Fri,Sun 22:00-06:00".
@@ -40,7 +40,7 @@ func ParseWindow(text string) (Window, error) {
 	return w, nil
 }
 
-// String is how the window may be written.
+// String returns a written form of the window.
 func (w Window) String() string {
 	var days []string
 	for i := 0; i < len(w.Days); i++ {
@@ -123,7 +123,7 @@ func timeOfDay(text string) (time.Duration, bool) {
 	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute, true
 }
 
-// Holds reports whether a moment is in the window, by what the clock on the wall shows there.
+// Holds reports whether a moment is in the window, by the wall clock there.
 func (w Window) Holds(now time.Time) bool {
 	h, m, s := now.Clock()
 	at := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second

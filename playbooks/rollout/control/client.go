@@ -14,11 +14,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// ErrNobody says that no program runs the rollout: it has ended, or was killed.
+// ErrNobody means that no program runs the rollout: it has ended, or was killed.
 var ErrNobody = errors.New("no program runs it any more")
 
-// Send says something to the rollout of the run with a folder, and gives its reply. The error wraps
-// [ErrNobody] where there is none.
+// Send sends a command to the rollout of the run with a folder, and returns its reply. The error wraps [ErrNobody] if
+// no program runs it.
 func Send(ctx context.Context, folder string, c rollout.Command) (rollout.Reply, error) {
 	path, done, err := reachable(folder)
 	if err != nil {

@@ -28,7 +28,7 @@ func folder(t *testing.T, length int) string {
 	return dir
 }
 
-// served listens in a folder, and answers that it has heard what it has.
+// served listens in a folder, and answers each command with itself.
 func served(t *testing.T, dir string, times times) *Server {
 	requests := make(chan rollout.Request)
 	s, err := listen(dir, requests, times)
@@ -118,7 +118,7 @@ func TestListenInAPrivateFolder(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// said writes bytes to a server, and gives all that it answers.
+// said writes bytes to a server, and returns the complete answer.
 func said(t *testing.T, dir, text string) string {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: filepath.Join(dir, socket), Net: "unix"})
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestHostileClients(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want+"\n", said(t, dir, c.text)) })
 	}
-	// What is not read may be answered by a reset.
+	// Unread input may be answered by a reset.
 	require.Subset(t, []string{"", "{\"error\":\"a command has no more than 4096 bytes\"}\n"}, []string{said(t, dir, strings.Repeat("x", 4<<20))})
 	_, err := Send(t.Context(), dir, rollout.Command{Verb: rollout.Ask})
 	require.NoError(t, err, "it goes on")
@@ -187,10 +187,10 @@ func TestNobodyListens(t *testing.T) {
 	request := <-requests
 	require.NoError(t, s.Close())
 	require.Equal(t, rollout.Reply{Error: "the run has ended"}, <-replies)
-	request.Answer(rollout.Reply{}) // too late, and nobody waits for that
+	request.Answer(rollout.Reply{}) // too late: the client has given up
 }
 
-// TestCloseDoesNotWait for a client that says nothing.
+// TestCloseDoesNotWait checks that Close does not wait for a silent client.
 func TestCloseDoesNotWait(t *testing.T) {
 	dir := folder(t, 0)
 	s, err := listen(dir, nil, times{command: time.Hour, reply: time.Hour})

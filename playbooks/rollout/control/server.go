@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// A Server takes what is said to a rollout.
+// A Server receives commands for a rollout.
 type Server struct {
 	listener *net.UnixListener
 	path     string // in the folder of the run
@@ -28,11 +28,11 @@ type Server struct {
 }
 
 type times struct {
-	command, reply time.Duration // to read one, and to have it answered
+	command, reply time.Duration // timeouts for reading a command, and for its answer
 }
 
-// Listen opens the socket of a run in its folder, which must be open to this user alone. What is said
-// goes to the rollout, which answers it once.
+// Listen opens the socket of a run in its folder, which only this user may access. Each command is sent to the rollout,
+// which answers it once.
 func Listen(folder string, to chan<- rollout.Request) (*Server, error) {
 	return listen(folder, to, times{commandTime, replyTime})
 }
@@ -48,7 +48,7 @@ func listen(folder string, to chan<- rollout.Request, t times) (*Server, error) 
 	defer done()
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if errors.Is(err, syscall.EADDRINUSE) && !alive(path) {
-		_ = os.Remove(path) // of a program that was killed; what remains is told of below
+		_ = os.Remove(path) // socket of a killed program; a remaining one is reported below
 		listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func alive(path string) bool {
 	return true
 }
 
-// Close removes the socket. Whoever waits for an answer is told that there will be none.
+// Close removes the socket. Clients that wait for an answer get an error.
 func (s *Server) Close() error {
 	close(s.closed)
 	err := errors.Join(os.Remove(s.path), s.listener.Close())
@@ -113,7 +113,7 @@ func (s *Server) client(conn *net.UnixConn) {
 	_ = conn.SetReadDeadline(time.Now().Add(s.times.command))
 	heard := make(chan struct{})
 	defer close(heard)
-	s.clients.Go(func() { // a client that is silent is no reason to stay
+	s.clients.Go(func() { // a silent client must not delay the end
 		select {
 		case <-s.closed:
 			_ = conn.SetReadDeadline(time.Now())
@@ -134,7 +134,7 @@ func (s *Server) client(conn *net.UnixConn) {
 	_, _ = conn.Write(append(text, '\n')) // a client that has gone has no use for it
 }
 
-// ask has the rollout answer.
+// ask passes a command to the rollout and returns its answer.
 func (s *Server) ask(c rollout.Command) rollout.Reply {
 	timer := time.NewTimer(s.times.reply)
 	defer timer.Stop()

@@ -11,25 +11,25 @@ import (
 // socket is its name in the folder of a run.
 const socket = "control"
 
-// longestPath is how long the path of a socket may be on every system: sun_path has 104 bytes on macOS
-// and 108 on Linux, with the 0 at its end.
+// longestPath is the maximum length of a socket path that every system supports: sun_path has 104 bytes on macOS and
+// 108 on Linux, including the final 0.
 const longestPath = 100
 
-// Bounds of what is said. Status names hosts, and so does nothing else.
+// Limits of messages. Only the status contains names of hosts.
 const (
 	longestCommand = 4 << 10
 	longestReply   = 16 << 20
 	mostClients    = 16
 )
 
-// Times of the conversation. A rollout that asks hosts whether they are healthy answers after that.
+// Timeouts of a conversation. A rollout that checks the health of hosts answers after the checks.
 const (
 	commandTime = 10 * time.Second
 	replyTime   = time.Minute
 )
 
-// reachable gives a path of the socket in a folder that is short enough, and what removes what was made
-// for that: a link in a folder of this user's own.
+// reachable returns a path of the socket in a folder that is short enough, and a function that removes the temporary
+// link for it, which is in a folder of this user.
 func reachable(folder string) (path string, done func(), err error) {
 	path = filepath.Join(folder, socket)
 	if len(path) <= longestPath {
@@ -43,7 +43,7 @@ func reachable(folder string) (path string, done func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	done = func() { _ = os.RemoveAll(dir) } // of a link that remains nobody has any use
+	done = func() { _ = os.RemoveAll(dir) } // a remaining link is useless to others
 	if folder, err = filepath.Abs(folder); err == nil {
 		err = os.Symlink(folder, filepath.Join(dir, "run"))
 	}
@@ -54,8 +54,7 @@ func reachable(folder string) (path string, done func(), err error) {
 	return filepath.Join(dir, "run", socket), done, nil
 }
 
-// Listens reports whether there is a socket in the folder of a run: it may be that of a program which
-// was killed.
+// Listens reports whether there is a socket in the folder of a run; its program may have been killed.
 func Listens(folder string) bool {
 	_, err := os.Lstat(filepath.Join(folder, socket))
 	return err == nil
