@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,6 +71,11 @@ func (a *app) environment() []string {
 		env = append(env, name+"="+value)
 	}
 	return env
+}
+
+// configuration returns the path of a file in the folder of the configuration.
+func (a *app) configuration(name string) string {
+	return filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.home(), ".config")), "ccm-push", name)
 }
 
 func (a *app) home() string { return a.getenv("HOME") }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 )
 
 func TestSplitArguments(t *testing.T) {
@@ -68,8 +70,8 @@ func list(text string) []string {
 
 func split(argv []string) words {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	set.SetNormalizeFunc(flagAlias)
-	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
+	set.SetNormalizeFunc(flags.Alias)
+	new(flags.All).Register(set)
 	isCommand := func(s string) bool { return s == "facts" || s == "version" }
 	isType := func(s string) bool { return s == "exec" || s == "file" }
 	return splitArguments(argv, set, isCommand, isType)

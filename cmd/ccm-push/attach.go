@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
@@ -39,7 +40,7 @@ public key of this machine is in operators.keys on that machine.`,
 				return err
 			}
 			run, err := findAttachable(f.app, name)
-			if errors.Is(err, record.ErrNone) && f.workers.url != "" {
+			if errors.Is(err, record.ErrNone) && f.flags.Workers.URL != "" {
 				return attachShared(cmd, f, p, name, fromNow)
 			}
 			if err != nil {
@@ -54,7 +55,7 @@ public key of this machine is in operators.keys on that machine.`,
 
 // canFollow reports an --output that is not for runs that are followed.
 func (p *printer) canFollow() error {
-	if p.format == "dsc-json" {
+	if p.flags.Output.Format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; attach prints text or events")
 	}
 	return nil
@@ -183,7 +184,7 @@ func (g *gate) Write(text []byte) (int, error) {
 
 // follower is a reporter for a run that is under way, of whose events the first ones are not printed.
 func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (events.Reporter, *gate, error) {
-	if err := applyFlags(cmd.Flags(), h.Flags, "verbose", "timing", "diff"); err != nil {
+	if err := flags.Apply(cmd.Flags(), h.Flags, "verbose", "timing", "diff"); err != nil {
 		return nil, nil, err
 	}
 	g := &gate{out: p.app.out, first: first, warn: p.app.warn}

@@ -26,11 +26,11 @@ The exit status is 2 if a check is not OK.`,
 // checkHealth runs the health checks of manifests.
 func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) error {
 	switch {
-	case p.fleet.mode.check:
+	case p.fleet.flags.Mode.Check:
 		return errors.New("cannot set healthcheck only and noop mode at the same time; remove --check: check-health changes nothing")
-	case p.fleet.mode.step:
+	case p.fleet.flags.Mode.Step:
 		return errors.New("--step prompts before changes, and check-health changes nothing")
-	case p.selection.list:
+	case p.fleet.flags.Selection.List:
 		return p.apply(ctx, out, paths)
 	}
 	r, err := p.runner(ctx, paths)

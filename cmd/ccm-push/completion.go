@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/listing"
 	"github.com/ccm-push/ccm-push/modules"
@@ -32,7 +33,7 @@ const (
 type completer = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
 // completePattern completes the last term of the first word, a pattern.
-func (f *inventoryFlags) completePattern(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (f *inventories) completePattern(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	return completeNth(cmd, 0, args, word, f.completeTerm)
 }
 
@@ -69,7 +70,7 @@ func completeRun(a *app, words int, meant ...func(*record.Run) bool) completer {
 }
 
 // completeRoot has completed what stands without a command, and the values of shared flags.
-func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags, session *sessionFlags) {
+func completeRoot(root *cobra.Command, types modules.Registry, f *inventories, session *sessions) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return completeArgument(types, args, word)
@@ -86,10 +87,10 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags
 	for flag, complete := range map[string]completer{
 		"limit": f.completeLimit, "follow": f.completeLimit, "canary": f.completeHost, "tags": completeTag(types), "skip-tags": completeTag(types), "start-at": completeResource(types),
 		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
-		"progress":      values(progressModes...),
+		"progress":      values(flags.ProgressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
 		"session": session.complete(false), "require": session.complete(true), "subscribe": session.complete(true),
-		destinationFlag: values(destinations...),
+		flags.DestinationFlag: values(flags.Destinations...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(flag, complete)
 	}
@@ -235,7 +236,7 @@ func completionPlays(ctx context.Context, types modules.Registry, words []string
 }
 
 // completeLastHost completes manifests and, behind them, the name of a host.
-func (f *inventoryFlags) completeLastHost(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (f *inventories) completeLastHost(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -244,7 +245,7 @@ func (f *inventoryFlags) completeLastHost(cmd *cobra.Command, args []string, wor
 }
 
 // completeLimit completes the last term of --limit, which may be hosts of the last run.
-func (f *inventoryFlags) completeLimit(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (f *inventories) completeLimit(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	begin := strings.LastIndexByte(word, ',') + 1
 	if !strings.HasPrefix(word[begin:], "@") {
 		return f.completeTerm(cmd, args, word)
@@ -257,7 +258,7 @@ func (f *inventoryFlags) completeLimit(cmd *cobra.Command, args []string, word s
 }
 
 // completeTerm completes the last term of a pattern with groups and hosts.
-func (f *inventoryFlags) completeTerm(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+func (f *inventories) completeTerm(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	inv := f.completionInventory(cmd.Context())
 	if inv == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -272,7 +273,7 @@ func (f *inventoryFlags) completeTerm(cmd *cobra.Command, _ []string, word strin
 }
 
 // completeHost completes the name of one host.
-func (f *inventoryFlags) completeHost(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+func (f *inventories) completeHost(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	inv := f.completionInventory(cmd.Context())
 	if inv == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -293,7 +294,7 @@ func completions(before, begun string, names []string) []string {
 // completionInventory reads the inventory for somebody who has pressed a key: it
 // runs no script and says nothing. It is nil if there is no inventory to be had
 // in that way.
-func (f *inventoryFlags) completionInventory(ctx context.Context) *inventory.Inventory {
+func (f *inventories) completionInventory(ctx context.Context) *inventory.Inventory {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	paths, err := f.sources()
@@ -308,7 +309,7 @@ func (f *inventoryFlags) completionInventory(ctx context.Context) *inventory.Inv
 			readable = append(readable, path)
 		}
 	}
-	options := f.options
+	options := f.flags.Inventory.Options
 	options.AllowScripts = false
 	inv, err := inventory.Load(ctx, readable, options)
 	if err != nil {

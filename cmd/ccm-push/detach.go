@@ -11,24 +11,23 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// detachFlags say that a run goes on without the terminal. It is carried out by another process of this
-// program, which asks on the terminal what there is to ask, and leaves it when the run begins: so no
-// secret is handed on.
-type detachFlags struct {
+// detaching runs a call in the background. Another process of this program runs it. It prompts on the terminal, and
+// leaves the terminal when the run begins: so no secret is passed to it.
+type detaching struct {
 	app   *app
-	asked bool
+	flags *flags.All
 
-	words []string // of the command line
-	// tell, in the other process, is where it says that it has left. Its end without that is the end
-	// of the process.
+	words []string // the command line
+	// tell, in the other process, is where it reports that it has left the terminal. If it ends without that, the
+	// run has ended.
 	tell *os.File
 }
 
@@ -44,17 +43,13 @@ type detached struct {
 	PID int    `json:"pid"`
 }
 
-func (f *detachFlags) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.asked, "detach", false, "continue in the background after the prompts; ccm-push attach follows it")
-}
-
 // detach has the run of a command go on without the terminal. In the process that the command line
 // was given to it returns the end of that, an error; in the other one it returns nil.
 func (c *commandLine) detach(cmd *cobra.Command) error {
 	f := &c.fleet.detach
 	child := c.app.getenv(detachedVariable) != ""
 	delete(c.app.environ, detachedVariable)
-	if !f.asked {
+	if !f.flags.Detach.Asked {
 		return nil
 	}
 	switch {
@@ -62,13 +57,13 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 		return errors.New("--detach is for runs that end; run ccm-push watch as a systemd unit (docs/guide/watch.md)")
 	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
 		return fmt.Errorf("--detach is for runs, not for %s", cmd.CommandPath())
-	case c.fleet.mode.step:
+	case c.fleet.flags.Mode.Step:
 		return errors.New("--step prompts on the terminal, which --detach leaves: use one of them")
-	case c.fleet.record.none:
+	case c.fleet.flags.Record.None:
 		return errors.New("--detach needs the record of the run, and --no-record keeps none: remove one of them")
-	case c.fleet.inventory.listHosts, c.selection.list:
+	case c.fleet.flags.Inventory.ListHosts, c.flags.Selection.List:
 		return errors.New("--detach is for runs; a list is printed at once")
-	case c.printer.stream, c.printer.follow != "":
+	case c.flags.Output.Stream, c.flags.Output.Follow != "":
 		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves it: remove one of them")
 	}
 	if !child {
@@ -79,12 +74,12 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 	}
 	syscall.CloseOnExec(tellNumber)
 	f.tell = os.NewFile(tellNumber, "the process that was called")
-	c.printer.progress = progressNone
+	c.flags.Output.Progress = progressNone
 	return nil
 }
 
 // begin starts the other process, and waits until it has left the terminal, or has ended.
-func (f *detachFlags) begin(p *printer) error {
+func (f *detaching) begin(p *printer) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -122,7 +117,7 @@ func (f *detachFlags) begin(p *printer) error {
 	return exitStatus(0)
 }
 
-func (f *detachFlags) print(p *printer, d detached) error {
+func (f *detaching) print(p *printer, d detached) error {
 	if p.json() {
 		return printJSON(p, d)
 	}
@@ -130,15 +125,15 @@ func (f *detachFlags) print(p *printer, d detached) error {
 }
 
 // check reports a run that nothing can be seen of once it has left the terminal.
-func (f *detachFlags) check(h record.Header) error {
-	if f.asked && h.Command == "" {
+func (f *detaching) check(h record.Header) error {
+	if f.flags.Detach.Asked && h.Command == "" {
 		return errors.New("--detach is for recorded runs; commands that only query hosts are not recorded")
 	}
 	return nil
 }
 
 // reporters have a run leave the terminal when it begins: behind the one of its record.
-func (f *detachFlags) reporters(r *playbooks.Runner) []events.Reporter {
+func (f *detaching) reporters(r *playbooks.Runner) []events.Reporter {
 	if f.tell == nil {
 		return nil
 	}
@@ -146,7 +141,7 @@ func (f *detachFlags) reporters(r *playbooks.Runner) []events.Reporter {
 }
 
 type leaver struct {
-	flags *detachFlags
+	flags *detaching
 	run   string
 }
 

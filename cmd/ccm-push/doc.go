@@ -1,12 +1,10 @@
 // Command ccm-push drives a fleet to a desired state over SSH.
 //
-// main starts it and turns signals into the ways to end it; app is what it has from its
-// user: streams, environment, signals. A commandLine takes the words apart (argv.go) and
-// holds the flags that commands share, in groups: inventoryFlags, connectionFlags,
-// variableFlags, paceFlags, modeFlags, workFlags, selectionFlags. A fleet makes a
-// playbooks.Runner of them, plays reads manifests for it, a printer prints. Each command
-// is a file: flags in, one call, value printed.
+// main starts it and turns signals into the ways to end it; app has what the program gets from its
+// user: streams, environment, signals. A commandLine splits the words (argv.go) and parses the flags
+// that commands share into one value, flags.All. A fleet makes a playbooks.Runner of it, plays reads
+// manifests for it, a printer prints. Each command is a file: flags in, one call, value printed.
 //
-// What could be asked by another program than this one may not come in: it belongs to the
-// package that it is about.
+// Code that another program than this one could use does not belong here. It belongs to the package
+// that it is about.
 package main

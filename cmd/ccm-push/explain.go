@@ -57,7 +57,7 @@ func printExplained(ctx context.Context, p *plays, out *printer, paths []string,
 	store, storeErr := p.fleet.app.records()
 	for _, e := range all {
 		if storeErr == nil {
-			p.addPast(store, e)
+			addPast(e, store, p.fleet.app.warn)
 		}
 	}
 	if out.json() {
@@ -76,11 +76,11 @@ func printExplained(ctx context.Context, p *plays, out *printer, paths []string,
 }
 
 // addPast adds what recorded runs have done with a resource.
-func (p *plays) addPast(store record.Store, e *explain.Explanation) {
+func addPast(e *explain.Explanation, store record.Store, warn func(string)) {
 	typeName, name, _ := strings.Cut(e.Resource, "#")
 	last, change, err := store.Past(e.Host, typeName, name)
 	if err != nil {
-		p.fleet.app.warn("not all recorded runs can be read: " + err.Error())
+		warn("not all recorded runs can be read: " + err.Error())
 	}
 	e.LastRun, e.LastChange = pastOf(last), pastOf(change)
 }

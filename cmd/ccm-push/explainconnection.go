@@ -22,7 +22,7 @@ Hosts with equal settings are shown once; {host} then means the name of each hos
 		Args:              atLeast(1),
 		ValidArgsFunction: f.inventory.completeTerm, // of each word
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.inventory.listHosts {
+			if f.flags.Inventory.ListHosts {
 				return f.inventory.printHosts(cmd.Context(), p, args)
 			}
 			return explainConnection(cmd.Context(), f, p, args)
@@ -65,7 +65,7 @@ func explainConnection(ctx context.Context, f *fleet, p *printer, patterns []str
 }
 
 // selectAll gives the hosts of several patterns, each once.
-func selectAll(inv *inventory.Inventory, f *inventoryFlags, patterns []string) ([]*inventory.Host, error) {
+func selectAll(inv *inventory.Inventory, f *inventories, patterns []string) ([]*inventory.Host, error) {
 	var all []*inventory.Host
 	met := map[string]bool{}
 	for _, pattern := range patterns {

@@ -25,7 +25,7 @@ func factsCommand(f *fleet, p *printer) *cobra.Command {
 
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.inventory.listHosts {
+			if f.flags.Inventory.ListHosts {
 				return f.inventory.printHosts(cmd.Context(), p, args[:1])
 			}
 			return printFacts(cmd.Context(), f, p, args[0], args[1:])

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
@@ -24,24 +25,20 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// A fleet is the flags that a [playbooks.Runner] is made of: which hosts there are, how
-// they are reached, and how they are worked on.
+// A fleet makes the [playbooks.Runner] of a call: its hosts, how they are reached, and what they get.
 type fleet struct {
 	app        *app
-	inventory  inventoryFlags
-	mode       modeFlags
-	variables  variableFlags
-	secrets    secretFlags
-	pace       paceFlags
-	connection connectionFlags
-	authority  authorityFlags
-	work       workFlags
-	rollout    rolloutFlags
-	nats       natsFlags
-	workers    workersFlags
-	record     recordFlags
-	session    sessionFlags
-	detach     detachFlags
+	flags      *flags.All
+	inventory  inventories
+	variables  variables
+	secrets    unsealer
+	connection connections
+	authority  authorities
+	nats       natsLink
+	workers    workersLink
+	record     recording
+	session    sessions
+	detach     detaching
 }
 
 // A purpose is what a runner is wanted for.
@@ -75,26 +72,26 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 	if !p.validate {
 		config, configErr := f.connection.readSSHConfig(ctx, account)
 		connect.SSH, err = config, errors.Join(err, configErr)
-		files, keep = f.pace.affordable(f.app.warn)
+		files, keep = f.flags.Pace.Affordable(f.app.warn)
 	}
 	r := &playbooks.Runner{
 		Inventory: inv,
 		Dialer:    f.connection.dialer(account),
 		Connect:   connect,
 		Options: playbooks.Options{
-			Run: record.NewID(time.Now()), Check: f.mode.check, Diff: f.mode.diff != "", Strict: f.mode.strict,
-			Forks: f.pace.forks, Files: files, Keep: keep, Limit: f.inventory.limit,
-			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Reconnect: f.pace.reconnect, IdleTimeout: f.pace.idleTimeout,
-			Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
+			Run: record.NewID(time.Now()), Check: f.flags.Mode.Check, Diff: f.flags.Mode.Diff != "", Strict: f.flags.Mode.Strict,
+			Forks: f.flags.Pace.Forks, Files: files, Keep: keep, Limit: f.flags.Inventory.Limit,
+			Holder: holder(account), LockTimeout: f.flags.Pace.LockTimeout, Reconnect: f.flags.Pace.Reconnect, IdleTimeout: f.flags.Pace.IdleTimeout,
+			Deadlines: f.flags.Work.Deadlines.Working(), CompileFirst: f.flags.Work.CompileFirst,
 			Catalog: data, Version: version,
 		},
 		Registry: f.nats.services(),
 		Lookups:  f.nats.lookups(),
-		Told:     f.told(),
+		Told:     f.record.told(),
 		Now:      time.Now,
 		NewNonce: rand.Text,
 	}
-	f.rollout.into(&r.Options)
+	f.flags.Rollout.Into(&r.Options)
 	if err != nil {
 		return r, err
 	}
@@ -108,13 +105,13 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 // reach is how hosts are reached, but for ssh_config.
 func (f *fleet) reach(account *user.User, newKnownHosts bool) (reach.Options, error) {
 	o, err := f.connection.options(account, newKnownHosts)
-	o.Limits = f.work.deadlines.limits()
+	o.Limits = f.flags.Work.Deadlines.Limits()
 	return o, err
 }
 
 // trustCommand is a command line that trusts hosts of this inventory.
 func (f *fleet) trustCommand(hosts []string) string {
-	return trust.CommandLine(f.inventory.paths, f.connection.given.KnownHosts, hosts)
+	return trust.CommandLine(f.flags.Inventory.Paths, f.flags.Connection.Given.KnownHosts, hosts)
 }
 
 // runnerFor is a runner for a command that is about the hosts of a pattern.
@@ -129,7 +126,7 @@ func (f *fleet) runnerFor(ctx context.Context, pattern string, p purpose) (*play
 
 // reachHosts gives a runner what it takes to ask hosts something, or workers who do. done has to be called behind it.
 func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*inventory.Host) (done func(), err error) {
-	if f.workers.url == "" {
+	if f.flags.Workers.URL == "" {
 		return func() {}, f.unlock(ctx, r, hosts)
 	}
 	if err := errors.Join(f.connection.addSecrets(ctx, &r.Connect), r.CheckReach(hosts)); err != nil {
@@ -143,7 +140,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 		return nil, err
 	}
 	f.workers.recipe = &parcel.Recipe{Folder: folder}
-	c, err := f.workers.coordinator(ctx, r, false)
+	c, err := f.coordinator(ctx, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +158,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 
 // addBuilds gives a runner the host programs it can send.
 func (f *fleet) addBuilds(r *playbooks.Runner) error {
-	list, err := f.work.loadBuilds()
+	list, err := f.flags.Work.LoadBuilds()
 	if err != nil {
 		return err
 	}
@@ -198,13 +195,15 @@ func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*invent
 // run takes the plays of a runner over the fleet, or lists their hosts. h says what run it is;
 // one that is not recorded has none.
 func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h record.Header, to ...events.Reporter) error {
-	if f.inventory.listHosts {
+	if f.flags.Inventory.ListHosts {
 		return printPlayHosts(r, p)
 	}
 	if err := f.detach.check(h); err != nil {
 		return err
 	}
-	r.Step = f.stepper()
+	if f.flags.Mode.Step {
+		r.Step = playbooks.NewStepper(f.app.askLine)
+	}
 	if err := f.addBuilds(r); err != nil {
 		return err
 	}
@@ -213,36 +212,36 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		return err
 	}
 	r.Authority = authority
-	r.Options.Diff = r.Options.Diff || p.reports.haveDiffs()
-	files, closeFiles, err := p.reports.reporters()
+	r.Options.Diff = r.Options.Diff || p.flags.Output.Reports.HaveDiffs()
+	files, closeFiles, err := reports(p.flags.Output.Reports).reporters()
 	if err != nil {
 		return err
 	}
 	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
 		return errors.Join(err, closeFiles())
 	}
-	traces, closeTrace, err := p.reports.tracer(ctx, f.app)
+	traces, closeTrace, err := reports(p.flags.Output.Reports).tracer(ctx, f.app)
 	if err != nil {
 		return errors.Join(err, closeFiles())
 	}
-	r.Options.Follow = p.follow
-	if p.stream {
+	r.Options.Follow = p.flags.Output.Follow
+	if p.flags.Output.Stream {
 		r.Options.Follow = "all"
 	}
 	r.Tally = &events.Tally{}
-	steering := f.steering(r)
+	steering := newSteering(r, f.flags, f.app)
 	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces, steering.reporters(), f.detach.reporters(r))...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
-	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.took(r, h)) }
+	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.record.took(r, h)) }
 	end := show()
-	if f.app.canAsk() && !f.detach.asked {
+	if f.app.canAsk() && !f.flags.Detach.Asked {
 		r.Ask = func(ctx context.Context, question string) (string, error) { // what is drawn would cover it
 			_ = end(ctx)
 			defer func() { end = show() }()
 			return f.app.askLine(ctx, question)
 		}
 	}
-	if p.verbose > 1 {
+	if p.flags.Output.Verbose > 1 {
 		f.workers.listFile = f.app.say
 	}
 	summary, err := f.play(ctx, r, true)
@@ -260,7 +259,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 
 // play takes the plays of a runner over hosts: this machine does, or workers do. shared is as [workersFlags.coordinator] has it.
 func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (events.Summary, error) {
-	coordinator, err := f.workers.coordinator(ctx, r, shared)
+	coordinator, err := f.coordinator(ctx, r, shared)
 	if err != nil {
 		return events.Summary{}, err
 	}

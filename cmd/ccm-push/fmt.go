@@ -13,11 +13,12 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/layout"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func fmtCommand(f *modeFlags, p *printer) *cobra.Command {
+func fmtCommand(f *flags.Mode, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fmt [FILE...]",
 		Short: "format YAML files: manifests, inventories, data",
@@ -56,7 +57,7 @@ func formatStream(p *printer) error {
 	return p.print(string(after))
 }
 
-func formatFiles(f *modeFlags, p *printer, paths []string) error {
+func formatFiles(f *flags.Mode, p *printer, paths []string) error {
 	if len(paths) == 0 {
 		for _, pattern := range []string{"*.yaml", "*.yml"} {
 			found, _ := filepath.Glob(pattern) // the patterns are right
@@ -73,14 +74,14 @@ func formatFiles(f *modeFlags, p *printer, paths []string) error {
 		wrong = errors.Join(wrong, err)
 		changed = changed || differs
 	}
-	if wrong == nil && changed && f.check {
+	if wrong == nil && changed && f.Check {
 		return exitStatus(changedStatus)
 	}
 	return wrong
 }
 
 // formatFile formats one file and reports whether that changes it.
-func formatFile(f *modeFlags, p *printer, path string) (changed bool, err error) {
+func formatFile(f *flags.Mode, p *printer, path string) (changed bool, err error) {
 	before, err := os.ReadFile(path)
 	if err != nil {
 		return false, err
@@ -96,10 +97,10 @@ func formatFile(f *modeFlags, p *printer, path string) (changed bool, err error)
 		return false, nil
 	}
 	text := events.Line(path) + "\n"
-	if f.diff == "true" {
+	if f.Diff == "true" {
 		text += events.Block(udiff.Unified(path, path, string(before), string(after)))
 	}
-	if !f.check {
+	if !f.Check {
 		err = replaceFile(path, after)
 	}
 	return true, errors.Join(err, p.print(text))

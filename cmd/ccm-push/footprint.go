@@ -29,7 +29,7 @@ with -b also for the user of --become: host programs, locks, and state for the n
 // printFootprints lists what was left on the hosts of a pattern, and removes it if told
 // to and it is no check run.
 func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, remove bool) error {
-	if f.inventory.listHosts {
+	if f.flags.Inventory.ListHosts {
 		return f.inventory.printHosts(ctx, p, args)
 	}
 	r, hosts, err := f.runnerFor(ctx, args[0], purpose{})
@@ -45,7 +45,7 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 	defer done()
 	ctx, end := f.app.untilStop(ctx)
 	defer end()
-	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.mode.check}
+	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.flags.Mode.Check}
 	var printErr error
 	r.Footprints(ctx, hosts, report.Removes, func(answer playbooks.HostFootprint) {
 		if ctx.Err() != nil {
@@ -62,7 +62,7 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 	if printErr != nil {
 		return printErr
 	}
-	return footprintStatus(report, r.Tally.Summary(ctx.Err() != nil), p.detailedExitCode)
+	return footprintStatus(report, r.Tally.Summary(ctx.Err() != nil), p.flags.Output.DetailedExitCode)
 }
 
 // addFootprint takes the answer of a host, or prints it at once as JSON.

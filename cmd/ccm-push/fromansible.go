@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible"
 )
 
-func fromAnsibleCommand(types modules.Registry, f *inventoryFlags, p *printer) *cobra.Command {
+func fromAnsibleCommand(types modules.Registry, f *inventories, p *printer) *cobra.Command {
 	var out, report string
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
@@ -68,8 +68,8 @@ lists all modules and keywords.`,
 
 // inventoryVariables are those of all hosts of an inventory that is named with -i, with one of their
 // values each.
-func inventoryVariables(ctx context.Context, f *inventoryFlags) (map[string]any, error) {
-	if !f.set.Changed("inventory") {
+func inventoryVariables(ctx context.Context, f *inventories) (map[string]any, error) {
+	if !f.flags.Changed("inventory") {
 		return nil, nil
 	}
 	inv, err := f.load(ctx)

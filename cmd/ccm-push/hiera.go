@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-func hieraCommand(f *variableFlags, p *printer) *cobra.Command {
+func hieraCommand(f *variables, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "hiera",
 		Short:   "resolve a document with data, hierarchy and overrides",
@@ -38,7 +38,7 @@ type hieraOutput struct {
 	env, yaml     bool
 }
 
-func hieraParseCommand(f *variableFlags, p *printer) *cobra.Command {
+func hieraParseCommand(f *variables, p *printer) *cobra.Command {
 	var o hieraOutput
 	c := &cobra.Command{
 		Use:   "parse FILE [FACT=VALUE...]",
@@ -72,7 +72,7 @@ With --env each key of the first level is a line for a shell, such as HIERA_PORT
 }
 
 // resolved returns the data of a document for a host with facts KEY=VALUE, in addition to the facts of the flags.
-func (f *variableFlags) resolved(ctx context.Context, from string, facts []string) (map[string]any, error) {
+func (f *variables) resolved(ctx context.Context, from string, facts []string) (map[string]any, error) {
 	document, err := extravars.ReadHiera(ctx, from, "", f.nats.store(), f.secrets.app.warn)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // without the name of the flag
@@ -81,7 +81,7 @@ func (f *variableFlags) resolved(ctx context.Context, from string, facts []strin
 	if err != nil || source == nil {
 		return map[string]any{}, err
 	}
-	f.fact = append(f.fact, facts...)
+	f.flags.Variables.Fact = append(f.flags.Variables.Fact, facts...)
 	options, err := f.options(ctx, nil, false)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type listingFlags struct {
 	host                      string
 }
 
-func inventoryCommand(f *inventoryFlags, p *printer) *cobra.Command {
+func inventoryCommand(f *inventories, p *printer) *cobra.Command {
 	var l listingFlags
 	c := &cobra.Command{
 		Use:   "inventory [PATTERN]",
@@ -56,8 +56,8 @@ file with it. Passwords are replaced by (secret).`,
 	return c
 }
 
-func printInventory(ctx context.Context, f *inventoryFlags, l listingFlags, p *printer, args []string) error {
-	if err := l.check(p.format, args); err != nil {
+func printInventory(ctx context.Context, f *inventories, l listingFlags, p *printer, args []string) error {
+	if err := l.check(p.flags.Output.Format, args); err != nil {
 		return err
 	}
 	inv, err := f.load(ctx)
@@ -95,7 +95,7 @@ func printInventory(ctx context.Context, f *inventoryFlags, l listingFlags, p *p
 }
 
 // printGroups prints the tree below a group, as ansible-inventory does.
-func printGroups(inv *inventory.Inventory, f *inventoryFlags, vars bool, p *printer, args []string) error {
+func printGroups(inv *inventory.Inventory, f *inventories, vars bool, p *printer, args []string) error {
 	name := "all"
 	if len(args) > 0 {
 		name = args[0]
@@ -145,8 +145,8 @@ func (l listingFlags) check(output string, args []string) error {
 }
 
 // someHosts are the hosts of a pattern, or all there are, within --limit.
-func someHosts(inv *inventory.Inventory, f *inventoryFlags, args []string) ([]*inventory.Host, error) {
-	if len(args) == 0 && f.limit == "" {
+func someHosts(inv *inventory.Inventory, f *inventories, args []string) ([]*inventory.Host, error) {
+	if len(args) == 0 && f.flags.Inventory.Limit == "" {
 		return inv.Hosts(), nil // none is no error here
 	}
 	pattern := "all"
@@ -156,7 +156,7 @@ func someHosts(inv *inventory.Inventory, f *inventoryFlags, args []string) ([]*i
 	return f.selectHosts(inv, pattern)
 }
 
-func explainCommand(f *inventoryFlags, p *printer) *cobra.Command {
+func explainCommand(f *inventories, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST [KEY]",
 		Short: "print every place that sets a variable of a host, and which one applies",
@@ -176,7 +176,7 @@ precedence: ccm-push render --explain shows both.`,
 	}
 }
 
-func printExplanation(ctx context.Context, f *inventoryFlags, p *printer, name, key string) error {
+func printExplanation(ctx context.Context, f *inventories, p *printer, name, key string) error {
 	inv, err := f.load(ctx)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func printExplanation(ctx context.Context, f *inventoryFlags, p *printer, name, 
 	return p.print(listing.ExplanationText(found))
 }
 
-func lintCommand(f *inventoryFlags, p *printer) *cobra.Command {
+func lintCommand(f *inventories, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint",
 		Short: "print values that other tools or people may read differently",
@@ -216,7 +216,7 @@ The exit status is 1 if lint prints anything.`,
 	}
 }
 
-func printLint(ctx context.Context, f *inventoryFlags, p *printer) error {
+func printLint(ctx context.Context, f *inventories, p *printer) error {
 	inv, err := f.load(ctx)
 	if err != nil {
 		return err

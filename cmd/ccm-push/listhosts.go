@@ -12,7 +12,7 @@ import (
 )
 
 // printHosts prints the hosts of a pattern, one a line.
-func (f *inventoryFlags) printHosts(ctx context.Context, p *printer, args []string) error {
+func (f *inventories) printHosts(ctx context.Context, p *printer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("--list-hosts takes one pattern, or manifests")
 	}

@@ -18,9 +18,8 @@ import (
 
 // plays reads the plays of manifests, and makes runners of them.
 type plays struct {
-	fleet     *fleet
-	selection *selectionFlags
-	archives  *source.Unpacker // closed when the program ends
+	fleet    *fleet
+	archives *source.Unpacker // closed when the program ends
 }
 
 // read reads plays from files, folders and archives. The end of ctx ends downloads.
@@ -31,11 +30,11 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 	}
 	p.archives.Objects, p.archives.Warn = p.fleet.nats.store(), p.fleet.app.warn
 	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.note)}
-	parameters := p.fleet.variables.parameters
+	parameters := p.fleet.flags.Variables.Parameters
 	if parameters != "" {
 		options = append(options, load.WithParameters(parameters))
 	}
-	if file := p.fleet.rollout.file; file != "" {
+	if file := p.fleet.flags.Rollout.File; file != "" {
 		options = append(options, load.WithRollout(file))
 	}
 	list, err := load.Files(ctx, paths, p.fleet.app.registry, options...)
@@ -62,7 +61,7 @@ func (p *plays) load(ctx context.Context, paths []string) ([]*manifest.Play, err
 	if err != nil {
 		return list, err
 	}
-	return p.selection.selection.Select(list)
+	return p.fleet.flags.Selection.Selection.Select(list)
 }
 
 // tellWarnings shows what looks like a mistake in manifests; with --strict it is an error.
@@ -75,7 +74,7 @@ func (p *plays) tellWarnings(list []*manifest.Play) error {
 		}
 	}
 	for _, w := range warnings {
-		if !p.fleet.mode.strict {
+		if !p.fleet.flags.Mode.Strict {
 			p.fleet.app.warn(w)
 			continue
 		}
@@ -98,7 +97,7 @@ func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, 
 	case err != nil:
 		return nil, err
 	}
-	if err := p.fleet.workers.plan(p, paths); err != nil {
+	if p.fleet.workers.recipe, err = p.plan(paths); err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
@@ -129,10 +128,10 @@ func (p *plays) readAll(ctx context.Context, load func(context.Context, []string
 
 // apply runs manifest files, or lists their resources or hosts.
 func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
-	if p.fleet.work.resources != "" {
+	if p.fleet.flags.Work.Resources != "" {
 		return errors.New("--resources is for ad-hoc calls: a manifest uses the folder resources/ next to it")
 	}
-	if p.selection.list {
+	if p.fleet.flags.Selection.List {
 		return p.printResources(ctx, out, paths)
 	}
 	r, err := p.runner(ctx, paths)
@@ -145,11 +144,11 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 
 // run runs plays, prints what happens, and records it.
 func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header, to ...events.Reporter) error {
-	to = slices.Insert(to, 0, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.record.none, Again: withheld(p.fleet.given())}))
-	if err := p.fleet.takesBack(r.Plays); err != nil {
+	to = slices.Insert(to, 0, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.flags.Record.None, Again: withheld(p.fleet.record.given())}))
+	if err := takesBack(r.Plays, p.fleet.flags); err != nil {
 		return err
 	}
-	err := p.fleet.run(ctx, r, out, h, append(to, p.fleet.recorder(r, h)...)...)
+	err := p.fleet.run(ctx, r, out, h, append(to, p.fleet.record.reporters(r, h)...)...)
 	if len(r.TakeBack) == 0 {
 		return err
 	}
@@ -181,7 +180,7 @@ func (p *plays) onHost(ctx context.Context, out *printer, paths []string, name s
 	}
 	defer r.Dialer.Close()
 	host := r.Inventory.Host(name)
-	contact := p.fleet.variables.facts == "" && host != nil
+	contact := p.fleet.flags.Variables.Facts == "" && host != nil
 	if contact {
 		if err := p.fleet.addBuilds(r); err != nil {
 			return err

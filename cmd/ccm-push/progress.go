@@ -24,8 +24,6 @@ const (
 	progressNone  = "none"
 )
 
-var progressModes = []string{progressAuto, progressLive, progressPlain, progressNone}
-
 // progressMode decides how to show what hosts are at. terminal is about standard output, and
 // text says that it gets text for people: nothing else is written among what programs read.
 func progressMode(asked string, terminal, text bool, getenv func(string) string) string {
@@ -49,7 +47,7 @@ func isSet(value string) bool { return !slices.Contains([]string{"", "0", "false
 // what goes on. expected says how long a run of so many hosts takes.
 func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) time.Duration) (end func(context.Context) error) {
 	out, ok := p.app.out.(*output)
-	mode := progressMode(p.progress, ok && out.terminal, p.format == "text", p.app.getenv)
+	mode := progressMode(p.flags.Output.Progress, ok && out.terminal, p.flags.Output.Format == "text", p.app.getenv)
 	if asks {
 		mode = progressNone
 	}

@@ -39,8 +39,8 @@ func TestProgressMode(t *testing.T) {
 		a := newApp(nil, nil, nil, strings.Fields(test.environ))
 		require.Equal(t, test.want, progressMode(test.asked, test.terminal, test.text, a.getenv), "%+v", test)
 	}
-	p := printer{format: "text", color: "auto", progress: "bar"}
-	require.EqualError(t, p.validate(), `--progress "bar": use auto, live, plain or none`)
+	_, _, err := execute(t, nil, "--progress", "bar", "x")
+	require.EqualError(t, err, `--progress "bar": use auto, live, plain or none`)
 }
 
 // A watched is a program on a terminal, all of whose output is kept.

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
@@ -21,68 +20,28 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// recordFlags say whether a run is recorded.
-type recordFlags struct {
-	none bool
-
-	set *pflag.FlagSet // all shared flags: those that are given are recorded
-}
-
-func (f *recordFlags) register(set *pflag.FlagSet) {
-	f.set = set
-	set.BoolVar(&f.none, "no-record", false, "do not record this run (see ccm-push runs --help)")
-}
-
-// withheldFlags have values that may be secrets. Of -e, @FILE is none.
-var withheldFlags = []string{"extra-vars", "fact"}
-
-// given are the shared flags of the command line, for the record.
-func (f *recordFlags) given() []record.Flag {
-	var flags []record.Flag
-	f.set.VisitAll(func(flag *pflag.Flag) { // Visit has only those that this very set has read
-		if !flag.Changed {
-			return
-		}
-		words := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			words = list.GetSlice()
-		}
-		flags = append(flags, recordedFlag(flag.Name, words))
-	})
-	return flags
-}
-
-// recordedFlag is a flag without those of its values that may be secrets.
-func recordedFlag(name string, words []string) record.Flag {
-	kept := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return isWithheld(name, word) })
-	return record.Flag{Name: name, Words: kept, Withheld: len(kept) < len(words)}
-}
-
-// isWithheld reports whether a value of a flag may be a secret, or hold one.
-func isWithheld(name, word string) bool {
-	switch {
-	case name == natsFlag, name == workersFlag: // several URLs, each perhaps with a password
-		return strings.Contains(word, "@")
-	case slices.Contains(withheldFlags, name) && (!strings.HasPrefix(word, "@") || word == extravars.Stdin):
-		return true
-	}
-	return source.ShownName(word) != word // a URL may hold a password
+// recording records a run, and reads the records of earlier ones.
+type recording struct {
+	app       *app
+	flags     *flags.All
+	inventory *inventories
+	shared    *sharing // takes a copy of the record, with workers
 }
 
 // given are the flags of a run, for the record, with what was found without them: where the run
 // is resumed or undone, the environment and the folders may name another inventory and other data.
-func (f *fleet) given() []record.Flag {
-	flags := f.record.given()
-	if paths, err := f.inventory.sources(); err == nil && len(f.inventory.paths) == 0 {
-		flags = append(flags, recordedFlag("inventory", paths))
+func (f *recording) given() []record.Flag {
+	all := f.flags.Given()
+	if paths, err := f.inventory.sources(); err == nil && len(f.flags.Inventory.Paths) == 0 {
+		all = append(all, flags.Recorded("inventory", paths))
 	}
-	if name := f.app.getenv(extravars.HieraVariable); name != "" && f.variables.hiera == "" {
-		flags = append(flags, recordedFlag("hiera", []string{name}))
+	if name := f.app.getenv(extravars.HieraVariable); name != "" && f.flags.Variables.Hiera == "" {
+		all = append(all, flags.Recorded("hiera", []string{name}))
 	}
-	if f.workers.url != "" && !f.workers.set.Changed(workersFlag) {
-		flags = append(flags, recordedFlag(workersFlag, []string{f.workers.url}))
+	if f.flags.Workers.URL != "" && !f.flags.Changed(flags.WorkersFlag) {
+		all = append(all, flags.Recorded(flags.WorkersFlag, []string{f.flags.Workers.URL}))
 	}
-	return flags
+	return all
 }
 
 // records is the store of recorded runs. Records that cannot be read are warned of, each once.
@@ -92,10 +51,10 @@ func (a *app) records() (record.Store, error) {
 	return store, err
 }
 
-// recorder is the reporter that records a run; none with --no-record, or where there is no
+// reporters returns the reporter that records a run; none with --no-record, or where there is no
 // place for it.
-func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter {
-	if f.record.none {
+func (f *recording) reporters(r *playbooks.Runner, h record.Header) []events.Reporter {
+	if f.flags.Record.None {
 		return nil
 	}
 	store, err := f.app.records()
@@ -116,9 +75,9 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 	if len(h.Manifests) > 0 {
 		recorder.WithInputs(f.app.read.Hashes)
 	}
-	if f.workers.url != "" {
-		f.workers.shared.what = h.What
-		recorder.CopyTo(&f.workers.shared)
+	if f.flags.Workers.URL != "" {
+		f.shared.what = h.What
+		recorder.CopyTo(f.shared)
 	}
 	return []events.Reporter{recorder}
 }
@@ -131,7 +90,7 @@ func ofRunner(r *playbooks.Runner, h record.Header) record.Header {
 }
 
 // took gives what says how long the last run like this one took on so many hosts.
-func (f *fleet) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
+func (f *recording) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
 	store, err := f.app.records()
 	if err != nil || h.Command == "" {
 		return nil
@@ -142,7 +101,7 @@ func (f *fleet) took(r *playbooks.Runner, h record.Header) func(hosts int) time.
 }
 
 // told is what earlier runs have told, as far as it is recorded here.
-func (f *fleet) told() *record.Told {
+func (f *recording) told() *record.Told {
 	store, err := f.app.records()
 	if err != nil {
 		return nil

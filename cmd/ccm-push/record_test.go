@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
@@ -21,10 +22,10 @@ func TestRecordedFlags(t *testing.T) {
 		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources rollout canary include-broken yes hold no-record session require subscribe alias detach output color
 		verbose quiet fold timing follow stream progress age-identity vault-id vault-password-file ask-vault-pass detailed-exitcode log junit report metrics trace`)
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
+	new(flags.All).Register(set)
 	var names []string
 	set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	require.ElementsMatch(t, append(recorded, withheldFlags...), names)
+	require.ElementsMatch(t, append(recorded, "extra-vars", "fact"), names)
 }
 
 func TestGivenFlags(t *testing.T) {
@@ -39,21 +40,21 @@ func TestGivenFlags(t *testing.T) {
 		{Name: "forks", Words: []string{"8"}},
 		{Name: "verbose", Words: []string{"2"}},
 		{Name: "nats", Words: []string{"tls://a,nats://b"}},
-	}, c.fleet.record.given())
+	}, c.flags.Given())
 
-	for _, withheld := range []record.Flag{recordedFlag("nats", list("tls://a,nats://ann:hunter2@b")), recordedFlag("hiera", list("kv://ann:hunter2@B/k"))} {
+	for _, withheld := range []record.Flag{flags.Recorded("nats", list("tls://a,nats://ann:hunter2@b")), flags.Recorded("hiera", list("kv://ann:hunter2@B/k"))} {
 		require.True(t, withheld.Withheld)
 		require.Empty(t, withheld.Words)
 	}
-	require.Equal(t, record.Flag{Name: "hiera", Words: list("kv://B/k")}, recordedFlag("hiera", list("kv://B/k")))
+	require.Equal(t, record.Flag{Name: "hiera", Words: list("kv://B/k")}, flags.Recorded("hiera", list("kv://B/k")))
 
 	// They are given to another command line, but for those that it has.
 	again := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root = again.root()
 	require.NoError(t, root.ParseFlags(list("-i c")))
-	require.NoError(t, applyFlags(root.PersistentFlags(), c.fleet.record.given(), "inventory", "extra-vars", "forks", "verbose"))
-	require.Equal(t, []string{"c"}, again.fleet.inventory.paths)
-	require.Equal(t, []string{"@vars.yaml"}, again.fleet.variables.extra)
-	require.Equal(t, 8, again.fleet.pace.forks)
-	require.Equal(t, 2, again.printer.verbose)
+	require.NoError(t, flags.Apply(root.PersistentFlags(), c.flags.Given(), "inventory", "extra-vars", "forks", "verbose"))
+	require.Equal(t, []string{"c"}, again.fleet.flags.Inventory.Paths)
+	require.Equal(t, []string{"@vars.yaml"}, again.fleet.flags.Variables.Extra)
+	require.Equal(t, 8, again.fleet.flags.Pace.Forks)
+	require.Equal(t, 2, again.flags.Output.Verbose)
 }

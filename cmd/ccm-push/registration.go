@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -18,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-func registrationCommand(f *natsFlags, p *printer) *cobra.Command {
+func registrationCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
 		Short: "list and remove services that are registered in NATS, and create their stream",
@@ -39,21 +40,21 @@ func registrationCommand(f *natsFlags, p *printer) *cobra.Command {
 }
 
 // registry is the one that a command is about.
-func (f *natsFlags) registry() (natsdata.Registry, error) {
-	if f.registration == "" {
-		return natsdata.Registry{}, fmt.Errorf("--%s is empty: it names the stream of NATS", registrationFlag)
+func (f *natsLink) registry() (natsdata.Registry, error) {
+	if f.flags.NATS.Registration == "" {
+		return natsdata.Registry{}, fmt.Errorf("--%s is empty: it names the stream of NATS", flags.RegistrationFlag)
 	}
-	return natsdata.Registry{Store: f.store(), Stream: f.registration}, nil
+	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}, nil
 }
 
 // filtered is the registry, and the cluster, protocol, service and address that arguments ask it for.
-func (f *natsFlags) filtered(args []string) (r natsdata.Registry, of [4]string, err error) {
+func (f *natsLink) filtered(args []string) (r natsdata.Registry, of [4]string, err error) {
 	copy(of[:], args)
 	r, err = f.registry()
 	return r, of, err
 }
 
-func registrationInitCommand(f *natsFlags, p *printer) *cobra.Command {
+func registrationInitCommand(f *natsLink, p *printer) *cobra.Command {
 	var replicas int
 	var maxAge time.Duration
 	c := &cobra.Command{
@@ -78,7 +79,7 @@ func registrationInitCommand(f *natsFlags, p *printer) *cobra.Command {
 	return c
 }
 
-func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
+func registrationQueryCommand(f *natsLink, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "query [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "list registered services; * matches any word",
@@ -102,7 +103,7 @@ func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
 	}
 }
 
-func registrationWatchCommand(f *natsFlags, p *printer) *cobra.Command {
+func registrationWatchCommand(f *natsLink, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "print registered services and each change; * matches any word",
@@ -158,7 +159,7 @@ func printRegistrations(p *printer, list []registry.Registration) error {
 	return p.print(b.String())
 }
 
-func registrationCreateCommand(f *natsFlags, p *printer) *cobra.Command {
+func registrationCreateCommand(f *natsLink, p *printer) *cobra.Command {
 	var priority int
 	var ttl string
 	var annotations map[string]string
@@ -203,7 +204,7 @@ service, address and port is replaced.`,
 	return c
 }
 
-func registrationRemoveCommand(f *natsFlags, p *printer) *cobra.Command {
+func registrationRemoveCommand(f *natsLink, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short:   "remove the registration of a service",

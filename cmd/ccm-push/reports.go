@@ -12,57 +12,22 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/report"
 )
 
-// reportFlags name the files that are written of a run, beside what is printed.
-type reportFlags struct {
-	log     string
-	junit   string
-	reports []string
-	metrics string
-	trace   string
-}
-
-func (f *reportFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.log, "log", "", "append the events of the run to this `file`, like --output json")
-	set.StringVar(&f.junit, "junit", "", "write JUnit XML to this `file` after the run")
-	set.StringArrayVar(&f.reports, "report", nil, "report `file` after the run: FILE.md or FILE.html")
-	set.StringVar(&f.metrics, "metrics", "", "write Prometheus metrics to this `file` after the run, for node_exporter: FILE.prom")
-	set.StringVar(&f.trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP (OTEL_EXPORTER_OTLP_ENDPOINT names a collector)")
-}
+// reports writes the files of --log, --junit, --report and --metrics.
+type reports flags.Reports
 
 // forRuns reports flags for a command that is no run.
-func (f *reportFlags) forRuns(cmd *cobra.Command) error {
+func (f reports) forRuns(cmd *cobra.Command) error {
 	if !cmd.HasParent() || slices.Contains([]string{"resume", "undo", "check-health", "report", "watch"}, cmd.Name()) {
 		return nil
 	}
-	if f.any() {
+	if (*flags.Reports)(&f).Any() {
 		return fmt.Errorf("--log, --junit, --report, --metrics and --trace are for runs, not for %s", cmd.CommandPath())
-	}
-	return nil
-}
-
-func (f *reportFlags) any() bool {
-	return f.log != "" || f.junit != "" || len(f.reports) > 0 || f.metrics != "" || f.trace != ""
-}
-
-func (f *reportFlags) validate() error {
-	for _, path := range f.reports {
-		if reportFormat(path) == nil {
-			return fmt.Errorf("--report %s: use a name that ends with .md or .html", path)
-		}
-	}
-	for _, one := range []struct{ flag, path string }{{"log", f.log}, {"junit", f.junit}, {"trace", f.trace}} {
-		if one.path == "-" {
-			return fmt.Errorf("--%s -: write a file name; for standard output use /dev/stdout, or --output json for events", one.flag)
-		}
-	}
-	if f.metrics != "" && filepath.Ext(f.metrics) != ".prom" {
-		return fmt.Errorf("--metrics %s: node_exporter reads files whose name ends with .prom", f.metrics)
 	}
 	return nil
 }
@@ -77,17 +42,17 @@ func reportFormat(path string) report.Format {
 }
 
 // files are those that are written at the end; nil if there are none.
-func (f *reportFlags) files() *report.Files {
+func (f reports) files() *report.Files {
 	var files report.Files
-	if f.junit != "" {
+	if f.JUnit != "" {
 		files.Run.Stable = true
-		files.Files = append(files.Files, report.File{Path: f.junit, Format: (*report.Run).JUnit})
+		files.Files = append(files.Files, report.File{Path: f.JUnit, Format: (*report.Run).JUnit})
 	}
-	for _, path := range f.reports {
+	for _, path := range f.Files {
 		files.Files = append(files.Files, report.File{Path: path, Format: reportFormat(path)})
 	}
-	if f.metrics != "" {
-		files.Files = append(files.Files, report.File{Path: f.metrics, Format: report.Metrics(f.metrics)})
+	if f.Metrics != "" {
+		files.Files = append(files.Files, report.File{Path: f.Metrics, Format: report.Metrics(f.Metrics)})
 	}
 	if len(files.Files) == 0 {
 		return nil
@@ -95,12 +60,9 @@ func (f *reportFlags) files() *report.Files {
 	return &files
 }
 
-// haveDiffs reports whether a file shows changes of text, which hosts must send for it.
-func (f *reportFlags) haveDiffs() bool { return f.junit != "" || len(f.reports) > 0 }
-
 // reporters are what writes the files. The error says which could not be written. They are
 // closed when the run has ended.
-func (f *reportFlags) reporters() (to []events.Reporter, closeAll func() error, err error) {
+func (f reports) reporters() (to []events.Reporter, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	if files := f.files(); files != nil {
 		if err := files.Check(); err != nil {
@@ -108,8 +70,8 @@ func (f *reportFlags) reporters() (to []events.Reporter, closeAll func() error, 
 		}
 		to = append(to, files)
 	}
-	if f.log != "" {
-		file, err := appendTo(f.log, `{"event":`)
+	if f.Log != "" {
+		file, err := appendTo(f.Log, `{"event":`)
 		if err != nil {
 			return nil, closeAll, fmt.Errorf("--log cannot be written: %w", err)
 		}
@@ -181,18 +143,18 @@ const formatNames = "md, html or junit"
 func reportRun(a *app, p *printer, name, format string) error {
 	write, known := formats[format]
 	switch {
-	case p.reports.trace != "":
+	case p.flags.Output.Reports.Trace != "":
 		return errors.New("--trace is for runs: a record does not say when each phase began")
 	case format != "" && !known:
 		return fmt.Errorf("--format %q: use one of %s", format, formatNames)
-	case format == "" && !p.reports.any():
+	case format == "" && !p.flags.Output.Reports.Any():
 		return errors.New("no output is chosen; use --format " + formatNames + ", or a file such as --report FILE.html")
 	}
 	r, err := a.shownRun(name)
 	if err != nil {
 		return err
 	}
-	to, closeAll, err := p.reports.reporters()
+	to, closeAll, err := reports(p.flags.Output.Reports).reporters()
 	if err != nil {
 		return err
 	}
@@ -202,7 +164,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 		if err != nil {
 			return errors.Join(err, closeAll())
 		}
-		if start, ok := e.(events.RunStart); ok && !start.Diff && (format != "" || p.reports.haveDiffs()) {
+		if start, ok := e.(events.RunStart); ok && !start.Diff && (format != "" || p.flags.Output.Reports.HaveDiffs()) {
 			a.warn(fmt.Sprintf("run %s recorded no diffs; give --diff, --report or --junit to a run to have them", r.Run))
 		}
 		stream.Report(e)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -40,7 +41,7 @@ uses the new version.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRun(pl.fleet.app, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if pl.fleet.mode.step {
+			if pl.fleet.flags.Mode.Step {
 				return errors.New("--step is for whole runs: resume does not prompt")
 			}
 			run := ""
@@ -61,7 +62,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		return err
 	}
 	run, err := findResumable(store, name)
-	if errors.Is(err, record.ErrNone) && p.fleet.workers.url != "" {
+	if errors.Is(err, record.ErrNone) && p.fleet.flags.Workers.URL != "" {
 		var fetched string
 		if fetched, err = p.fleet.workers.fetch(ctx, store, name); err == nil {
 			run, err = findResumable(store, fetched)
@@ -77,14 +78,14 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	if progress.Complete() {
 		return fmt.Errorf("nothing to resume: every host of run %s (%s) has finished", run.Run, run.What)
 	}
-	given := p.fleet.record.given()
+	given := p.fleet.flags.Given()
 	command := []string{"resume", run.Run}
 	replanned := asGiven(append(slices.Clone(command), "--replan"), given, run, "")
 	if replan {
 		command = append(command, "--replan")
 	}
 	elsewhere := asGiven(command, given, run, "inventory", "-i", "hosts.yaml")
-	if err := p.returnTo(run, set); err != nil {
+	if err := returnTo(run, set); err != nil {
 		return err
 	}
 	changed, err := changedManifests(run)
@@ -111,7 +112,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	for _, play := range run.Plays {
 		hosts = append(hosts, play.Hosts...)
 	}
-	if err := p.fleet.lookFor(r.Inventory, run, hosts, "resume", elsewhere); err != nil {
+	if err := lookFor(r.Inventory, run, hosts, "resume", elsewhere, p.fleet.app.warn); err != nil {
 		return err
 	}
 	var names []string
@@ -176,10 +177,10 @@ func ended(run *record.Run) error {
 }
 
 // returnTo gives the program the folder and the options of a run.
-func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
+func returnTo(run *record.Run, set *pflag.FlagSet) error {
 	// What the limit selected is recorded host by host; and nobody is asked again.
-	flags := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains([]string{"limit", "step", "detach"}, f.Name) })
-	if err := givenAgain(run, flags, set); err != nil {
+	recorded := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains([]string{"limit", "step", "detach"}, f.Name) })
+	if err := givenAgain(run, recorded, set); err != nil {
 		return err
 	}
 	for _, m := range run.Manifests {
@@ -187,10 +188,10 @@ func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
 			return fmt.Errorf("run %s applied the URL %s, which is not recorded completely: apply it again, for example with --limit @%s:notstarted", run.Run, m.Path, run.Run)
 		}
 	}
-	if err := changeTo(run, set); err != nil {
+	if err := flags.ChangeTo(run, set); err != nil {
 		return err
 	}
-	return applyFlags(set, flags)
+	return flags.Apply(set, recorded)
 }
 
 // givenAgain reports flags of a run that had values which are not recorded, and that are not
@@ -212,27 +213,6 @@ func withheld(flags []record.Flag) []string {
 		}
 	}
 	return names
-}
-
-// applyFlags gives flags the values that they had in a run, unless they are given now: those
-// with these names, or all.
-func applyFlags(set *pflag.FlagSet, recorded []record.Flag, names ...string) error {
-	var errs []error
-	for _, f := range recorded {
-		flag := set.Lookup(f.Name)
-		if flag == nil || flag.Changed || len(names) > 0 && !slices.Contains(names, f.Name) {
-			continue
-		}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			errs = append(errs, list.Replace(f.Words))
-			flag.Changed = true
-			continue
-		}
-		for _, word := range f.Words {
-			errs = append(errs, set.Set(f.Name, word))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // changedManifests returns the files that the run has read and that have changed since: manifests, and what

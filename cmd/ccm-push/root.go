@@ -9,74 +9,41 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
-// A commandLine is one call of the program: its words, and the flags that several
-// commands share. A command gets those of them that it reads.
+// A commandLine is one call of the program: its words, the flags that several commands share, and what
+// commands use to carry it out.
 type commandLine struct {
-	app       *app
-	words     words
-	fleet     fleet
-	selection selectionFlags
-	plays     plays
-	printer   printer
+	app     *app
+	words   words
+	flags   flags.All
+	fleet   fleet
+	plays   plays
+	printer printer
 }
 
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
-	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.fleet.session.app, c.printer.app = a, a, a, a, a
-	c.fleet.authority.app, c.fleet.detach.app, c.fleet.workers.fleet, c.fleet.secrets.workers = a, a, &c.fleet, &c.fleet.workers
-	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
-	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
-	c.fleet.nats.app, c.fleet.nats.workers, c.fleet.variables.nats = a, &c.fleet.workers, &c.fleet.nats
-	c.printer.diff = &c.fleet.mode.diff
-	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
-	return c
-}
-
-// register registers the shared flags, in groups and in the order of ccm-push help flags.
-func (c *commandLine) register(set *pflag.FlagSet) {
-	set.SortFlags = false
 	f := &c.fleet
-	for _, group := range []struct {
-		title    string
-		register []func(*pflag.FlagSet)
-	}{
-		{"Hosts", []func(*pflag.FlagSet){f.inventory.register}},
-		{"Resources", []func(*pflag.FlagSet){c.selection.register}},
-		{"Run", []func(*pflag.FlagSet){f.mode.register, f.detach.register, f.record.register, f.session.register}},
-		{"Data", []func(*pflag.FlagSet){f.variables.register}},
-		{"Secrets", []func(*pflag.FlagSet){f.secrets.register}},
-		{"Connection", []func(*pflag.FlagSet){f.connection.register}},
-		{"Speed and deadlines", []func(*pflag.FlagSet){f.pace.register, f.work.register}},
-		{"Rollout", []func(*pflag.FlagSet){f.rollout.register}},
-		{"Output", []func(*pflag.FlagSet){c.printer.register}},
-		{"NATS", []func(*pflag.FlagSet){f.nats.register}},
-		{"Workers and relays", []func(*pflag.FlagSet){f.workers.register, f.authority.register}},
-	} {
-		for _, register := range group.register {
-			register(set)
-		}
-		manual.GroupFlags(set, group.title)
-	}
-}
-
-// validate checks what the types of the shared flags cannot say.
-func (c *commandLine) validate() error {
-	for _, check := range []func() error{
-		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.authority.validate, c.fleet.workers.validate, c.fleet.nats.validate, c.fleet.rollout.validate, c.fleet.inventory.validate, c.selection.validate,
-	} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	f.app, f.flags = a, &c.flags
+	f.workers.app, f.workers.flags = a, &c.flags
+	f.nats = natsLink{app: a, flags: &c.flags, workers: &f.workers}
+	f.connection = connections{app: a, flags: &c.flags}
+	f.secrets.app, f.secrets.flags, f.secrets.connection = a, &c.flags, &f.connection
+	f.inventory = inventories{app: a, flags: &c.flags, secrets: &f.secrets}
+	f.variables.flags, f.variables.secrets, f.variables.nats = &c.flags, &f.secrets, &f.nats
+	f.authority = authorities{app: a, flags: &c.flags}
+	f.record = recording{app: a, flags: &c.flags, inventory: &f.inventory, shared: &f.workers.shared}
+	f.session = sessions{app: a, flags: &c.flags}
+	f.detach = detaching{app: a, flags: &c.flags}
+	c.printer = printer{app: a, flags: &c.flags}
+	c.plays = plays{fleet: f, archives: &source.Unpacker{}}
+	return c
 }
 
 // execute takes the words apart and runs the command that they mean.
@@ -125,7 +92,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.validate(), p.forRuns(cmd), p.reports.forRuns(cmd), c.fleet.session.forCalls(cmd, c.words.adHoc != "")); err != nil {
+			if err := errors.Join(c.flags.Validate(a.getenv, a.canAsk()), p.forRuns(cmd), reports(c.flags.Output.Reports).forRuns(cmd), c.forCalls(cmd)); err != nil {
 				return err
 			}
 			return c.detach(cmd)
@@ -136,10 +103,10 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetIn(a.in)
-	c.register(root.PersistentFlags())
+	c.flags.Register(root.PersistentFlags())
 	completeRoot(root, a.registry, &c.fleet.inventory, &c.fleet.session)
-	root.SetGlobalNormalizationFunc(flagAlias)
-	root.SetFlagErrorFunc(flagHint)
+	root.SetGlobalNormalizationFunc(flags.Alias)
+	root.SetFlagErrorFunc(flags.Hint)
 	root.SetUsageTemplate(usageTemplate(root, terminalWidth(a.out)))
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(topicCommands()...)
@@ -169,7 +136,7 @@ func (c *commandLine) addCommands(root *cobra.Command) {
 		explainResourceCommand(plays, p),
 		explainConnectionCommand(hosts, p),
 		factsCommand(hosts, p),
-		fmtCommand(&c.fleet.mode, p),
+		fmtCommand(&c.flags.Mode, p),
 		footprintCommand(hosts, p),
 		graphCommand(plays, p),
 		inventoryCommand(&hosts.inventory, p),
@@ -184,13 +151,13 @@ func (c *commandLine) addCommands(root *cobra.Command) {
 		runsCommand(a, p),
 		schemaCommand(a.registry, p),
 		sessionCommand(&hosts.session, p),
-		secretCommand(&c.fleet.secrets, &c.fleet.mode, p),
-		statusCommand(hosts, &c.selection, p),
+		secretCommand(&c.fleet.secrets, &c.flags.Mode, p),
+		statusCommand(hosts, p),
 		sudoersCommand(hosts, p),
 		trustCommand(hosts, p),
-		undoCommand(hosts, &c.selection, p),
+		undoCommand(hosts, p),
 		validateCommand(plays, p),
-		versionCommand(&hosts.work, p),
+		versionCommand(&c.flags.Work, p),
 		watchCommand(plays, p),
 		workerCommand(hosts, p),
 		workersCommand(hosts, p),
@@ -203,7 +170,7 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	switch {
 	case c.words.adHoc != "":
 		return c.adHoc(ctx, args[0])
-	case c.fleet.inventory.listHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
+	case c.fleet.flags.Inventory.ListHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
 		return c.fleet.inventory.printHosts(ctx, &c.printer, args)
 	case c.words.forced:
 		return errors.New("after -- write a host pattern and a resource: -- PATTERN TYPE ARGUMENT...; ccm-push doc lists the resource types")
@@ -290,4 +257,10 @@ func onePattern(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes one PATTERN, not %d; join them: %q", cmd.Name(), len(args), strings.Join(args, ","))
 	}
 	return atLeast(1)(cmd, args)
+}
+
+// forCalls checks the flags of a session.
+func (c *commandLine) forCalls(cmd *cobra.Command) error {
+	report := cmd.Name() == "report" && cmd.Parent().Name() == "session"
+	return c.flags.ForCalls(c.app.getenv, c.words.adHoc != "", report)
 }

@@ -193,7 +193,7 @@ far.`,
 
 // showRun prints the events of a run once more.
 func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
-	if p.format == "dsc-json" {
+	if p.flags.Output.Format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; runs show prints text or events")
 	}
 	r, err := a.shownRun(name)
@@ -215,7 +215,7 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 		table.Report(e)
 		reporter.Report(e)
 	}
-	if len(r.Plays) < 2 || p.format != "text" || p.quiet {
+	if len(r.Plays) < 2 || p.flags.Output.Format != "text" || p.flags.Output.Quiet {
 		return nil
 	}
 	if host != "" {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func secretCommand(f *secretFlags, mode *modeFlags, p *printer) *cobra.Command {
+func secretCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "encrypt values in files, for the SSH and age keys of people",
@@ -78,7 +79,7 @@ func exactly(n int, words string) cobra.PositionalArgs {
 	}
 }
 
-func secretGetCommand(f *secretFlags, p *printer) *cobra.Command {
+func secretGetCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get FILE [KEY]",
 		Short: "print a decrypted value, or a whole file",
@@ -112,12 +113,12 @@ readable:
 	}
 }
 
-func (f *secretFlags) get(ctx context.Context, name string, key []string) (string, error) {
+func (f *unsealer) get(ctx context.Context, name string, key []string) (string, error) {
 	file, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
-	keys := f.age.keys(ctx)
+	keys := f.ageKeys(ctx)
 	if len(key) == 0 {
 		text, err := file.Clear(keys)
 		return string(text), err
@@ -129,7 +130,7 @@ func (f *secretFlags) get(ctx context.Context, name string, key []string) (strin
 	return file.Value(path, keys)
 }
 
-func secretSetCommand(f *secretFlags, p *printer) *cobra.Command {
+func secretSetCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set FILE KEY",
 		Short: "encrypt a value from standard input or a prompt",
@@ -148,7 +149,7 @@ FILE and KEY need not exist.`,
 	}
 }
 
-func (f *secretFlags) set(ctx context.Context, name, key string) error {
+func (f *unsealer) set(ctx context.Context, name, key string) error {
 	file, err := project.Open(name)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (f *secretFlags) set(ctx context.Context, name, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(file.File.Moved(), file.Unlock(f.age.keys(ctx))); err != nil {
+	if err := errors.Join(file.File.Moved(), file.Unlock(f.ageKeys(ctx))); err != nil {
 		return err
 	}
 	value, err := f.app.secretValue(ctx, key)
@@ -211,7 +212,7 @@ func (a *app) secretValue(ctx context.Context, key string) (string, error) {
 	return text, nil
 }
 
-func secretEncryptCommand(f *secretFlags, p *printer) *cobra.Command {
+func secretEncryptCommand(f *unsealer, p *printer) *cobra.Command {
 	whole := false
 	c := &cobra.Command{
 		Use:   "encrypt FILE...",
@@ -243,7 +244,7 @@ If a value was committed in clear text, it stays in the history of git: change s
 	return c
 }
 
-func (f *secretFlags) encrypt(ctx context.Context, name string, whole bool) (said string, err error) {
+func (f *unsealer) encrypt(ctx context.Context, name string, whole bool) (said string, err error) {
 	if whole {
 		return encryptWhole(name)
 	}
@@ -258,7 +259,7 @@ func (f *secretFlags) encrypt(ctx context.Context, name string, whole bool) (sai
 	if marked == 0 {
 		return "", &yamlpos.Error{File: name, Msg: "nothing in it is marked as !secret", Hint: "write KEY: !secret VALUE; or encrypt the whole file: --whole"}
 	}
-	clear, err := file.Clear(f.age.keys(ctx))
+	clear, err := file.Clear(f.ageKeys(ctx))
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretEditCommand(f *secretFlags, p *printer) *cobra.Command {
+func secretEditCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE",
 		Short: "edit a file with its values in clear text",
@@ -37,7 +37,7 @@ ccm-push does that.`,
 	}
 }
 
-func (f *secretFlags) edit(ctx context.Context, p *printer, name string) (err error) {
+func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error) {
 	file, err := project.Open(name)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (f *secretFlags) edit(ctx context.Context, p *printer, name string) (err er
 		return err
 	}
 	editor.Stdin, editor.Stdout, editor.Stderr = f.app.in, fileOf(p.app.out), fileOf(p.app.err)
-	clear, err := file.Clear(f.age.keys(ctx))
+	clear, err := file.Clear(f.ageKeys(ctx))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (f *secretFlags) edit(ctx context.Context, p *printer, name string) (err er
 }
 
 // again asks whether a text that cannot be encrypted is to be edited once more.
-func (f *secretFlags) again(ctx context.Context, wrong error) bool {
+func (f *unsealer) again(ctx context.Context, wrong error) bool {
 	if !f.app.canAsk() {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretImportVaultCommand(f *secretFlags, p *printer) *cobra.Command {
+func secretImportVaultCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import-vault FILE...",
 		Short: "re-encrypt ansible-vault values with age",
@@ -37,12 +37,12 @@ the password as for ansible-vault: --vault-password-file, --vault-id or --ask-va
 	}
 }
 
-func (f *secretFlags) importVault(ctx context.Context, name string) (said string, err error) {
+func (f *unsealer) importVault(ctx context.Context, name string) (said string, err error) {
 	ring, err := f.keys(ctx)
 	if err != nil {
 		return "", err
 	}
-	d, n, err := project.Import(name, f.age.keys(ctx), ring.Opener())
+	d, n, err := project.Import(name, f.ageKeys(ctx), ring.Opener())
 	switch {
 	case err != nil:
 		return "", err

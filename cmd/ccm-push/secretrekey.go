@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretRekeyCommand(f *secretFlags, mode *modeFlags, p *printer) *cobra.Command {
+func secretRekeyCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Command {
 	var o project.RekeyOptions
 	c := &cobra.Command{
 		Use:   "rekey",
@@ -39,7 +40,7 @@ People who could read a file may have kept its content: change the secrets thems
 			switch {
 			case err != nil:
 				return err
-			case mode.check:
+			case mode.Check:
 				return checkRekey(p, one)
 			}
 			return f.rekey(cmd.Context(), p, one, o)
@@ -50,8 +51,8 @@ People who could read a file may have kept its content: change the secrets thems
 	return c
 }
 
-func (f *secretFlags) rekey(ctx context.Context, p *printer, one *project.Project, o project.RekeyOptions) error {
-	names, err := one.Rekey(f.age.keys(ctx), o)
+func (f *unsealer) rekey(ctx context.Context, p *printer, one *project.Project, o project.RekeyOptions) error {
+	names, err := one.Rekey(f.ageKeys(ctx), o)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -21,81 +21,32 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// sessionVariable names the session of the ad-hoc calls of a script.
-const sessionVariable = "CCM_PUSH_SESSION"
-
-// sessionFlags relate an ad-hoc call to earlier calls of its session.
-type sessionFlags struct {
-	app                *app
-	name               string
-	require, subscribe []string
-	alias              string
-
-	set *pflag.FlagSet // all shared flags
+// sessions finds the earlier calls of the session of an ad-hoc call.
+type sessions struct {
+	app   *app
+	flags *flags.All
 }
-
-// ofSession are the names of the flags.
-var ofSession = []string{"session", "require", "subscribe", "alias"}
-
-func (f *sessionFlags) register(set *pflag.FlagSet) {
-	f.set = set
-	set.StringVar(&f.name, "session", "", "for ad-hoc calls: `name` of the session they belong to; see ccm-push session")
-	set.StringArrayVar(&f.require, "require", nil, "for ad-hoc calls: skip hosts where this `resource`, TYPE#NAME, of an earlier call of the session failed; may be repeated")
-	set.StringArrayVar(&f.subscribe, "subscribe", nil, "for ad-hoc calls: refresh on hosts where this `resource`, TYPE#NAME, of an earlier call of the session changed; may be repeated")
-	set.StringVar(&f.alias, "alias", "", "for ad-hoc calls: another `name` of the resource, for --require and --subscribe")
-}
-
-// forCalls reads $CCM_PUSH_SESSION, and refuses the flags for commands that do not use them.
-func (f *sessionFlags) forCalls(cmd *cobra.Command, adHoc bool) error {
-	if !f.set.Changed("session") {
-		f.name = f.app.getenv(sessionVariable)
-	}
-	report := cmd.Name() == "report" && cmd.Parent().Name() == "session"
-	for _, name := range ofSession {
-		if f.set.Changed(name) && !adHoc && !(report && name == "session") {
-			return fmt.Errorf("--%s is for ad-hoc calls, such as: ccm-push --%[1]s VALUE 'web*' exec true", name)
-		}
-	}
-	if err := refuseEmpty(f.set, ofSession...); err != nil || f.name == "" || !adHoc && !report {
-		return err
-	}
-	if err := record.CheckSession(f.name); err != nil {
-		return fmt.Errorf("%s: %w", f.from(), err)
-	}
-	return nil
-}
-
-// from returns where the name of the session is from.
-func (f *sessionFlags) from() string {
-	if f.set.Changed("session") {
-		return "--session"
-	}
-	return "$" + sessionVariable
-}
-
-// relates reports whether the call refers to earlier ones.
-func (f *sessionFlags) relates() bool { return len(f.require)+len(f.subscribe) > 0 }
 
 // check checks the flags for an ad-hoc call of a resource of a type.
-func (f *sessionFlags) check(fleet *fleet, t modules.Type, query string) error {
+func (f *sessions) check(fleet *fleet, t modules.Type, query string) error {
 	switch {
-	case query != "" && (f.relates() || f.alias != ""):
+	case query != "" && (f.flags.Session.Relates() || f.flags.Session.Alias != ""):
 		return fmt.Errorf("%s %s only queries hosts: remove --require, --subscribe and --alias", t.Name, query)
-	case f.name == "" && f.relates():
+	case f.flags.Session.Name == "" && f.flags.Session.Relates():
 		return errors.New("--require and --subscribe refer to earlier calls of a session, and this call has none\n  hint: eval \"$(ccm-push session new)\" starts one, or pass --session NAME")
-	case f.name != "" && fleet.record.none:
-		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.from())
-	case f.name != "" && fleet.detach.asked:
-		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.from())
+	case f.flags.Session.Name != "" && fleet.flags.Record.None:
+		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.flags.SessionFrom())
+	case f.flags.Session.Name != "" && fleet.flags.Detach.Asked:
+		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.flags.SessionFrom())
 	}
-	if _, ok := t.New().(modules.Refresher); !ok && len(f.subscribe) > 0 {
+	if _, ok := t.New().(modules.Refresher); !ok && len(f.flags.Session.Subscribe) > 0 {
 		return fmt.Errorf("type %s has no refresh, so it cannot subscribe\n  hint: use --require for the order", t.Name)
 	}
 	var errs yamlpos.Errors
 	for _, flag := range []struct {
 		name string
 		refs []string
-	}{{"--require", f.require}, {"--subscribe", f.subscribe}} {
+	}{{"--require", f.flags.Session.Require}, {"--subscribe", f.flags.Session.Subscribe}} {
 		for _, ref := range flag.refs {
 			n := yamlpos.From(&yamlpos.Node{File: flag.name}, ref)
 			typeName, _, err := reference.Parse(n)
@@ -109,15 +60,15 @@ func (f *sessionFlags) check(fleet *fleet, t modules.Type, query string) error {
 }
 
 // earlier returns the effects of the earlier calls on this one, by host. It refuses resources that no earlier call has.
-func (f *sessionFlags) earlier(r *playbooks.Runner, pattern string) (map[string]manifest.Earlier, error) {
-	if !f.relates() {
+func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]manifest.Earlier, error) {
+	if !f.flags.Session.Relates() {
 		return nil, nil
 	}
 	store, err := f.app.records()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.from(), err)
+		return nil, fmt.Errorf("%s: %w", f.flags.SessionFrom(), err)
 	}
-	session, err := store.Session(f.name)
+	session, err := store.Session(f.flags.Session.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +76,7 @@ func (f *sessionFlags) earlier(r *playbooks.Runner, pattern string) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	for _, ref := range slices.Concat(f.require, f.subscribe) {
+	for _, ref := range slices.Concat(f.flags.Session.Require, f.flags.Session.Subscribe) {
 		if results[ref] == nil {
 			return nil, f.unknown(ref, results)
 		}
@@ -136,13 +87,13 @@ func (f *sessionFlags) earlier(r *playbooks.Runner, pattern string) (map[string]
 	}
 	all := map[string]manifest.Earlier{}
 	for _, h := range hosts {
-		all[h.Name] = results.Earlier(h.Name, f.require, f.subscribe)
+		all[h.Name] = results.Earlier(h.Name, f.flags.Session.Require, f.flags.Session.Subscribe)
 	}
 	return all, nil
 }
 
 // unknown returns the error of a resource that no earlier call of the session has.
-func (f *sessionFlags) unknown(ref string, results record.SessionResults) error {
+func (f *sessions) unknown(ref string, results record.SessionResults) error {
 	known := slices.Sorted(maps.Keys(results))
 	hint := "no call of the session has a result yet; results of check runs count for check runs only"
 	if near := yamlpos.Suggest(ref, known); near != "" {
@@ -154,16 +105,16 @@ func (f *sessionFlags) unknown(ref string, results record.SessionResults) error 
 			hint += ", …"
 		}
 	}
-	return fmt.Errorf("no earlier call of session %s has %s\n  hint: %s", f.name, events.Line(ref), hint)
+	return fmt.Errorf("no earlier call of session %s has %s\n  hint: %s", f.flags.Session.Name, events.Line(ref), hint)
 }
 
 // complete completes the name of a session, or with results the resources of the current one.
-func (f *sessionFlags) complete(results bool) completer {
+func (f *sessions) complete(results bool) completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		store, err := record.In(f.app.getenv)
 		runs, listErr := store.List()
-		switch name := cmp.Or(f.name, f.app.getenv(sessionVariable)); {
+		switch name := cmp.Or(f.flags.Session.Name, f.app.getenv(flags.SessionVariable)); {
 		case err != nil || listErr != nil: // unreadable records have no completions
 		case results:
 			session, _ := store.Session(name)
@@ -179,7 +130,7 @@ func (f *sessionFlags) complete(results bool) completer {
 	}
 }
 
-func sessionCommand(f *sessionFlags, p *printer) *cobra.Command {
+func sessionCommand(f *sessions, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
 		Short: "relate the ad-hoc calls of a script to each other",
@@ -200,7 +151,7 @@ The name is $CCM_PUSH_SESSION, or the value of --session.`,
 	return c
 }
 
-func sessionNewCommand(f *sessionFlags, p *printer) *cobra.Command {
+func sessionNewCommand(f *sessions, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "print an export command that starts a new session in a shell",
@@ -221,14 +172,14 @@ A NAME of a recorded session is refused.`,
 			if session, err := store.Session(name); err != nil {
 				return err
 			} else if n := len(session.Runs); n > 0 {
-				return fmt.Errorf("session %s exists and has %d calls\n  hint: export %s=%s continues it", name, n, sessionVariable, name)
+				return fmt.Errorf("session %s exists and has %d calls\n  hint: export %s=%s continues it", name, n, flags.SessionVariable, name)
 			}
-			return p.print(fmt.Sprintf("export %s=%s\n", sessionVariable, name))
+			return p.print(fmt.Sprintf("export %s=%s\n", flags.SessionVariable, name))
 		},
 	}
 }
 
-func sessionReportCommand(f *sessionFlags, p *printer) *cobra.Command {
+func sessionReportCommand(f *sessions, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
@@ -243,17 +194,17 @@ session has no other calls.`,
 			if err != nil {
 				return err
 			}
-			if f.name == "" {
-				return errors.New("no session given: set $" + sessionVariable + ", or pass --session NAME")
+			if f.flags.Session.Name == "" {
+				return errors.New("no session given: set $" + flags.SessionVariable + ", or pass --session NAME")
 			}
-			session, err := store.Session(f.name)
+			session, err := store.Session(f.flags.Session.Name)
 			if err != nil {
 				return err
 			}
 			if len(session.Runs) == 0 {
-				return fmt.Errorf("session %s has no recorded calls", f.name)
+				return fmt.Errorf("session %s has no recorded calls", f.flags.Session.Name)
 			}
-			reporter := p.replayer(p.app.out, events.TextOptions{Diff: *p.diff != ""})
+			reporter := p.replayer(p.app.out, events.TextOptions{Diff: p.flags.Mode.Diff != ""})
 			for e, err := range session.Events() {
 				if err != nil {
 					return err

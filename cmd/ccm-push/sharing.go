@@ -23,17 +23,17 @@ type sharing struct {
 }
 
 // handover is where runs are shared.
-func (f *workersFlags) handover(ctx context.Context) (*workers.Handover, error) {
-	a := f.fleet.app
-	key, err := keyring.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
+func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
+	a := f.app
+	key, err := keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.configuration(coordinatorKey)))
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the key of this machine: %w", err)
 	}
 	open := keyring.OpenOptionalKeyFile
-	if f.operators != "" {
+	if f.flags.Workers.Operators != "" {
 		open = keyring.OpenKeyFile
 	}
-	ring, err := open(cmp.Or(f.operators, a.configuration(operatorsList)), a.say)
+	ring, err := open(cmp.Or(f.flags.Workers.Operators, a.configuration(operatorsList)), a.say)
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the keys of operators: %w", err)
 	}
@@ -50,7 +50,7 @@ func (f *workersFlags) handover(ctx context.Context) (*workers.Handover, error) 
 }
 
 // fetch takes the lease of a run that was begun elsewhere, and its record into the store. It gives its id.
-func (f *workersFlags) fetch(ctx context.Context, store record.Store, name string) (string, error) {
+func (f *workersLink) fetch(ctx context.Context, store record.Store, name string) (string, error) {
 	h, err := f.handover(ctx)
 	if err != nil {
 		return "", err
@@ -70,8 +70,8 @@ func (f *workersFlags) fetch(ctx context.Context, store record.Store, name strin
 }
 
 // take takes the lease of a run whose record is here, if it is shared. Its program has ended.
-func (f *workersFlags) take(ctx context.Context, run *record.Run) error {
-	if f.url == "" || f.shared.resumed != nil {
+func (f *workersLink) take(ctx context.Context, run *record.Run) error {
+	if f.flags.Workers.URL == "" || f.shared.resumed != nil {
 		return nil
 	}
 	h, err := f.handover(ctx)

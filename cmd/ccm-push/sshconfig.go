@@ -23,7 +23,7 @@ const systemSSHConfig = "/etc/ssh/ssh_config"
 
 // readSSHConfig reads ssh_config(5): the file that --ssh-config names, or the user's own
 // and that of the system.
-func (f *connectionFlags) readSSHConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
+func (f *connections) readSSHConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
 	uid, err := strconv.Atoi(account.Uid)
 	if err != nil {
 		return nil, fmt.Errorf("the id of user %s: %w", account.Username, err)
@@ -37,11 +37,11 @@ func (f *connectionFlags) readSSHConfig(ctx context.Context, account *user.User)
 		LocalUser: account.Username, UID: uid, Home: a.home(), LocalHost: host,
 		LookupEnv: func(name string) (string, bool) { value, ok := a.environ[name]; return value, ok },
 	}
-	if f.matchExec {
+	if f.flags.Connection.MatchExec {
 		shell := cmp.Or(a.getenv("SHELL"), "/bin/sh")
 		env.Exec = func(command string) (bool, error) { return matchExec(ctx, shell, command) }
 	}
-	config, err := sshconfig.Load(env, sshConfigFiles(f.sshConfig, a.home())...)
+	config, err := sshconfig.Load(env, sshConfigFiles(f.flags.Connection.SSHConfig, a.home())...)
 	if err != nil {
 		return nil, positioned(err)
 	}

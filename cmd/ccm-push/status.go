@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
+func statusCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print the current state of a resource on hosts: a file, a package, a service",
@@ -34,7 +34,7 @@ no state; use a check run (--check) for them.`,
 			return f.inventory.completePattern(cmd, args, word)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := chosen.refuse("status"); err != nil {
+			if err := f.flags.RefuseSelection("status"); err != nil {
 				return err
 			}
 			return printStatus(cmd.Context(), f, p, args[0], args[1], args[2:])

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -21,17 +22,17 @@ type steering struct {
 	server   *control.Server
 }
 
-// steering is that of a run that has rollouts, or watches, and is recorded; nil of another one.
-func (f *fleet) steering(r *playbooks.Runner) *steering {
+// newSteering returns the steering of a recorded run that has rollouts or watches; nil for other runs.
+func newSteering(r *playbooks.Runner, given *flags.All, a *app) *steering {
 	hasRollout := func(p *manifest.Play) bool { return p.Rollout != nil }
-	if f.record.none || r.Options.Check || r.Options.Monitor || r.Options.Watch == nil && !slices.ContainsFunc(r.Plays, hasRollout) {
+	if given.Record.None || r.Options.Check || r.Options.Monitor || r.Options.Watch == nil && !slices.ContainsFunc(r.Plays, hasRollout) {
 		return nil
 	}
-	store, err := f.app.records()
+	store, err := a.records()
 	if err != nil { // which is told where it is recorded
 		return nil
 	}
-	s := &steering{app: f.app, folder: store.FolderOf(r.Options.Run), requests: make(chan rollout.Request)}
+	s := &steering{app: a, folder: store.FolderOf(r.Options.Run), requests: make(chan rollout.Request)}
 	r.Steer = s.requests
 	return s
 }

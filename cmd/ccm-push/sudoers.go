@@ -20,7 +20,7 @@ any catalog, so a user with this rule can do everything that root can do.`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.inventory.listHosts {
+			if f.flags.Inventory.ListHosts {
 				return f.inventory.printHosts(cmd.Context(), p, args)
 			}
 			return printSudoers(cmd.Context(), f, p, args[0])

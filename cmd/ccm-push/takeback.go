@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -17,8 +18,8 @@ import (
 )
 
 // takesBack refuses a rollout that may have to be taken back where that is not possible.
-func (f *fleet) takesBack(plays []*manifest.Play) error {
-	if !f.record.none || f.mode.check {
+func takesBack(plays []*manifest.Play, given *flags.All) error {
+	if !given.Record.None || given.Mode.Check {
 		return nil
 	}
 	for _, play := range plays {
@@ -64,7 +65,7 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	if !of.TakeBackAll {
 		h.Flags = []record.Flag{{Name: "limit", Words: []string{strings.Join(of.TakeBack, ",")}}} // so that it counts as partial
 	}
-	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.recorder(&r, h)...)
+	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.record.reporters(&r, h)...)
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}

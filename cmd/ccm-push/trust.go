@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
@@ -39,7 +40,7 @@ adds only keys that the file lists for their host. Lines of the file look like
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.inventory.listHosts {
+			if f.flags.Inventory.ListHosts {
 				return f.inventory.printHosts(cmd.Context(), p, args)
 			}
 			return enrol(cmd.Context(), f, p, args[0], o)
@@ -56,11 +57,11 @@ var errNobody = errors.New("standard input is not a terminal, so trust cannot pr
 // enrol makes known the new ones among the hosts of a pattern.
 func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOptions) error {
 	a := f.app
-	if !o.yes && !f.mode.check && !a.canAsk() {
+	if !o.yes && !f.flags.Mode.Check && !a.canAsk() {
 		return errNobody
 	}
 	options := trust.Options{
-		Unasked: o.yes, Check: f.mode.check, JSON: p.json(),
+		Unasked: o.yes, Check: f.flags.Mode.Check, JSON: p.json(),
 		In: a.in, Out: a.out, Err: a.err, Warn: a.warn,
 	}
 	if o.fingerprints != "" {
@@ -69,7 +70,7 @@ func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOpt
 			return err
 		}
 	}
-	if f.workers.url != "" && f.workers.set.Changed(workersFlag) {
+	if f.flags.Workers.URL != "" && f.flags.Changed(flags.WorkersFlag) {
 		return errFromHere
 	}
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{newKnownHosts: true})
@@ -94,7 +95,7 @@ func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOpt
 	if outcome.Failed {
 		status += unreachableStatus
 	}
-	if outcome.New && p.detailedExitCode {
+	if outcome.New && p.flags.Output.DetailedExitCode {
 		status += changedStatus
 	}
 	return statusOf(status)

@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func undoCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
+func undoCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [RUN] [TYPE#NAME...]",
 		Short: "restore the state before a run",
@@ -43,23 +44,34 @@ An undo is a run, too: you can undo it by its own id.`,
   ccm-push undo 7k2m file#/etc/motd`,
 		ValidArgsFunction: completeRun(f.app, 1, func(r *record.Run) bool { return !r.Check && !r.AdHoc }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(chosen.refuse("undo"), f.rollout.refuse("undo")); err != nil {
+			if err := errors.Join(f.flags.RefuseSelection("undo"), f.flags.RefuseRollout("undo")); err != nil {
 				return err
 			}
-			if f.mode.step {
+			if f.flags.Mode.Step {
 				return errors.New("--step is for runs of manifests and ad-hoc calls; ccm-push undo --check prints the plan of undo")
 			}
 			run := ""
 			if len(args) > 0 && !strings.Contains(args[0], "#") {
 				run, args = args[0], args[1:]
 			}
-			return f.undo(cmd.Context(), p, cmd.Flags(), run, args)
+			u := &undoCall{fleet: f, printer: p, set: cmd.Flags(), name: run, only: args}
+			return u.run(cmd.Context())
 		},
 	}
 }
 
-// undo takes a run back, or the resources of it that are named.
-func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name string, only []string) error {
+// An undoCall is a call of ccm-push undo.
+type undoCall struct {
+	*fleet
+	printer *printer
+	set     *pflag.FlagSet // which the options of the run are added to
+	name    string         // of the run; empty means the last one
+	only    []string       // resources; empty means all
+}
+
+// run undoes a run, or the named resources of it.
+func (u *undoCall) run(ctx context.Context) error {
+	f, only := u.fleet, u.only
 	for _, ref := range only {
 		typ, of, _ := strings.Cut(ref, "#")
 		if _, known := f.app.registry.Lookup(typ); !known || of == "" {
@@ -70,7 +82,7 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	if err != nil {
 		return err
 	}
-	run, part, err := f.findUndoable(store, name)
+	run, part, err := u.find(store)
 	if err != nil {
 		return err
 	}
@@ -87,8 +99,8 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 		}
 	}
 	run = runs[0]
-	elsewhere := asGiven(append([]string{"undo", run.Run}, only...), f.record.given(), run, "inventory", "-i", "hosts.yaml")
-	if err := f.returnTo(run, set, elsewhere); err != nil {
+	elsewhere := asGiven(append([]string{"undo", run.Run}, only...), f.flags.Given(), run, "inventory", "-i", "hosts.yaml")
+	if err := u.returnTo(run, elsewhere); err != nil {
 		return err
 	}
 	var manifests []string // beside which variables of hosts may stand
@@ -106,7 +118,7 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	for _, play := range list {
 		hosts = append(hosts, play.Undo.Hosts...)
 	}
-	if err := f.lookFor(r.Inventory, run, hosts, "undo", elsewhere); err != nil {
+	if err := lookFor(r.Inventory, run, hosts, "undo", elsewhere, f.app.warn); err != nil {
 		return err
 	}
 	r.Plays = list
@@ -114,22 +126,22 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	for _, one := range runs[1:] {
 		h.UndoesToo = append(h.UndoesToo, one.Run)
 	}
-	h.Flags = f.given()
+	h.Flags = f.record.given()
 	words := continuing(store, h)
 	f.app.say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
-	if !f.mode.check && !f.inventory.listHosts {
-		if err := f.confirmUndo(ctx, runs, name, only, pasted(words)); err != nil {
+	if !f.flags.Mode.Check && !f.flags.Inventory.ListHosts {
+		if err := u.confirm(ctx, runs, only, pasted(words)); err != nil {
 			return err
 		}
 	}
-	to := []events.Reporter{p.reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.record.none, Again: withheld(ownFlags(store, h)), Resume: pasted(words)})}
-	return f.run(ctx, r, p, h, append(to, f.recorder(r, h)...)...)
+	to := []events.Reporter{u.printer.reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.flags.Record.None, Again: withheld(ownFlags(store, h)), Resume: pasted(words)})}
+	return f.run(ctx, r, u.printer, h, append(to, f.record.reporters(r, h)...)...)
 }
 
-// lookFor warns of hosts of a run that the inventory has no more. That it has none of them is an
-// error: it is the wrong one, most likely. what is the name of the command,
-// and elsewhere is the whole command with another inventory.
-func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what, elsewhere string) error {
+// lookFor warns of hosts of a run that the inventory no longer has. If it has none of them, it is most likely the
+// wrong inventory: that is an error. what is the name of the command, and elsewhere the whole command with another
+// inventory.
+func lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what, elsewhere string, warn func(string)) error {
 	var gone []string
 	there := false
 	for _, h := range hosts {
@@ -149,7 +161,7 @@ func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []strin
 	if names = events.Line(names); !there {
 		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: pass the inventory that has them: %s", run.Run, names, elsewhere)
 	}
-	f.app.warn(fmt.Sprintf("hosts of run %s that are no longer in the inventory; %s skips them: %s", run.Run, what, names))
+	warn(fmt.Sprintf("hosts of run %s that are no longer in the inventory; %s skips them: %s", run.Run, what, names))
 	return nil
 }
 
@@ -168,11 +180,12 @@ func resumedBy(runs []*record.Run) string {
 // previewed is how many resources are listed before an undo.
 const previewed = 20
 
-// confirmUndo prints on a terminal what an undo will do, and asks whether it shall. Without a terminal the
+// confirm prints on a terminal what an undo will do, and asks whether it shall. Without a terminal the
 // run must be named, as in command.
-func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string, only []string, command string) error {
+func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, only []string, command string) error {
+	f, name := u.fleet, u.name
 	switch {
-	case f.rollout.yes:
+	case f.flags.Rollout.Yes:
 		return nil
 	case !f.app.canAsk() && name != "":
 		return nil
@@ -205,13 +218,13 @@ func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string
 			names += fmt.Sprintf(" and %d more", more)
 		}
 		stays := ""
-		if !f.restorable(ref) {
+		if !restorable(f.app.registry, ref) {
 			stays = "  (cannot be undone, stays)"
 		}
 		fmt.Fprintf(&b, "  %s  %s%s\n", events.Line(names), shortWhat(ref), stays)
 	}
-	if f.inventory.limit != "" {
-		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.inventory.limit))
+	if f.flags.Inventory.Limit != "" {
+		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.flags.Inventory.Limit))
 	}
 	answer, err := f.app.askLine(ctx, "this restores the state before these changes:\n"+b.String()+"undo them? (yes/no) ")
 	if err != nil {
@@ -224,9 +237,9 @@ func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string
 }
 
 // restorable reports whether changes of a resource can be undone, as far as its type says.
-func (f *fleet) restorable(ref string) bool {
+func restorable(types modules.Registry, ref string) bool {
 	name, _, _ := strings.Cut(ref, "#")
-	typ, known := f.app.registry.Lookup(name)
+	typ, known := types.Lookup(name)
 	if !known {
 		return false
 	}
@@ -236,10 +249,11 @@ func (f *fleet) restorable(ref string) bool {
 	return reverses && !lasts
 }
 
-// findUndoable returns the run with a name. Without one, and for last, it is the last run that changed
+// find returns the run with the name of the call. Without one, and for last, it is the last run that changed
 // something; if that was an undo which did not come through, or was limited, it is the run that this was undoing.
 // part names the resources of an undo that failed and was limited to them.
-func (f *fleet) findUndoable(store record.Store, name string) (run *record.Run, part []string, err error) {
+func (u *undoCall) find(store record.Store) (run *record.Run, part []string, err error) {
+	f, name := u.fleet, u.name
 	if name != "" && name != "last" {
 		run, err := store.Find(name)
 		if err != nil {
@@ -292,18 +306,19 @@ var notForUndo = []string{
 
 // returnTo gives the program the folder of a run, and its options that say which hosts there
 // are and how they are reached. elsewhere is the command with another inventory.
-func (f *fleet) returnTo(run *record.Run, set *pflag.FlagSet, elsewhere string) error {
-	switch err := changeTo(run, set); {
+func (u *undoCall) returnTo(run *record.Run, elsewhere string) error {
+	set := u.set
+	switch err := flags.ChangeTo(run, set); {
 	case errors.Is(err, fs.ErrNotExist) && set.Changed("inventory"): // nothing else is needed of it
-		f.app.warn(err.Error())
+		u.app.warn(err.Error())
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w\n  hint: pass the new place of the inventory: %s", err, elsewhere)
 	case err != nil:
 		return err
 	}
-	flags := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains(notForUndo, f.Name) })
-	if err := givenAgain(run, flags, set); err != nil {
+	recorded := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains(notForUndo, f.Name) })
+	if err := givenAgain(run, recorded, set); err != nil {
 		return err
 	}
-	return applyFlags(set, flags)
+	return flags.Apply(set, recorded)
 }

@@ -31,10 +31,10 @@ the exit status is 1.`,
 
 // validate reports all that is wrong with manifests and the inventory.
 func (p *plays) validate(ctx context.Context, out *printer, paths []string) error {
-	if err := p.selection.refuse("validate"); err != nil {
+	if err := p.fleet.flags.RefuseSelection("validate"); err != nil {
 		return err
 	}
-	printProblems, forPrograms := problemFormats[out.format]
+	printProblems, forPrograms := problemFormats[out.flags.Output.Format]
 	if !forPrograms {
 		return p.check(ctx, out, paths)
 	}
@@ -63,7 +63,7 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	}
 	f.connection.mentionPasswords(&r.Connect)
 	r.Connect.Warn = a.warn
-	err := r.Validate(ctx, broken, f.variables.facts != "")
+	err := r.Validate(ctx, broken, f.flags.Variables.Facts != "")
 	if a.stopped() {
 		return exitStatus(interruptedStatus)
 	}
@@ -73,7 +73,7 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	if err := p.tellWarnings(r.Plays); err != nil {
 		return err
 	}
-	if out.format != "text" {
+	if out.flags.Output.Format != "text" {
 		return nil
 	}
 	return out.print(summary(r.Plays) + "\n")
@@ -82,7 +82,7 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 // readStrictly reads plays. With --strict their warnings are errors.
 func (p *plays) readStrictly(ctx context.Context, paths []string) ([]*manifest.Play, error) {
 	list, err := p.read(ctx, paths)
-	if p.fleet.mode.strict {
+	if p.fleet.flags.Mode.Strict {
 		err = errors.Join(err, p.tellWarnings(list))
 	}
 	return list, err

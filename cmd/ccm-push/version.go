@@ -4,9 +4,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 )
 
-func versionCommand(f *workFlags, p *printer) *cobra.Command {
+func versionCommand(f *flags.Work, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "print the version and the built-in host programs",
@@ -16,7 +18,7 @@ func versionCommand(f *workFlags, p *printer) *cobra.Command {
 			if err := p.textOnly("version"); err != nil {
 				return err
 			}
-			list, err := f.loadBuilds()
+			list, err := f.LoadBuilds()
 			if err != nil {
 				return err
 			}

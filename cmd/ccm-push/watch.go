@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
@@ -48,7 +49,7 @@ Ctrl-C ends watch; it keeps nothing running on the hosts.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once and exit, with status 8 if anything has drifted; apply nothing")
-	c.Flags().Var(seconds{&w.options.Converged}, "converged-timeout", "exit after this time without a change")
+	c.Flags().Var(flags.Seconds{Duration: &w.options.Converged}, "converged-timeout", "exit after this time without a change")
 	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that add to the exit status: unwatched (4), drift (8), fighting (2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "repair drift, unless the manifest sets another policy")
 	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again after they changed, if they are valid")
@@ -103,13 +104,13 @@ repair it again. RUN has the same form as in ccm-push runs.`,
 func (w *watchCall) run(ctx context.Context, paths []string) error {
 	pl := w.plays
 	switch {
-	case pl.fleet.mode.step:
+	case pl.fleet.flags.Mode.Step:
 		return errors.New("--step prompts before changes, and watch runs without prompts")
-	case w.options.Repair && (pl.fleet.mode.check || w.options.Once):
+	case w.options.Repair && (pl.fleet.flags.Mode.Check || w.options.Once):
 		return errors.New("--check and --once change nothing, and --repair does: remove one of them")
 	case w.follows && w.options.Once:
 		return errors.New("--once ends before manifests can change: remove it or --follow-manifests")
-	case pl.selection.list, pl.fleet.inventory.listHosts:
+	case pl.fleet.flags.Selection.List, pl.fleet.flags.Inventory.ListHosts:
 		return pl.apply(ctx, w.printer, paths)
 	}
 	for _, word := range w.failOn {
@@ -120,7 +121,7 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		w.options.FailOn = append(w.options.FailOn, on)
 	}
 	if w.options.Once {
-		pl.fleet.mode.check = true
+		pl.fleet.flags.Mode.Check = true
 		w.options.FailOn = append(w.options.FailOn, playbooks.FailOnDrift)
 	}
 	pl.fleet.app.files = &inputs.Files{}

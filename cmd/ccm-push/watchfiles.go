@@ -110,7 +110,7 @@ func (r *watchedRun) read(ctx context.Context) (*playbooks.Runner, error) {
 	checked := *next
 	checked.Connect.Warn = nil // the run itself tells that
 	pl.fleet.connection.mentionPasswords(&checked.Connect)
-	return next, checked.Validate(ctx, nil, pl.fleet.variables.facts != "")
+	return next, checked.Validate(ctx, nil, pl.fleet.flags.Variables.Facts != "")
 }
 
 // plan prints what a run would do. It is not recorded.

@@ -41,7 +41,7 @@ takes hosts of a run, and when they have finished.`,
 			if show {
 				return showHeld(a)
 			}
-			if f.workers.url == "" {
+			if f.flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
 			own, err := keyring.ReadKey(cmp.Or(key, a.configuration(workerKey)))
@@ -56,11 +56,11 @@ takes hosts of a run, and when they have finished.`,
 			if err != nil {
 				return err
 			}
-			files, _ := f.pace.affordable(a.warn)
+			files, _ := f.flags.Pace.Affordable(a.warn)
 			w := &workers.Worker{
-				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
+				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.registry, Version: version, Forks: f.flags.Pace.Forks, Files: files, Say: a.say,
 			}
-			if p.verbose > 0 {
+			if p.flags.Output.Verbose > 0 {
 				w.Trace = a.say
 			}
 			var builds playbooks.Runner

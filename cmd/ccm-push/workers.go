@@ -29,7 +29,7 @@ key of this machine in their coordinators.keys are only counted.`,
   ccm-push workers -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.workers.url == "" {
+			if f.flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
 			key, list, err := f.workers.keys()

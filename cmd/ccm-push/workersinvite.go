@@ -56,7 +56,7 @@ the role coordinator or operator.`,
 // invite makes a token, and admits the machine that joins with it.
 func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error {
 	a, w := f.app, &f.workers
-	if w.url == "" {
+	if w.flags.Workers.URL == "" {
 		return errNoWorkersURL
 	}
 	if !a.canAsk() {
@@ -65,7 +65,7 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	if _, err := keyring.SiteOption(site); err != nil {
 		return err
 	}
-	path := cmp.Or(w.key, a.configuration(coordinatorKey))
+	path := cmp.Or(w.flags.Workers.Key, a.configuration(coordinatorKey))
 	key, err := ownKey(path, "controller")
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	a.onStop.Store(&silent)
 	ctx, end := a.untilStop(ctx)
 	defer end()
-	list := cmp.Or(w.list, a.configuration(workerList))
+	list := cmp.Or(w.flags.Workers.List, a.configuration(workerList))
 	admit := func(c *workers.Candidate) error {
 		there, err := keyring.OpenWorkerList(list, nil)
 		if err == nil {

@@ -16,23 +16,25 @@ import (
 	"github.com/ccm-push/ccm-push/modules/download"
 )
 
-// Downloads are the files that a run downloads from web servers for its hosts: each at most once, at the first host's
-// request. They are kept in unlinked files of mode 0600.
+// Downloads are the files that a run gets from web servers for its hosts: each at
+// most once, when the first host asks for it. They are kept in files of mode 0600
+// that have no name any more.
 type Downloads struct {
 	Client download.Client
 
 	mu     sync.Mutex
-	known  map[string]*fetched // downloads by request
+	known  map[string]*fetched // by what is asked of the server
 	work   sync.WaitGroup
 	closed chan struct{}
 }
 
-// NewDownloads returns an empty store. Close it after the last request.
+// NewDownloads makes an empty store. It is to be closed when no host asks any
+// more.
 func NewDownloads() *Downloads {
 	return &Downloads{known: map[string]*fetched{}, closed: make(chan struct{})}
 }
 
-// Close cancels running downloads and frees the disk space.
+// Close ends what is under way and gives the disk space back.
 func (d *Downloads) Close() {
 	close(d.closed)
 	d.work.Wait()
@@ -43,12 +45,12 @@ func (d *Downloads) Close() {
 	}
 }
 
-// noToken is the token of downloads where nothing is applied.
+// noToken is what downloads are called where nothing is applied.
 var noToken = hex.EncodeToString(make([]byte, sha256.Size))
 
-// A fetched is one requested download.
+// fetched is one download, once it has been asked for.
 type fetched struct {
-	token   string // name of the download for hosts; it reveals no credentials
+	token   string // what hosts call it: it says nothing about credentials
 	request modules.Download
 	once    sync.Once
 	done    chan struct{} // closed once what follows is set
@@ -58,7 +60,7 @@ type fetched struct {
 	err     error
 }
 
-// promise returns the download of a request, with the token that hosts use for it.
+// promise gives what a request is called by hosts.
 func (d *Downloads) promise(request modules.Download) (*fetched, error) {
 	key, err := json.Marshal(request)
 	if err != nil {
@@ -76,8 +78,8 @@ func (d *Downloads) promise(request modules.Download) (*fetched, error) {
 	return f, nil
 }
 
-// await starts the download unless it has started, and waits until it ends or ctx ends. Other hosts may wait for it as
-// well, so the download does not end with ctx.
+// await begins the download unless it has begun, and waits for its end or that of
+// ctx. Other hosts may wait for it as well, so it does not end with ctx.
 func (d *Downloads) await(ctx context.Context, f *fetched) {
 	f.once.Do(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -100,7 +102,7 @@ func (d *Downloads) await(ctx context.Context, f *fetched) {
 	}
 }
 
-// now calls await and returns the hash of the downloaded file.
+// now is await, and gives the hash of what has been got.
 func (d *Downloads) now(ctx context.Context, f *fetched) (sum string, err error) {
 	d.await(ctx, f)
 	select {
@@ -133,7 +135,7 @@ func (d *Downloads) get(ctx context.Context, f *fetched) error {
 	return nil
 }
 
-// verify returns the hash of a file, and compares it with the expected hash, if there is one.
+// verify gives the hash of a file, and holds it against the one that it must have, if there is one.
 func verify(file *os.File, size int64, request modules.Download) (sum string, err error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
@@ -148,7 +150,7 @@ func verify(file *os.File, size int64, request modules.Download) (sum string, er
 
 var errNotWaited = errors.New("the download has not ended")
 
-// open returns the bytes of a download after await.
+// open gives the bytes of a download that has been waited for.
 func (f *fetched) open() (io.ReadCloser, int64, error) {
 	select {
 	case <-f.done:

@@ -13,7 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
-// TestPlaysOfARollout compiles the drain resources and gates with the data and the files of the play itself.
+// TestPlaysOfARollout compiles what drains a host and what gates ask, as the play itself: with its
+// data and its files.
 func TestPlaysOfARollout(t *testing.T) {
 	const text = `data: {lb: lb1, port: 80}
 rollout:

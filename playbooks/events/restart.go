@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// restarts has the required restarts with their hosts, in the order of the first report.
+// restarts are what has to be restarted, and on which hosts, in the order in which
+// that was first told.
 type restarts struct {
 	what  []string
 	hosts map[string][]string
 }
 
-// maxKindsOfRestart bounds the restarts remembered per run: hosts can report any text.
+// maxKindsOfRestart bounds what is remembered of a run: hosts can say what they like.
 const maxKindsOfRestart = 200
 
 func (s *restarts) add(r Result) {
@@ -34,8 +35,8 @@ func (s *restarts) add(r Result) {
 	}
 }
 
-// restartText returns a short text for an object in the form of DSC's _restartRequired. It omits values that differ
-// from host to host: names of computers and process numbers.
+// restartText is an object in the form of DSC's _restartRequired in a few words. What
+// differs from host to host, names of computers and numbers of processes, is left out.
 func restartText(object json.RawMessage) string {
 	var known struct {
 		Service string
@@ -55,7 +56,7 @@ func restartText(object json.RawMessage) string {
 	return shorten(string(object), 60)
 }
 
-// restart prints the required restarts in the recap.
+// restart says in the recap what has to be restarted.
 func (r *recap) restart(p *page) {
 	for _, what := range r.restarts.what {
 		hosts := r.restarts.hosts[what]

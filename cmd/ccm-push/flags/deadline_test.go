@@ -1,4 +1,4 @@
-package main
+package flags
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestDeadlineFlag(t *testing.T) {
 		{values: []string{"host="}, err: form},
 		{values: []string{"host=soon"}, err: form},
 	} {
-		var d deadlines
+		var d Deadlines
 		var err error
 		for _, value := range test.values {
 			err = d.Set(value)
@@ -39,7 +39,7 @@ func TestDeadlineFlag(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.want, d.String())
 	}
-	d := deadlines{"dial": 1, "handshake": 2, "auth": 3, "start": 4, "facts": 5, "resource": time.Hour, "host": playbooks.NoDeadline}
-	require.Equal(t, transport.Limits{Dial: 1, Handshake: 2, Auth: 3}, d.limits())
-	require.Equal(t, playbooks.Deadlines{Start: 4, Facts: 5, Resource: time.Hour, Host: playbooks.NoDeadline}, d.working())
+	d := Deadlines{"dial": 1, "handshake": 2, "auth": 3, "start": 4, "facts": 5, "resource": time.Hour, "host": playbooks.NoDeadline}
+	require.Equal(t, transport.Limits{Dial: 1, Handshake: 2, Auth: 3}, d.Limits())
+	require.Equal(t, playbooks.Deadlines{Start: 4, Facts: 5, Resource: time.Hour, Host: playbooks.NoDeadline}, d.Working())
 }

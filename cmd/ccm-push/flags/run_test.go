@@ -1,4 +1,4 @@
-package main
+package flags
 
 import (
 	"testing"
@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAffordable shares the open files of this process among hosts that are worked on and connections
-// that are kept.
+// TestAffordable splits the open files of this process between hosts in progress and kept connections.
 func TestAffordable(t *testing.T) {
 	room := openFiles() - reservedFiles
 	for _, test := range []struct {
@@ -25,7 +24,7 @@ func TestAffordable(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			warned := false
-			files, kept := (&paceFlags{forks: test.forks, keep: test.keep}).affordable(func(string) { warned = true })
+			files, kept := (&Pace{Forks: test.forks, Keep: test.keep}).Affordable(func(string) { warned = true })
 			require.Equal(t, test.kept, kept)
 			require.Equal(t, test.files, files)
 			require.Equal(t, test.warns, warned)

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"path/filepath"
 	"time"
 
-	"github.com/spf13/pflag"
-
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/sealed"
+	"github.com/ccm-push/ccm-push/inventory/sealed/identity"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/sealed/sops"
 	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
@@ -17,35 +18,26 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-// secretFlags say how what is encrypted is opened, and keep what has been opened out of sight.
-type secretFlags struct {
-	app   *app
-	vault reach.VaultSources
-	age   ageFlags
-	mask  secret.Mask
+// An unsealer has the keys that decrypt values, and masks the decrypted values.
+type unsealer struct {
+	app        *app
+	flags      *flags.All
+	connection *connections // prompts for passphrases
+	mask       secret.Mask
 
-	workers *workersFlags
-	sealed  parcel.Sealed // what is encrypted in manifests, if workers need it
-	closed  bool          // nothing is asked for that is not at hand
-	ring    *sealed.Ring  // nil until it is needed
-}
-
-func (f *secretFlags) register(set *pflag.FlagSet) {
-	v := &f.vault
-	set.StringArrayVar(&v.IDs, "vault-id", nil, "ansible-vault password: `[LABEL@]SOURCE`, where SOURCE is a file, a program that prints it, or prompt; may be repeated")
-	set.StringArrayVar(&v.Files, "vault-password-file", nil, "`file` with an ansible-vault password, or a program that prints it; may be repeated (also: --vault-pass-file)")
-	set.BoolVarP(&v.Ask, "ask-vault-pass", "J", false, "prompt for an ansible-vault password (also: --ask-vault-password)")
-	f.age.register(set)
+	sealed parcel.Sealed // the encrypted values of manifests, if workers need them
+	closed bool          // refuses to prompt and to run programs
+	ring   *sealed.Ring  // nil until it is needed
 }
 
 // keys open what is encrypted in the files that a command reads. The first Ctrl-C ends the
 // question for a password.
-func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
+func (f *unsealer) keys(ctx context.Context) (*sealed.Ring, error) {
 	if f.ring != nil {
 		return f.ring, nil
 	}
 	waiting, end := f.app.untilStop(ctx)
-	passwords, err := reach.SecretSources{Home: f.app.home(), Stderr: fileOf(f.app.err)}.Vault(waiting, f.vault)
+	passwords, err := reach.SecretSources{Home: f.app.home(), Stderr: fileOf(f.app.err)}.Vault(waiting, f.flags.Secrets.Vault)
 	end()
 	if err != nil {
 		return nil, interrupted(err)
@@ -55,7 +47,7 @@ func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
 		Closed: f.closed,
 		Schemes: []sealed.Scheme{ // a line for each
 			&vault.Scheme{Passwords: passwords},
-			&project.Scheme{Keys: f.age.keys(ctx)},
+			&project.Scheme{Keys: f.ageKeys(ctx)},
 			&sops.Scheme{Run: f.app.runsProgram(ctx)},
 			&sealed.Programs{Ask: f.ask(ctx)},
 		},
@@ -64,9 +56,9 @@ func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
 }
 
 // playKeys are keys for files that workers get, who are told what is encrypted in them.
-func (f *secretFlags) playKeys(ctx context.Context) (*sealed.Ring, error) {
+func (f *unsealer) playKeys(ctx context.Context) (*sealed.Ring, error) {
 	ring, err := f.keys(ctx)
-	if err != nil || f.workers.url == "" {
+	if err != nil || f.flags.Workers.URL == "" {
 		return ring, err
 	}
 	return f.sealed.Recording(ring), nil
@@ -85,10 +77,30 @@ func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte)
 }
 
 // ask runs the programs that print secrets, until the first Ctrl-C.
-func (f *secretFlags) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
+func (f *unsealer) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
 	return func(argv []string, timeout time.Duration) (string, error) {
 		waiting, end := f.app.untilStop(ctx)
 		defer end()
 		return sealed.Ask(waiting, argv, timeout)
+	}
+}
+
+// ageKeys returns the private keys for age values. Files are read when they are needed.
+func (f *unsealer) ageKeys(ctx context.Context) *identity.Keys {
+	a := f.app
+	files := f.flags.Secrets.AgeIdentities
+	if variable := a.getenv(identity.Variable); len(files) == 0 && variable != "" {
+		files = filepath.SplitList(variable)
+	}
+	prompt := f.connection.passphrases(ctx)
+	return &identity.Keys{
+		Files: files, Home: a.home(), Getenv: a.getenv,
+		Passphrase: func(path string, again bool) ([]byte, error) {
+			answer, err := prompt(path, again)
+			if err != nil || answer == nil {
+				return nil, err
+			}
+			return answer.Reveal(), nil
+		},
 	}
 }

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/pflag"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
-// authorityFlags say who certifies keys that hosts shall let in for a while.
-type authorityFlags struct {
-	app          *app
-	command, key string
+// authorities finds the authority that certifies keys for logins.
+type authorities struct {
+	app   *app
+	flags *flags.All
 }
 
 // The variables that stand for flags which are not given.
@@ -24,21 +24,9 @@ const (
 	authorityKey     = "CCM_PUSH_CA_KEY"
 )
 
-func (f *authorityFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.command, "ca-command", "", "`command` that reads a public key on standard input and prints a certificate that hosts trust; relays and workers log in with it (or CCM_PUSH_CA_COMMAND)")
-	set.StringVar(&f.key, "ca-key", "", "public key `file` of the certificate authority; the SSH agent holds the private key (or CCM_PUSH_CA_KEY)")
-}
-
-func (f *authorityFlags) validate() error {
-	if f.command != "" && f.key != "" {
-		return errors.New("use --ca-command or --ca-key, not both")
-	}
-	return nil
-}
-
-// authority is who certifies keys; nil is nobody.
-func (f *authorityFlags) authority() (*usercert.Authority, error) {
-	command, key := f.command, f.key
+// authority returns the authority, or nil if none is given.
+func (f *authorities) authority() (*usercert.Authority, error) {
+	command, key := f.flags.Authority.Command, f.flags.Authority.Key
 	if command == "" && key == "" {
 		command, key = f.app.getenv(authorityCommand), f.app.getenv(authorityKey)
 	}
@@ -54,7 +42,7 @@ func (f *authorityFlags) authority() (*usercert.Authority, error) {
 }
 
 // inAgent is the authority whose public key is in a file.
-func (f *authorityFlags) inAgent(path string) (*usercert.Authority, error) {
+func (f *authorities) inAgent(path string) (*usercert.Authority, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the key of the authority: %w", err)

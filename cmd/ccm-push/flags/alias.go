@@ -1,11 +1,9 @@
-package main
+package flags
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// flagAlias gives a flag that has two names the one it is registered under.
-func flagAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+// Alias returns the name under which a flag with two names is registered.
+func Alias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "noop":
 		name = "check"
@@ -36,36 +34,8 @@ func flagAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// seconds is the value of a flag that takes a duration such as 1m30s, or as
-// Ansible does a number of seconds.
-type seconds struct{ *time.Duration }
-
-// Set implements [pflag.Value].
-func (s seconds) Set(text string) error {
-	d, err := time.ParseDuration(text)
-	if n, notNumber := strconv.ParseUint(text, 10, 31); notNumber == nil {
-		d, err = time.Duration(n)*time.Second, nil
-	}
-	if err != nil || d < 0 {
-		return errors.New("write a number of seconds, or a duration such as 1m30s")
-	}
-	*s.Duration = d
-	return nil
-}
-
-// String implements [pflag.Value]. [seconds.Set] takes it: records keep it for resume. Help omits a default of 0.
-func (s seconds) String() string {
-	if s.Duration == nil || *s.Duration == 0 {
-		return "0"
-	}
-	return s.Duration.String()
-}
-
-// Type implements [pflag.Value].
-func (seconds) Type() string { return "duration" }
-
-// foreign returns the equivalent of a flag that only Ansible has, or "" if it is unknown.
-func foreign(name string) string {
+// Foreign returns the equivalent of a flag that only Ansible has, or "" if it is unknown.
+func Foreign(name string) string {
 	switch name {
 	case "syntax-check":
 		return "use ccm-push validate MANIFEST..."
@@ -99,8 +69,8 @@ func foreign(name string) string {
 	return ""
 }
 
-// flagHint adds a similar flag, or the equivalent of a flag of Ansible, to an error about an unknown flag.
-func flagHint(cmd *cobra.Command, err error) error {
+// Hint adds a similar flag, or the equivalent of a flag of Ansible, to an error about an unknown flag.
+func Hint(cmd *cobra.Command, err error) error {
 	hint := "see ccm-push --help"
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := unknown.GetSpecifiedName()
@@ -109,7 +79,7 @@ func flagHint(cmd *cobra.Command, err error) error {
 		if near := yamlpos.Suggest(name, names); near != "" && unknown.GetSpecifiedShortnames() == "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)
 		}
-		hint = cmp.Or(foreign(name), hint)
+		hint = cmp.Or(Foreign(name), hint)
 	}
 	return fmt.Errorf("%w; %s", err, hint)
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
+)
+
+// coordinator gives the workers of a run; nil if this machine works on its hosts. It has to be closed. Others can follow a
+// run that is shared, and go on with it.
+func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared bool) (*workers.Coordinator, error) {
+	if f.flags.Workers.URL == "" {
+		return nil, nil
+	}
+	recipe, err := f.workers.recipeOf(r.Plays)
+	if err != nil {
+		return nil, err
+	}
+	a := f.app
+	key, list, err := f.workers.keys()
+	if err != nil {
+		return nil, err
+	}
+	authority, err := f.authority.authority()
+	switch {
+	case err != nil:
+		return nil, err
+	case authority == nil:
+		return nil, errors.New("--workers: workers log in with certificates, which need an authority\n  hint: add --ca-command or --ca-key; ccm-push new authority DIR writes an authority")
+	case r.Connect.Password != nil:
+		return nil, errors.New("--workers: workers log in with certificates, not with passwords; remove -k or --password-file")
+	}
+	if recipe.Without, err = f.withoutFiles(ctx); err != nil {
+		return nil, err
+	}
+	q, err := f.workers.queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &workers.Coordinator{
+		List:  f.workers.listFile,
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.flags.Workers.Size, URL: f.workers.address(), WaitWorkers: f.flags.Workers.Wait,
+		Certify: func(ctx context.Context, of workers.Certificate) ([]byte, time.Duration, error) {
+			return f.workers.certify(ctx, authority, r.Options.Run, of)
+		},
+	}
+	if shared && !f.flags.Record.None { // else there is nothing to follow, or to go on from
+		h, err := f.workers.handover(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
+			return f.workers.shared.share(ctx, h, r.Options.Run, name)
+		}
+	}
+	if err := c.Begin(ctx); err != nil {
+		return nil, err
+	}
+	r.Workers = c
+	answered := c.Answered
+	f.workers.answered.Store(&answered)
+	return c, nil
+}
+
+// withoutFiles are the files and folders that no worker gets, where they stand in the folder of a play: inventories, of which it
+// gets what concerns its hosts, and what is the operator's own.
+func (f *fleet) withoutFiles(ctx context.Context) ([]string, error) {
+	a, given := f.app, f.flags
+	inventories, err := f.inventory.sources()
+	if err != nil {
+		return nil, err
+	}
+	nats := natsConfig(given.NATS.Config, flags.NATSFlag, a)
+	own := []string{
+		f.flags.Workers.Key, given.Connection.Secrets.File, given.Connection.Secrets.BecomeFile, given.Connection.Secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
+		filepath.Join(a.home(), ".ssh"), a.configuration(""),
+	}
+	if store, err := a.records(); err == nil { // else there are no records
+		own = append(own, store.Folder)
+	}
+	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.secrets.ageKeys(ctx).Paths()), nil
+}
+
+// plan returns the recipe of plays for workers; nil without workers.
+func (p *plays) plan(paths []string) (*parcel.Recipe, error) {
+	if p.fleet.flags.Workers.URL == "" {
+		return nil, nil
+	}
+	archives, err := p.archives.Unpacked()
+	if err != nil {
+		return nil, fmt.Errorf("--workers: %w", err)
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	recipe := &parcel.Recipe{
+		Folder: folder, Parameters: p.fleet.flags.Variables.Parameters, Rollout: p.fleet.flags.Rollout.File, Hiera: p.fleet.variables.document, Selection: p.fleet.flags.Selection.Selection,
+		Archives: archives, Sealed: &p.fleet.secrets.sealed,
+	}
+	for _, path := range paths {
+		recipe.Paths = append(recipe.Paths, source.Plain(path))
+	}
+	return recipe, nil
+}

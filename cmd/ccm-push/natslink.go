@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/natsdata"
+)
+
+// A natsLink reaches NATS. It connects when data is first read from there.
+type natsLink struct {
+	app     *app
+	flags   *flags.All
+	workers *workersLink
+	link    *natsconn.Link // nil until it is needed
+	kept    *natsdata.Store
+}
+
+// connection is the connection to NATS that a run shares. What flags say wins over the environment:
+// that may be about another server, so a URL or a context that is given leaves out both of its. Where
+// nothing says where NATS is, it is where workers take hosts from.
+func (f *natsLink) connection() *natsconn.Link {
+	if f.link != nil {
+		return f.link
+	}
+	c := natsConfig(f.flags.NATS.Config, flags.NATSFlag, f.app)
+	if !saysWhere(c) && f.flags.Workers.URL != "" {
+		f.link = f.workers.connection()
+	} else {
+		f.link = natsconn.New(c)
+	}
+	return f.link
+}
+
+// saysWhere reports whether it is said where NATS is.
+func saysWhere(c natsconn.Config) bool { return c.Servers != "" || c.Context != "" }
+
+// natsConfig completes what flags say with what the environment says; flag names the one with the URL.
+func natsConfig(c natsconn.Config, flag string, a *app) natsconn.Config {
+	getenv := a.getenv
+	if strings.Contains(c.Servers, "@") {
+		a.warnOnce("--" + flag + ": other users of this machine can read the password on the command line; $NATS_URL, a context and files of credentials are not seen")
+	}
+	c.Name, c.Warn = "ccm-push", a.warnOnce
+	c.Contexts = filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(a.home(), ".config")), "nats", "context")
+	if c.Servers == "" && c.Context == "" {
+		c.Servers, c.Context = getenv("NATS_URL"), getenv("NATS_CONTEXT")
+	}
+	if c.Servers == "" && c.Context == "" {
+		const ofCCM = "CCM"
+		if _, err := os.Stat(filepath.Join(c.Contexts, ofCCM+".json")); err == nil {
+			c.Context = ofCCM
+		}
+	}
+	if c.Creds == "" && c.NKey == "" {
+		c.Creds, c.NKey = getenv("NATS_CREDS"), getenv("NATS_NKEY")
+	}
+	c.CA = cmp.Or(c.CA, getenv("NATS_CA"))
+	if c.Cert == "" && c.Key == "" {
+		c.Cert, c.Key = getenv("NATS_CERT"), getenv("NATS_KEY")
+	}
+	return c
+}
+
+// store is what CCM keeps in NATS, the same for all that asks.
+func (f *natsLink) store() *natsdata.Store {
+	if f.kept == nil {
+		f.kept = &natsdata.Store{Link: f.connection()}
+	}
+	return f.kept
+}
+
+// known reports whether there is a NATS to read from.
+func (f *natsLink) known() bool {
+	return saysWhere(natsConfig(f.flags.NATS.Config, flags.NATSFlag, f.app)) || f.flags.Workers.URL != ""
+}
+
+// services are those that are registered; without a value nothing is.
+func (f *natsLink) services() playbooks.Registry {
+	switch {
+	case f.flags.NATS.Registration == "" || !f.known():
+		return nil
+	case f.flags.NATS.Destination == flags.ToListeners:
+		return natsdata.Announcements{Link: f.connection()}
+	}
+	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}
+}
+
+// lookups are what functions of templates ask for; without a value they are refused.
+func (f *natsLink) lookups() playbooks.Lookups {
+	if !f.known() {
+		return nil
+	}
+	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}
+}
+
+// unregistered says why what is to be registered is not; "" if it is.
+func (f *natsLink) unregistered() string {
+	const checked = "register_when_stable is checked, and then ignored: "
+	switch {
+	case f.flags.NATS.Registration == "":
+		return checked + "--" + flags.RegistrationFlag + " is empty"
+	case !f.known():
+		return checked + "no NATS is given, as with --" + flags.NATSFlag
+	}
+	return ""
+}
+
+// close ends the connection, if there is one.
+func (f *natsLink) close() {
+	if f.link != nil {
+		f.link.Close()
+	}
+}
