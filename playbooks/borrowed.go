@@ -112,7 +112,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 		return result, err
 	}
 	defer func() { done(result) }()
-	state.lost = true // a worker that was lost may have left its program there
+	state.leftover = true // a worker that was lost may have left its program there
 	if f.runner.Options.Check {
 		state = f.targets.keep(state)
 	} else {

@@ -152,7 +152,7 @@ func (p *hostPlay) awaitOthers(ctx context.Context) error {
 	p.leave()
 	began := p.runner.Now()
 	_, err := p.asks.wait(ctx, p.state.host.Name, Question{Ready: true})
-	p.state.idle += p.runner.Now().Sub(began)
+	p.state.times.idle += p.runner.Now().Sub(began)
 	p.take()
 	if errors.Is(err, context.Canceled) {
 		return &stoppedError{}
@@ -176,7 +176,7 @@ func (p *hostPlay) makeReady(ctx context.Context) {
 		p.ended(ctx, start, err)
 		return
 	}
-	p.state.elapsed += p.runner.Now().Sub(start)
+	p.state.times.elapsed += p.runner.Now().Sub(start)
 	p.leave()
 }
 
@@ -199,7 +199,7 @@ func (p *hostPlay) compiled(ctx context.Context) (*catalog.Compiled, error) {
 		state.compiled = nil
 		return made, nil
 	}
-	defer p.phase("compile", &state.phases.Compile)()
+	defer p.phase("compile", &state.times.phases.Compile)()
 	if made := p.of.kept.take(p.of.compiler, state.host); made != nil {
 		return made, nil
 	}

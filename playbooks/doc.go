@@ -17,6 +17,7 @@
 //	otherfacts.go       facts of other hosts that a play reads
 //	lookups.go          values in NATS that templates read
 //	host.go             a host: its state between plays
+//	phase.go            how far a host is, and which phases may follow
 //
 // A play on one host:
 //
@@ -37,8 +38,7 @@
 //	confirm.go          changes that could lock out the controller: armed, confirmed, reverted
 //	confirmlogin.go     the new login that confirms them
 //	reconnect.go        the same catalog over a new connection
-//	lost.go             entries that may be in progress on a lost host
-//	inprogress.go       semaphores of resources that may still be in progress on a lost host
+//	inprogress.go       resources that may still be in progress on a lost host, and their semaphores
 //	failure.go          the failure of a host, with its phase
 //	reason.go           a code for the reason of the failure, for programs
 //	untold.go           results that an earlier run did not receive

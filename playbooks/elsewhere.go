@@ -386,7 +386,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 	}
 	if c.Lock != nil {
 		c.Once = p.runner.onceFor(p.of, of, entry)
-		c.Lock.Again = c.Lock.Again || state.lost
+		c.Lock.Again = c.Lock.Again || state.leftover || state.phase.wasLost()
 	}
 	// The only semaphore of it is that with which a person is asked.
 	turns := share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) })
@@ -406,7 +406,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 		if err == nil || result != nil || phaseOf(err) != phaseLost {
 			break
 		}
-		state.lost = true
+		state.leftover = true
 		if tries == maxIdle || options.Reconnect == 0 || c.Once == nil && !c.Check || p.interrupted(ctx) {
 			break
 		}

@@ -54,7 +54,7 @@ func (f *fleet) expect(s *selection) {
 	for _, h := range without(s.hosts, s.done) {
 		state := f.states[h.Name]
 		if state == nil {
-			state = &hostState{host: h, activity: f.runner.Activity.Host(h.Name)}
+			state = newState(h, f.runner.warn, f.runner.Activity.Host(h.Name))
 			f.states[h.Name] = state
 		}
 		state.plays = append(state.plays, s)
@@ -164,7 +164,7 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 // remains reports whether any host has something to do yet.
 func (f *fleet) remains() bool {
 	for _, state := range f.states {
-		if !state.failed && len(state.plays) > 0 {
+		if !state.phase.hasFailed() && len(state.plays) > 0 {
 			return true
 		}
 	}
@@ -175,7 +175,7 @@ func (f *fleet) remains() bool {
 // plays has no state.
 func (f *fleet) failed(h *inventory.Host) bool {
 	state := f.states[h.Name]
-	return state != nil && state.failed
+	return state != nil && state.phase.hasFailed()
 }
 
 // batches cuts hosts into batches of the given sizes, of which the last one
@@ -259,10 +259,10 @@ func (f *fleet) unhold() {
 func (f *fleet) finish(ctx context.Context) {
 	for _, h := range f.runner.Inventory.Hosts() {
 		state := f.states[h.Name]
-		if state == nil || !state.begun || state.done {
+		if state == nil || !state.phase.begun() || state.phase.over() {
 			continue
 		}
-		if f.interrupted(ctx) && !state.interrupted && len(state.plays) > 0 {
+		if f.interrupted(ctx) && state.phase != hostInterrupted && len(state.plays) > 0 {
 			f.runner.Events.Report(events.Interrupted{Play: state.plays[0].play.Name, Host: h.Name})
 		}
 		f.hostDone(state)
@@ -274,7 +274,7 @@ func (f *fleet) finish(ctx context.Context) {
 func (f *fleet) notStarted() []string {
 	var list []string
 	for _, h := range f.runner.Inventory.Hosts() {
-		if state := f.states[h.Name]; state != nil && !state.begun {
+		if state := f.states[h.Name]; state != nil && !state.phase.begun() {
 			list = append(list, h.Name)
 		}
 	}
@@ -293,13 +293,13 @@ func notRun(plays []*selection) []string {
 }
 
 func (f *fleet) hostDone(state *hostState) {
-	state.done = true
+	state.end()
 	state.activity.Done()
 	for _, s := range state.plays {
 		state.ends = append(state.ends, events.PlayEnd{Number: s.number + 1, State: events.StateNotStarted})
 	}
-	done := f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases, state.ends...)
-	done.Steps = state.steps
+	done := f.runner.Tally.HostDone(state.host.Name, state.times.elapsed, state.times.phases, state.ends...)
+	done.Steps = state.times.steps
 	f.runner.Events.Report(done)
 }
 

@@ -17,40 +17,43 @@ import (
 // hostState is one host during a run. Between plays it may keep its connection
 // and one host program per user that the program runs as.
 type hostState struct {
-	host   *inventory.Host
-	plays  []*selection     // still to come, the current one first
-	ends   []events.PlayEnd // of the plays before those
-	begun  bool
-	done   bool
-	failed bool // it enters no further play
-	// lost says that it has failed as a whole, and unreachable that this was since it could not be
-	// reached.
-	lost, unreachable bool
-	// interrupted says that its interruption has been reported.
-	interrupted bool
-	held        bool   // it has a place among the kept connections
-	watched     bool   // its plays are over, and it is watched: what is lost is not dialled again on the way
-	again       bool   // the worker was lost that had it before
-	left        []Left // of its turn, at a worker
-	elapsed     time.Duration
-	queued      time.Duration // of its last play, for which it waited for a worker
-	idle        time.Duration // that it has waited for others to be made ready, at a worker
-	limit       time.Duration // that a rollout gives it; 0 is none
-	phases      events.Phases
-	steps       []events.Step         // of which the phases are the sums
-	conn        *inventory.Connection // what the inventory says; nil until it is asked for
-	login       string                // who logs in; "" until it is asked for
-	client      *transport.Client
-	programs    map[string]*hostProgram // by the user that it runs as
-	predicted   []*hostProgram          // in a check run: those that have predicted a change
-	compiled    *catalog.Compiled       // for the play that follows, if that was made ahead
-	in          *share.WayIn            // on its way in to the play; nil: nobody counts
-	activity    *activity.Host          // what it is at, for those who look on
-	controller  bool                    // it is the controller itself, for a resource that says so
-	guard       *guard                  // of the play that it is at; nil if nothing of it is to be confirmed
-	over        *transport.Target       // where it is dialled since its way in has changed; nil is as the inventory says
-	refused     error                   // why it could not be reached for a resource of another host
-	kept        []*wire.Once            // results for other hosts that it has not been told to forget
+	host       *inventory.Host
+	plays      []*selection     // plays still to come, the current one first
+	ends       []events.PlayEnd // ends of the plays before those
+	phase      hostPhase
+	bugs       func(text string) // receives transitions that may not happen; nil panics
+	watched    bool              // its plays are over, and it is watched: what is lost is not dialled again on the way
+	leftover   bool              // a host program of this run may still run there: its connection, or its worker, was lost
+	left       []Left            // resources that an undo left, at a worker
+	times      hostTimes
+	limit      time.Duration         // limit that a rollout sets; 0 means none
+	conn       *inventory.Connection // what the inventory says; nil until it is asked for
+	login      string                // who logs in; "" until it is asked for
+	client     *transport.Client
+	programs   map[string]*hostProgram // by the user that it runs as
+	predicted  []*hostProgram          // in a check run: those that have predicted a change
+	compiled   *catalog.Compiled       // for the play that follows, if that was made ahead
+	in         *share.WayIn            // on its way in to the play; nil: nobody counts
+	activity   *activity.Host          // what it is at, for those who look on
+	controller bool                    // it is the controller itself, for a resource that says so
+	guard      *guard                  // of the play that it is at; nil if nothing of it is to be confirmed
+	over       *transport.Target       // where it is dialled since its way in has changed; nil is as the inventory says
+	refused    error                   // why it could not be reached for a resource of another host
+	kept       []*wire.Once            // results for other hosts that it has not been told to forget
+}
+
+// hostTimes are the times that a host has spent in a run.
+type hostTimes struct {
+	elapsed time.Duration // time in plays
+	queued  time.Duration // time that its last play has waited for a worker
+	idle    time.Duration // time that the host has waited, at a worker, until other hosts were compiled
+	phases  events.Phases // sums of the steps
+	steps   []events.Step
+}
+
+// newState returns the state of a host that a run takes through plays.
+func newState(h *inventory.Host, bugs func(text string), a *activity.Host) *hostState {
+	return &hostState{host: h, bugs: bugs, activity: a}
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
@@ -103,7 +106,7 @@ func (s *hostState) step(name string, began, ended time.Time) time.Duration {
 	if len(s.plays) > 0 {
 		one.Play = s.plays[0].number + 1
 	}
-	s.steps = append(s.steps, one)
+	s.times.steps = append(s.times.steps, one)
 	return one.Took
 }
 

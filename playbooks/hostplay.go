@@ -35,22 +35,23 @@ func (p *hostPlay) work(ctx context.Context) {
 	start := p.runner.Now()
 	p.take()
 	err := p.run(ctx)
-	p.ended(ctx, start.Add(p.state.queued), err)
+	p.ended(ctx, start.Add(p.state.times.queued), err)
 }
 
 // take begins to work on the host, and gives back its place among the kept connections.
 func (p *hostPlay) take() {
 	p.state.activity.Work()
-	if p.state.held {
-		p.state.held = false
+	if p.state.phase.keeps() {
 		p.unhold()
 	}
+	p.state.enter()
 }
 
 // leave ends the work on a host that is not done, and keeps its connection, if there is a place.
 func (p *hostPlay) leave() {
 	p.state.activity.Rest()
-	if p.state.held = p.hold(); !p.state.held {
+	keeps := p.hold()
+	if p.state.rest(keeps); !keeps {
 		p.state.close()
 	}
 }
@@ -62,40 +63,44 @@ func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	_, interrupted := errors.AsType[*stoppedError](err)
 	p.once.Over(host, err != nil && !interrupted)
 	state.in, state.plays = nil, state.plays[1:]
-	state.elapsed += p.runner.Now().Sub(start)
-	untouched := !state.begun && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
+	state.times.elapsed += p.runner.Now().Sub(start)
+	untouched := !state.phase.begun() && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
 	stopped, isStopped := errors.AsType[*stoppedError](err)
 	how := events.StateOK
 	switch {
 	case untouched:
-	case err == nil && state.failed:
+	case err == nil && state.phase.hasFailed():
 		how = events.StateFailed
 	case err == nil:
 	case isStopped:
-		state.interrupted, how = true, events.StateInterrupted
+		how = events.StateInterrupted
+		if !state.phase.hasFailed() {
+			state.to(hostInterrupted)
+		}
 		p.runner.Events.Report(events.Interrupted{Play: play.Name, Host: host, Rest: stopped.rest, Phase: stopped.phase})
 	default:
-		state.failed, state.begun, state.lost = true, true, true
 		failed := failure(play.Name, host, err)
+		next := hostLost
 		how = events.StateFailed
-		if _, state.unreachable = failed.(events.Unreachable); state.unreachable {
-			how = events.StateUnreachable
+		if _, is := failed.(events.Unreachable); is {
+			next, how = hostUnreachable, events.StateUnreachable
 		}
-		state.activity.Lost(state.unreachable)
+		state.to(next)
+		state.activity.Lost(next == hostUnreachable)
 		p.runner.Events.Report(failed)
 	}
 	if !untouched {
 		state.ends = append(state.ends, events.PlayEnd{Number: p.of.number + 1, State: how})
 	}
-	if state.failed && play.AnyFatal {
+	if state.phase.hasFailed() && play.AnyFatal {
 		p.fatal.Store(true)
 	}
-	last := !untouched && (state.failed || len(state.plays) == 0)
+	last := !untouched && (state.phase.hasFailed() || len(state.plays) == 0)
 	if !last {
 		p.leave()
 		return
 	}
-	if p.runner.Options.Watch == nil && (state.failed || !p.lent[host]) {
+	if p.runner.Options.Watch == nil && (state.phase.hasFailed() || !p.lent[host]) {
 		state.close()
 	}
 	p.hostDone(state)
@@ -135,8 +140,10 @@ func (p *hostPlay) run(ctx context.Context) error {
 	if p.interrupted(ctx) {
 		return &stoppedError{}
 	}
-	p.state.begun = p.state.begun || p.of.look == nil
-	defer p.phase("apply", &p.state.phases.Apply)()
+	if p.of.look == nil {
+		p.state.begin()
+	}
+	defer p.phase("apply", &p.state.times.phases.Apply)()
 	task := g.begin(ctx, remaining)
 	p.state.in.In()
 	whole, err := g.applyAll(ctx, task)
@@ -146,14 +153,14 @@ func (p *hostPlay) run(ctx context.Context) error {
 		g.turns.Release()
 	}
 	if err = p.state.guard.settle(ctx, err); errors.Is(err, errTakenBack) {
-		p.state.failed = true
+		p.state.fail()
 		return nil
 	}
 	if err != nil {
 		return g.lost(ctx, phased(err, g.progress.Rest()))
 	}
-	if p.of.look == nil {
-		p.state.failed = p.state.failed || g.progress.Failed
+	if g.progress.Failed && p.of.look == nil && p.of.repair == nil {
+		p.state.fail()
 	}
 	if g.progress.Would && p.runner.Options.Check {
 		p.state.predicted = append(p.state.predicted, p.program)

@@ -52,7 +52,7 @@ func (p *hostPlay) startLike(ctx context.Context) error {
 			return err
 		}
 	}
-	defer p.phase("start", &state.phases.Start)()
+	defer p.phase("start", &state.times.phases.Start)()
 	state.activity.At(startingProgram)
 	facts, full := collectors(state.plays), p.needsFull(user)
 	if lost != nil {
@@ -130,7 +130,7 @@ func (p *hostPlay) needsFull(user string) bool {
 // compiled with.
 func (p *hostPlay) upgrade(ctx context.Context) error {
 	state, facts := p.state, p.program.facts
-	defer p.phase("start", &state.phases.Start)()
+	defer p.phase("start", &state.times.phases.Start)()
 	if err := p.program.session.Finish(ctx); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (p *hostPlay) upgrade(ctx context.Context) error {
 // connect dials the host.
 func (p *hostPlay) connect(ctx context.Context) error {
 	state := p.state
-	defer p.phase("connect", &state.phases.Connect)()
+	defer p.phase("connect", &state.times.phases.Connect)()
 	state.activity.At("connecting")
 	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
 	err := p.unlessStopped(ctx, func(ctx context.Context) (err error) {

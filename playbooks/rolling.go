@@ -226,8 +226,8 @@ func (r *rolling) work(ctx context.Context, state *hostState) rolled {
 	outcome, err := r.rollOn(ctx, state)
 	e := rolled{host: state.host.Name, outcome: outcome}
 	e.left = errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled)
-	untouched := e.left && !state.begun
-	p.ended(ctx, start.Add(state.queued), err)
+	untouched := e.left && !state.phase.begun()
+	p.ended(ctx, start.Add(state.times.queued), err)
 	if untouched {
 		state.plays = append([]*selection{r.of}, state.plays...)
 	}

@@ -143,7 +143,7 @@ func (r *rolling) askAll(ctx context.Context, gate int, hosts []string) (rollout
 			defer func() { <-places }()
 			state := r.fleet.states[name]
 			good, text, err := r.ask(ctx, gate, state)
-			if !state.held {
+			if !state.phase.keeps() {
 				state.close()
 			}
 			answers[i] = answer{verdictOf(good, err), described(name, text, err)}

@@ -79,8 +79,8 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 			group, _ := groupOf(h, r.rollout.By)
 			one := rollout.Host{Name: h.Name, Group: group}
 			switch told := seen[h.Name]; {
-			case f.states[h.Name].lost:
-				one.Unreachable = f.states[h.Name].unreachable
+			case f.states[h.Name].phase.wasLost():
+				one.Unreachable = f.states[h.Name].phase == hostUnreachable
 				one.Failed = !one.Unreachable
 			case told != nil:
 				one.Changes, one.Restarts = told.Changes, told.Restarts
@@ -118,7 +118,7 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 	p, start := f.playOn(r.of, state), f.runner.Now()
 	p.take()
 	found, err := r.predictOn(ctx, state, host.Changes)
-	start = start.Add(state.queued)
+	start = start.Add(state.times.queued)
 	switch {
 	case errors.Is(err, errStopped):
 	case err != nil:
@@ -130,11 +130,11 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 		host.Changes, host.Restarts, host.Broken = found.Changes, found.Restarts, found.Sick != ""
 	}
 	if err == nil && !host.Changes {
-		state.begun = true
+		state.begin()
 		p.ended(ctx, start, nil)
 		return
 	}
-	state.elapsed += f.runner.Now().Sub(start)
+	state.times.elapsed += f.runner.Now().Sub(start)
 	p.leave()
 }
 
@@ -216,7 +216,7 @@ func (r *rolling) lookAgain(ctx context.Context) {
 			defer func() { <-places }()
 			state := r.fleet.states[h.Host]
 			sick, err := r.sickOn(ctx, state)
-			if err != nil || !state.held {
+			if err != nil || !state.phase.keeps() {
 				state.close()
 			}
 			mu.Lock()

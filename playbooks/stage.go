@@ -38,7 +38,7 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 	c.Diff = g.runner.Options.Diff && s.look == nil
 	c.Follow = g.followed[g.state.host.Name] && s.look == nil
 	if c.Lock = g.runner.lock(s); c.Lock != nil {
-		c.Lock.Again = c.Lock.Again || g.state.again
+		c.Lock.Again = c.Lock.Again || g.state.leftover
 	}
 	c.Once = g.runner.once(s)
 	g.runner.markRan(s, g.state, c)
@@ -257,7 +257,7 @@ func (g *stages) acknowledgeStages(t session.Task) {
 
 // compileNext compiles the next stage from the results so far, while the host waits.
 func (g *stages) compileNext(ctx context.Context) (*catalog.Compiled, error) {
-	defer g.phase("compile", &g.state.phases.Compile)()
+	defer g.phase("compile", &g.state.times.phases.Compile)()
 	g.state.activity.At("compiling")
 	compiler := g.of.compiler
 	host := hostOf(compiler, g.state.host, g.program.facts)

@@ -198,7 +198,8 @@ func (f *fleet) expectTurn(t Turn) error {
 	if host == nil {
 		return fmt.Errorf("there is no host %q here", t.Host)
 	}
-	state := &hostState{host: host, activity: f.runner.Activity.Host(host.Name), again: t.Again, left: t.Left}
+	state := newState(host, f.runner.warn, f.runner.Activity.Host(host.Name))
+	state.leftover, state.left = t.Again, t.Left
 	plays := f.plays
 	if len(plays) == 0 && !t.OfAPlay() { // so does a command that has none
 		plays = []*selection{{play: &manifest.Play{}}}
@@ -231,8 +232,8 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	}
 	end := TurnEnd{
 		Found: found,
-		Begun: state.begun, Failed: state.failed, Predicted: len(state.predicted) > before,
-		Took: f.runner.Now().Sub(start) - state.idle, Phases: state.phases, Steps: state.steps,
+		Begun: state.phase.begun(), Failed: state.phase.hasFailed(), Predicted: len(state.predicted) > before,
+		Took: f.runner.Now().Sub(start) - state.times.idle, Phases: state.times.phases, Steps: state.times.steps,
 	}
 	stopped, isStopped := errors.AsType[*stoppedError](err)
 	switch {
@@ -249,7 +250,7 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 
 // keepFor keeps the connection of a host for its next turn, if there is a place.
 func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
-	if f.runner.Connections == nil || state.client == nil || state.failed || state.over != nil || state.finishPrograms(ctx) != nil || state.dead() {
+	if f.runner.Connections == nil || state.client == nil || state.phase.hasFailed() || state.over != nil || state.finishPrograms(ctx) != nil || state.dead() {
 		return false
 	}
 	if !f.runner.Connections.keep(state.host.Name, state.client, f.runner.Dialer, f.runner.keep()) {

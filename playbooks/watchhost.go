@@ -143,7 +143,7 @@ func (h *watcher) stand(ctx context.Context, p *selection) error {
 	if err := h.playOn(s, h.state).run(ctx); err != nil {
 		return err
 	}
-	h.state.steps = nil // they are of no run
+	h.state.times.steps = nil // they are of no run
 	h.tell(ctx, WatchNews{Play: p.number + 1, Stood: stoodWith(entries, results)})
 	return nil
 }

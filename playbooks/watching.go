@@ -137,7 +137,7 @@ func (f *fleet) watch(ctx context.Context) {
 // host is a host that is to be watched.
 func (w *watching) host(state *hostState) *watchedHost {
 	h := &watchedHost{state: state, orders: make(chan WatchOrder, 1), since: w.fleet.runner.Now()}
-	state.watched, state.plays, state.steps = true, nil, nil
+	state.watched, state.plays, state.times.steps = true, nil, nil
 	for _, s := range w.fleet.plays {
 		if s.has(state.host.Name) {
 			state.plays = append(state.plays, s)
@@ -343,10 +343,10 @@ func (w *watching) announce(h *watchedHost) {
 
 // done tells that a host is done with the run, if that was not told: no play was carried out.
 func (w *watching) done(h *watchedHost) {
-	if h.state.done {
+	if h.state.phase.over() {
 		return
 	}
-	h.state.begun, h.state.done = true, true
+	h.state.end()
 	w.fleet.runner.Events.Report(w.fleet.runner.Tally.HostDone(h.state.host.Name, 0, events.Phases{}, h.state.ends...))
 }
 
@@ -407,7 +407,7 @@ func (w *watching) lose(h *watchedHost, l *WatchLost) {
 	for _, p := range h.plays {
 		p.heard = false
 	}
-	if !h.state.done { // the run has not got to it, and does not
+	if !h.state.phase.over() { // the run has not got to it, and does not
 		r.Events.Report(l.Failure.Event)
 		w.done(h)
 	}

@@ -210,16 +210,21 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	}
 	began := p.runner.Now()
 	end := p.handOver(ctx, p.stop, t)
-	state.queued = max(0, p.runner.Now().Sub(began)-end.Took)
-	state.begun, state.failed = state.begun || end.Begun, state.failed || end.Failed
+	state.times.queued = max(0, p.runner.Now().Sub(began)-end.Took)
+	if end.Begun {
+		state.begin()
+	}
+	if end.Failed {
+		state.fail()
+	}
 	if end.Predicted {
 		state.predicted = append(state.predicted, &hostProgram{})
 	}
-	state.phases.Connect += end.Phases.Connect
-	state.phases.Start += end.Phases.Start
-	state.phases.Compile += end.Phases.Compile
-	state.phases.Apply += end.Phases.Apply
-	state.steps = append(state.steps, end.Steps...)
+	state.times.phases.Connect += end.Phases.Connect
+	state.times.phases.Start += end.Phases.Start
+	state.times.phases.Compile += end.Phases.Compile
+	state.times.phases.Apply += end.Phases.Apply
+	state.times.steps = append(state.times.steps, end.Steps...)
 	return end.Found, end.err()
 }
 

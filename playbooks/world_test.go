@@ -95,7 +95,12 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 		Now:      time.Now,
 		NewNonce: rand.Text,
 	}
-	w.Connect.Warn = func(text string) { w.warnings = append(w.warnings, text) }
+	w.Connect.Warn = func(text string) {
+		if strings.HasPrefix(text, "bug: ") {
+			panic(text)
+		}
+		w.warnings = append(w.warnings, text)
+	}
 	t.Cleanup(func() { w.Dialer.Close() })
 	for _, b := range buildtest.Own(t) {
 		w.BuildID = b.ID
