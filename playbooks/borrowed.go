@@ -103,7 +103,7 @@ func (t *targets) keep(state *hostState) *hostState {
 
 // visitAsked brings an entry about elsewhere, at a worker: c is its catalog there.
 func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catalog.Compiled) (*wire.Result, error) {
-	f, on, at := d.fleet, d.entries[index].On, place{d.of.number, d.of.part, index}
+	f, on, at := d.fleet, d.entries[index].On, place{d.of.number, d.of.mode.part(), index}
 	if on == manifest.Controller {
 		return f.asks.here(waiting, d.host, at, c)
 	}
@@ -322,8 +322,8 @@ func (a *answerer) carryOut(h *Here) Answer {
 	c.Entries = slices.Clone(c.Entries)
 	c.Entries[0].Refresh = h.Refresh
 	c.Check, c.Monitor, c.Rehearsal, c.Diff = h.Check, h.Monitor, h.Rehearsal, f.runner.Options.Diff
-	if check, monitor, _ := f.runner.mode(of); check == c.Check && monitor == c.Monitor {
-		c.Lock = f.runner.lock(of)
+	if check, monitor, _ := of.mode.flags(&f.runner.Options); check == c.Check && monitor == c.Monitor {
+		c.Lock = f.runner.lock(of.mode)
 	}
 	if !f.targets.use() {
 		return Answer{Over: true}

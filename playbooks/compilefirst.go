@@ -16,7 +16,7 @@ import (
 // if that has failed for a host: then nothing is applied on any. The catalogs are
 // held until then, and as many connections as between plays.
 func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*inventory.Host) bool {
-	f.each(ctx, hosts, false, func(state *hostState) { f.playOn(s, state).makeReady(ctx) })
+	f.each(ctx, hosts, false, func(state *hostState) { f.playOn(s.whole(), state).makeReady(ctx) })
 	return f.allReady(s.play, f.failures(hosts), len(hosts))
 }
 
@@ -134,7 +134,7 @@ func (b *barrier) lacks() bool {
 func (f *fleet) workReady(ctx context.Context, s *selection, hosts []*inventory.Host, again bool) bool {
 	f.barrier = newBarrier(hosts, f.runner.Options.Forks)
 	f.each(ctx, hosts, again, func(state *hostState) {
-		f.playOn(s, state).work(ctx)
+		f.playOn(s.whole(), state).work(ctx)
 		f.barrier.ended(state.host.Name, f.fatal.Load())
 	})
 	if !f.barrier.lacks() && ctx.Err() == nil {

@@ -54,7 +54,7 @@ var errTakenBack = errors.New("the host has reverted its changes because they we
 // newGuard gives that of a play on a host, whose first catalog is compiled.
 func newGuard(g *stages) *guard {
 	play, state := g.of.play, g.state
-	if g.runner.lock(g.of) == nil || play.NoHistory || state.controller || state.conn.Local {
+	if g.runner.lock(g.of.mode) == nil || play.NoHistory || state.controller || state.conn.Local {
 		return nil
 	}
 	return &guard{

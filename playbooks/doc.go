@@ -25,7 +25,7 @@
 //	relay.go            relays that deliver the host program
 //	program.go          the connection, and the host program for a user
 //	decodefacts.go      facts of the host as plain values
-//	look.go             a play that only checks, for a rollout or a watch
+//	part.go             a part of a play, and its mode: applied, only checked, watched or repaired
 //	stage.go            its catalogs, one per stage: applied, reported
 //	result.go           results of the host as events
 //	nestedmessages.go   messages of nested manifests between the results

@@ -26,7 +26,7 @@ import (
 // is lost.
 type delegated struct {
 	fleet   *fleet
-	of      *selection
+	of      *part
 	host    string                    // that they are for
 	entries []wire.Entry              // of that host
 	alone   map[int]*catalog.Compiled // by the number of the entry
@@ -76,7 +76,7 @@ func (d *delegated) stage(c *catalog.Compiled) {
 		}
 		d.once[i], has[at] = at, !e.Excluded && !e.Hidden
 	}
-	d.fleet.hasOnce(d.of, d.host, has)
+	d.fleet.hasOnce(d.of.selection, d.host, has)
 }
 
 // run brings a resource about, and gives its result; nil if the run ends before that, or if it is left
@@ -159,7 +159,7 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 	one := d.begun[r.Index]
 	resource := d.once[r.Index]
 	if resource != "" && one == nil && r.Kept {
-		if _, on := d.fleet.runner.onceBefore(d.of, d.host, resource); on != "" && on != d.host {
+		if _, on := d.fleet.runner.onceBefore(d.of.selection, d.host, resource); on != "" && on != d.host {
 			d.ranOn(r.Index, cmp.Or(d.entries[r.Index].On, on))
 			return told // the result of the host where it ran holds for the others
 		}
@@ -303,8 +303,8 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 	}
 	waiting, stopped := f.untilStopped(waiting)
 	c := &alone.Catalog
-	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(d.of)
-	c.Diff, c.Lock = f.runner.Options.Diff, f.runner.lock(d.of)
+	c.Check, c.Monitor, c.Rehearsal = d.of.mode.flags(&f.runner.Options)
+	c.Diff, c.Lock = f.runner.Options.Diff, f.runner.lock(d.of.mode)
 	c.Entries[0].Refresh = refs
 	result, err := d.visitHost(ctx, waiting, index, alone)
 	stopped()
@@ -397,7 +397,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 		Compiled: alone, Claim: turns.Claim, Host: session.HostTime{Limit: limit, Remaining: limit},
 		Resource: cmp.Or(options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: p.runner.Events.Sync,
-		Ask:   p.runner.Step.asks(p.of, of, state.host.Name, c, options.Catalog.Mask),
+		Ask:   p.runner.Step.asks(p.of.selection, of, state.host.Name, c, options.Catalog.Mask),
 		Fetch: p.fetch(ctx, of, state.host.Name), Untold: p.untoldElsewhere,
 	}
 	whole, stopped := false, false
@@ -461,8 +461,8 @@ func (s *hostState) keeps(o *wire.Once) {
 }
 
 // onceFor is once for a resource that runs on another host than the one that it is for.
-func (r *Runner) onceFor(s *selection, of string, entry int) *wire.Once {
-	o := r.once(s)
+func (r *Runner) onceFor(p *part, of string, entry int) *wire.Once {
+	o := r.once(p)
 	if o != nil {
 		o.For = fmt.Sprintf("%s %d", of, entry)
 	}

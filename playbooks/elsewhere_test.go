@@ -45,11 +45,11 @@ func TestKeptOnceOfAnotherHost(t *testing.T) {
 		Batches: [][]string{{"web1", "web2"}}, Started: []events.ResourceStart{{Host: "web1", Type: "exec", Name: "migrate", Once: "migrate"}},
 	}, "web1", "web2")
 	entries := []wire.Entry{{Type: "exec", Name: "migrate", Once: true}}
-	second := &delegated{fleet: f, of: s, host: "web2", entries: entries, once: map[int]string{0: "migrate"}}
+	second := &delegated{fleet: f, of: s.whole(), host: "web2", entries: entries, once: map[int]string{0: "migrate"}}
 	require.Equal(t, wire.Changed, second.told(&wire.Result{Status: wire.Changed, Kept: true}).Status)
 	require.Equal(t, "web1", second.on(0))
 
-	first := &delegated{fleet: f, of: s, host: "web1", entries: entries, once: map[int]string{0: "migrate"}}
+	first := &delegated{fleet: f, of: s.whole(), host: "web1", entries: entries, once: map[int]string{0: "migrate"}}
 	exit := &modules.Exit{Code: 3}
 	first.told(&wire.Result{Status: wire.Changed, Kept: true, Exit: exit})
 	require.Empty(t, first.on(0))
@@ -66,7 +66,7 @@ func TestOnceOfTheRunBefore(t *testing.T) {
 		Batches: [][]string{{"web1", "web2"}}, Once: []record.OnceResult{{Result: events.Result{Host: "web1", Type: "exec", Name: "migrate", Status: events.Changed, Once: "migrate"}}},
 	}, "web1", "web2", "web3")
 	for host, on := range map[string]string{"web1": "", "web2": "web1", "web3": "web1"} {
-		d := &delegated{fleet: f, of: s, host: host, entries: []wire.Entry{{Type: "exec", Name: "migrate", Once: true}}, once: map[int]string{0: "migrate"}}
+		d := &delegated{fleet: f, of: s.whole(), host: host, entries: []wire.Entry{{Type: "exec", Name: "migrate", Once: true}}, once: map[int]string{0: "migrate"}}
 		result, here := d.run(t.Context(), t.Context(), 0, false)
 		require.False(t, here, host)
 		require.Equal(t, wire.Changed, result.Status)

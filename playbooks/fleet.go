@@ -115,7 +115,7 @@ func (f *fleet) playBatch(ctx context.Context, s *selection, batch []*inventory.
 	case first && !f.compileFirst(ctx, s, batch):
 		return false
 	}
-	f.each(ctx, hosts, again, func(state *hostState) { f.playOn(s, state).work(ctx) })
+	f.each(ctx, hosts, again, func(state *hostState) { f.playOn(s.whole(), state).work(ctx) })
 	return true
 }
 

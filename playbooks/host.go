@@ -22,7 +22,6 @@ type hostState struct {
 	ends       []events.PlayEnd // ends of the plays before those
 	phase      hostPhase
 	bugs       func(text string) // receives transitions that may not happen; nil panics
-	watched    bool              // its plays are over, and it is watched: what is lost is not dialled again on the way
 	leftover   bool              // a host program of this run may still run there: its connection, or its worker, was lost
 	left       []Left            // resources that an undo left, at a worker
 	times      hostTimes

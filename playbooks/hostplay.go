@@ -17,14 +17,14 @@ import (
 // A hostPlay is one play on one host of a fleet, or a part of a rollout, from the connection to how it has ended.
 type hostPlay struct {
 	*fleet
-	of      *selection
+	of      *part
 	state   *hostState   // of the host; it outlives the play
 	program *hostProgram // that is at work; nil until it has started
 }
 
-// playOn is a play on a host.
-func (f *fleet) playOn(s *selection, state *hostState) *hostPlay {
-	return &hostPlay{fleet: f, of: s, state: state}
+// playOn returns a part of a play on a host.
+func (f *fleet) playOn(of *part, state *hostState) *hostPlay {
+	return &hostPlay{fleet: f, of: of, state: state}
 }
 
 // work takes the host through the play. One on which an interrupted run has not
@@ -126,7 +126,7 @@ func (p *hostPlay) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.narrow(compiled)
+	p.of.mode.narrow(compiled)
 	g := &stages{hostPlay: p, compiled: compiled, participant: p.join(ctx, compiled), earlier: p.unpredicted()}
 	p.state.guard = newGuard(g)
 	g.equip(compiled)
@@ -140,7 +140,7 @@ func (p *hostPlay) run(ctx context.Context) error {
 	if p.interrupted(ctx) {
 		return &stoppedError{}
 	}
-	if p.of.look == nil {
+	if !p.of.mode.looks() {
 		p.state.begin()
 	}
 	defer p.phase("apply", &p.state.times.phases.Apply)()
@@ -159,7 +159,7 @@ func (p *hostPlay) run(ctx context.Context) error {
 	if err != nil {
 		return g.lost(ctx, phased(err, g.progress.Rest()))
 	}
-	if g.progress.Failed && p.of.look == nil && p.of.repair == nil {
+	if g.progress.Failed && !p.of.mode.looks() && !p.of.mode.watched() {
 		p.state.fail()
 	}
 	if g.progress.Would && p.runner.Options.Check {
@@ -173,14 +173,6 @@ func (p *hostPlay) run(ctx context.Context) error {
 		g.flush()
 	}
 	return nil
-}
-
-// narrow leaves out of a catalog, or of a stage of it, what is not watched or not to be mended, where that is what it is for.
-func (p *hostPlay) narrow(c *catalog.Compiled) {
-	if p.of.look.watches() || p.of.repair != nil {
-		leaveOutOthers(c)
-	}
-	p.of.repair.hold(c)
 }
 
 // unpredicted names, in a check run, what may have changed the host by then and is in no
@@ -199,7 +191,7 @@ func (p *hostPlay) ready(ctx context.Context) (*catalog.Compiled, session.HostTi
 	timed, done := p.runner.hostTime(ctx)
 	defer done()
 	compiled, err := p.compiled(timed)
-	if err == nil && (compiled.NeedsFull || p.of.look.watches()) && !p.program.full {
+	if err == nil && (compiled.NeedsFull || p.of.stands() != nil) && !p.program.full {
 		err = p.upgrade(timed)
 	}
 	if err != nil {

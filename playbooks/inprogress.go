@@ -58,13 +58,13 @@ func (f *fleet) started(e events.ResourceStart) {
 func isStep(semaphores []string) bool { return len(semaphores) == 1 && semaphores[0] == stepSemaphore }
 
 // begins records that a resource which runs once may begin for a host.
-func (f *fleet) begins(s *selection, host, resource string) {
-	if !f.runner.applies() || s.look != nil {
+func (f *fleet) begins(p *part, host, resource string) {
+	if !f.runner.applies() || p.mode.looks() {
 		return
 	}
 	_, ref, _ := strings.Cut(resource, " ")
 	kind, name, _ := strings.Cut(ref, "#")
-	f.started(events.ResourceStart{Play: s.play.Name, Host: host, Type: kind, Name: name, Once: resource})
+	f.started(events.ResourceStart{Play: p.play.Name, Host: host, Type: kind, Name: name, Once: resource})
 }
 
 // abandon gives the host up, with what is in progress there.
@@ -155,7 +155,7 @@ func (f *fleet) settled(ctx context.Context, s *selection, host string) bool {
 	if state == nil { // it is none of this run
 		return false
 	}
-	p := f.playOn(s, state)
+	p := f.playOn(s.whole(), state)
 	if p.goesAway() {
 		_, err := p.away(ctx, Turn{Kind: SettleTurn})
 		return err == nil
@@ -173,7 +173,7 @@ func (p *hostPlay) takeLock(ctx context.Context) error {
 		return err
 	}
 	_, err := p.program.session.Apply(ctx, p.stop, session.Task{
-		Compiled: &catalog.Compiled{Catalog: wire.Catalog{Lock: p.runner.lock(p.of)}},
+		Compiled: &catalog.Compiled{Catalog: wire.Catalog{Lock: p.runner.lock(p.of.mode)}},
 		Emit:     func(*wire.Result) {}, Flush: func() {}, Sync: p.runner.Events.Sync,
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func (f *fleet) keep(host string, all []events.ResourceStart) {
 // unknown, and nothing makes it safe to repeat.
 func (g *stages) lost(ctx context.Context, failed error) error {
 	pe, ok := errors.AsType[*phaseError](failed)
-	if !ok || pe.phase != phaseLost && pe.phase != "deadline" && pe.phase != "protocol" || !g.runner.applies() || g.of.look != nil || g.progress.locked {
+	if !ok || pe.phase != phaseLost && pe.phase != "deadline" && pe.phase != "protocol" || !g.runner.applies() || g.of.mode.looks() || g.progress.locked {
 		return failed
 	}
 	why := "the host was lost, and the command may have been running"
@@ -225,7 +225,7 @@ func (g *stages) lost(ctx context.Context, failed error) error {
 // mayRun returns the entries that may be in progress on a host that was lost, and must not start again: commands without a
 // guard, and what runs once.
 func (g *stages) mayRun() (list []int) {
-	if !g.runner.applies() || g.of.look != nil || g.progress.locked {
+	if !g.runner.applies() || g.of.mode.looks() || g.progress.locked {
 		return nil
 	}
 	for _, i := range g.progress.underWay() {

@@ -36,7 +36,7 @@ func (g *stages) announce(ctx context.Context) error {
 		return nil
 	}
 	paths, all := g.of.compiler.Facts()
-	k := &Known{Play: g.of.number, Part: g.of.part, Results: g.results}
+	k := &Known{Play: g.of.number, Part: g.of.mode.part(), Results: g.results}
 	k.Facts.Node = yamlpos.From(&yamlpos.Node{File: g.state.host.Name}, readFacts(g.program.facts, paths, all))
 	answer, err := g.asks.ask(ctx, g.state.host.Name, Question{Known: k})
 	switch {
@@ -49,29 +49,26 @@ func (g *stages) announce(ctx context.Context) error {
 }
 
 // selected returns a play or a part of its rollout; nil if there is none of these numbers, or the turn has none of it.
-func (a *answerer) selected(of playPart) *selection {
+func (a *answerer) selected(of playPart) *part {
 	if of.play < 0 || of.play >= len(a.fleet.plays) || a.checkPlay(of.play) != nil {
 		return nil
 	}
-	if of == (playPart{play: a.of.number, part: a.of.part}) {
-		return a.of // a [Stepper] compares it
-	}
-	s := *a.fleet.plays[of.play]
-	s.part, s.look, s.heard, s.found = of.part, nil, nil, nil
+	s := a.fleet.plays[of.play]
 	switch {
-	case of.part == 0, of.part >= repairPart && a.turn.Kind == WatchTurn:
+	case of.part == 0:
+		return s.whole()
+	case of.part >= repairPart && a.turn.Kind == WatchTurn:
+		return s.step(s.compiler, s.play, of.part)
 	case s.parts == nil:
 		return nil
 	case of.part == beforePart && s.parts.before != nil:
-		s.play, s.compiler = s.play.Rollout.Before, s.parts.before
+		return s.step(s.parts.before, s.play.Rollout.Before, of.part)
 	case of.part == afterPart && s.parts.after != nil:
-		s.play, s.compiler = s.play.Rollout.After, s.parts.after
+		return s.step(s.parts.after, s.play.Rollout.After, of.part)
 	case of.part == gatePart && a.turn.Kind == GateTurn && a.turn.Gate < len(s.parts.gates) && s.parts.gates[a.turn.Gate] != nil:
-		s.play, s.compiler = s.play.Rollout.Gates[a.turn.Gate].Check, s.parts.gates[a.turn.Gate]
-	default:
-		return nil
+		return s.step(s.parts.gates[a.turn.Gate], s.play.Rollout.Gates[a.turn.Gate].Check, of.part)
 	}
-	return &s
+	return nil
 }
 
 func (a *answerer) checkKnown(k *Known) error {

@@ -69,7 +69,7 @@ func (p *hostPlay) startLike(ctx context.Context) error {
 	} else {
 		err = start(ctx)
 	}
-	if errors.Is(err, transport.ErrNoSession) && earlier && !state.watched { // sshd's MaxSessions
+	if errors.Is(err, transport.ErrNoSession) && earlier && !p.of.mode.watched() { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (p *hostPlay) needsFull(user string) bool {
 		if !s.compiler.NeedsFull() {
 			return false
 		}
-		_, of := p.playOn(s, p.state).runsAs()
+		_, of := p.playOn(s.whole(), p.state).runsAs()
 		return of == user
 	})
 }

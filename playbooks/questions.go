@@ -355,7 +355,7 @@ func (a *answerer) awaits(resource string) Answer {
 	defer end()
 	on, result, err := f.once.Await(ctx, a.host, resource)
 	if err == nil && result == nil {
-		f.begins(a.of, a.host, resource)
+		f.begins(a.of.whole(), a.host, resource)
 	}
 	return waited(Answer{On: on, Result: result}, err)
 }

@@ -273,7 +273,7 @@ func bareAnswerer(t testing.TB, kind TurnKind) *answerer {
 	f.exchange.PlayBegins(0, inv.Hosts())
 	f.exchange.BatchBegins(0, []string{"web1", "web2"})
 	f.once.Begin([]string{"web1", "web2"}, false, func(string) {})
-	p := f.playOn(f.plays[0], &hostState{host: inv.Host("web1")})
+	p := f.playOn(f.plays[0].whole(), &hostState{host: inv.Host("web1")})
 	ctx, cancel := context.WithCancel(t.Context())
 	a, closed := p.answering(ctx, Turn{Kind: kind, Host: "web1"})
 	t.Cleanup(func() { closed(false) })

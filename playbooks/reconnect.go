@@ -77,7 +77,7 @@ func (g *stages) mayReconnect(ctx context.Context, err error) bool {
 // started, and another one could be started over a new connection. Nothing had been asked of the
 // host by then.
 func (p *hostPlay) startedAgain(ctx context.Context, err error) error {
-	if p.runner.Options.Reconnect == 0 || p.state.watched || !lostAtStart(err) || p.interrupted(ctx) {
+	if p.runner.Options.Reconnect == 0 || p.of.mode.watched() || !lostAtStart(err) || p.interrupted(ctx) {
 		return err
 	}
 	began := p.runner.Now()

@@ -32,7 +32,7 @@ func (r *Runner) checkRegistry(ctx context.Context) error {
 // is a failure if that cannot be done; e is the event for it.
 func (g *stages) register(ctx context.Context, r *wire.Result, e *events.Result) *wire.Result {
 	list := g.compiled.Registrations[r.Index]
-	if len(list) == 0 || g.of.look != nil || e.Status != events.Stable && e.Status != events.Changed {
+	if len(list) == 0 || g.of.mode.looks() || e.Status != events.Stable && e.Status != events.Changed {
 		return r
 	}
 	e.Registers = list

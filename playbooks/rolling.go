@@ -92,7 +92,7 @@ func (r *rolling) allReady(hosts int) bool {
 // they were not healthy before.
 func (r *rolling) leaveOut(ctx context.Context) {
 	for _, name := range r.plan.LeftOut() {
-		p := r.fleet.playOn(r.of, r.fleet.states[name])
+		p := r.fleet.playOn(r.of.whole(), r.fleet.states[name])
 		p.take()
 		p.ended(ctx, r.fleet.runner.Now(), &phaseError{phase: "soak", err: errLeftOut})
 	}
@@ -221,7 +221,7 @@ func (r *rolling) await(ctx context.Context) bool {
 func (r *rolling) work(ctx context.Context, state *hostState) rolled {
 	f := r.fleet
 	defer f.sessions.End(state.host.Name)
-	p, start := f.playOn(r.of, state), f.runner.Now()
+	p, start := f.playOn(r.of.whole(), state), f.runner.Now()
 	p.take()
 	outcome, err := r.rollOn(ctx, state)
 	e := rolled{host: state.host.Name, outcome: outcome}

@@ -23,7 +23,7 @@ type rollingHost struct {
 
 // rollOn takes a host through its part of the rollout, here or at a worker, and gives how it has ended.
 func (r *rolling) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
-	if p := r.fleet.playOn(r.of, state); p.goesAway() {
+	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: RollTurn})
 		if found.Outcome == nil {
 			return outcomeOf(err), err
@@ -61,15 +61,15 @@ func (w *rollingHost) roll(ctx context.Context) error {
 	f, parts := w.fleet, w.of.parts
 	if parts != nil && parts.before != nil {
 		w.state.activity.At("being drained")
-		part := w.of.partOf(parts.before, w.rollout.Before, beforePart)
+		part := w.of.step(parts.before, w.rollout.Before, beforePart)
 		part.heard = w.heard
 		if err := f.playOn(part, w.state).run(ctx); err != nil || w.state.phase.hasFailed() {
 			return err
 		}
 	}
-	play := *w.of
+	play := w.of.whole()
 	play.heard = w.heard
-	if err := f.playOn(&play, w.state).run(ctx); err != nil || w.state.phase.hasFailed() {
+	if err := f.playOn(play, w.state).run(ctx); err != nil || w.state.phase.hasFailed() {
 		return err
 	}
 	if err := w.soak(ctx); err != nil {
@@ -77,7 +77,7 @@ func (w *rollingHost) roll(ctx context.Context) error {
 	}
 	if parts != nil && parts.after != nil {
 		w.state.activity.At("being put back into service")
-		return f.playOn(w.of.partOf(parts.after, w.rollout.After, afterPart), w.state).run(ctx)
+		return f.playOn(w.of.step(parts.after, w.rollout.After, afterPart), w.state).run(ctx)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (w *rollingHost) alive(ctx context.Context) error {
 	if w.state.dead() {
 		w.state.close()
 	}
-	if err := w.fleet.playOn(w.of, w.state).start(ctx); err != nil {
+	if err := w.fleet.playOn(w.of.whole(), w.state).start(ctx); err != nil {
 		return phased(err, events.Rest{})
 	}
 	return nil

@@ -115,7 +115,7 @@ func (r *rolling) leftUndone() map[string]bool {
 
 func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollout.Host) {
 	f := r.fleet
-	p, start := f.playOn(r.of, state), f.runner.Now()
+	p, start := f.playOn(r.of.whole(), state), f.runner.Now()
 	p.take()
 	found, err := r.predictOn(ctx, state, host.Changes)
 	start = start.Add(state.times.queued)
@@ -143,17 +143,17 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 // results are those of the play.
 func (r *rolling) predictOn(ctx context.Context, state *hostState, unfinished bool) (Found, error) {
 	f := r.fleet
-	if p := f.playOn(r.of, state); p.goesAway() {
+	if p := f.playOn(r.of.whole(), state); p.goesAway() {
 		return p.away(ctx, Turn{Kind: PredictTurn, Unfinished: unfinished})
 	}
 	found := Found{Changes: unfinished}
 	var told []events.Event
-	look := r.of.looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
+	look := r.of.whole().looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
 		found.came(c, result)
 		if !found.Changes {
 			e := resultEvent(r.of.play.Name, state.host.Name, c, nil, result)
 			e.Check = c.Entries[result.Index].Check
-			f.playOn(r.of, state).noteFacts(&e)
+			f.playOn(r.of.whole(), state).noteFacts(&e)
 			told = append(told, e)
 		}
 	})
@@ -179,7 +179,7 @@ func monitored(play *manifest.Play) bool {
 // sickOn asks a host the health checks of the play, here or at a worker, and gives the first that is not
 // passed; "" is none.
 func (r *rolling) sickOn(ctx context.Context, state *hostState) (wrong string, err error) {
-	if p := r.fleet.playOn(r.of, state); p.goesAway() {
+	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: HealthTurn})
 		return found.Sick, err
 	}
@@ -190,7 +190,7 @@ func (r *rolling) sickOn(ctx context.Context, state *hostState) (wrong string, e
 
 // sick asks a host the health checks of the play, and gives the first that is not passed; "" is none.
 func (r *rolling) sick(ctx context.Context, state *hostState) (wrong string, err error) {
-	look := r.of.looking(true, func(_ string, c *wire.Catalog, result *wire.Result) {
+	look := r.of.whole().looking(true, func(_ string, c *wire.Catalog, result *wire.Result) {
 		if result.Status.HasFailed() && wrong == "" {
 			wrong = c.Entries[result.Index].Ref() + ": " + result.Error
 		}
@@ -243,10 +243,10 @@ func (r *rolling) ask(ctx context.Context, gate int, state *hostState) (good boo
 
 // askOn does so here or at a worker.
 func (r *rolling) askOn(ctx context.Context, gate int, state *hostState) (found Found, err error) {
-	if p := r.fleet.playOn(r.of, state); p.goesAway() {
+	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
 		return p.away(ctx, Turn{Kind: GateTurn, Gate: gate})
 	}
-	part := r.of.partOf(r.of.parts.gates[gate], r.rollout.Gates[gate].Check, gatePart)
+	part := r.of.step(r.of.parts.gates[gate], r.rollout.Gates[gate].Check, gatePart)
 	var verdicts []wire.HealthVerdict
 	failed := false
 	look := part.looking(true, func(_ string, _ *wire.Catalog, result *wire.Result) {

@@ -49,13 +49,6 @@ func (p *parts) all() []*catalog.Compiler {
 	return append(p.compilers(), p.gates...)
 }
 
-// partOf is a part of the rollout of a play, as a play of its own.
-func (s *selection) partOf(c *catalog.Compiler, play *manifest.Play, number int) *selection {
-	one := *s
-	one.play, one.compiler, one.part, one.heard, one.look = play, c, number, nil, nil
-	return &one
-}
-
 // rolloutParts opens the folders of what rollouts have hosts do besides their plays. Everything that
 // it has opened is among the compilers.
 func (r *Runner) rolloutParts(ctx context.Context, opts catalog.Options, values []*inventoryValues) (all []*parts, compilers []*catalog.Compiler, err error) {

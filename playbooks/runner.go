@@ -146,16 +146,13 @@ type selection struct {
 	values   *inventoryValues
 	hosts    []*inventory.Host
 	done     map[string]bool                // those that an earlier run, which is resumed, is done with
-	refs     func() []string                // of its resources, as type#name; made once
-	begun    bool                           // a batch of it
-	first    string                         // the host that is asked about; "" is none
-	heard    heard                          // is told each result of a host; nil is not
-	found    func(host string, found Found) // is told what a worker has found in place of that; nil is not
-	look     *look                          // it is not carried out; nil: it is
-	repair   *repair                        // it is carried out again for some of its resources; nil is not
-	part     int                            // of a rollout, from 1, or of a watch, a repair; 0 is the play itself
-	parts    *parts                         // of its rollout; nil without one
-	kept     *keptResults                   // of the check before the run; nil if there are none
+	refs     func() []string                // references of its resources, as type#name; made once
+	begun    bool                           // a batch has begun
+	first    string                         // host that --step prompts for; "" means none
+	heard    heard                          // receives each result in a check run with a rollout; nil ignores them
+	found    func(host string, found Found) // receives what a worker has found in place of that; nil ignores it
+	parts    *parts                         // steps of its rollout; nil without one
+	kept     *keptResults                   // results of the check before the run; nil if there are none
 }
 
 // has reports whether a host is one of the play.
@@ -469,8 +466,8 @@ func collectors(plays []*selection) []string {
 }
 
 // lock is what an applying catalog takes on the host.
-func (r *Runner) lock(s *selection) *wire.Lock {
-	if !r.applies() || r.Options.NoLock || s.look != nil {
+func (r *Runner) lock(m mode) *wire.Lock {
+	if !r.applies() || r.Options.NoLock || m.looks() {
 		return nil
 	}
 	l := &wire.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
@@ -485,13 +482,13 @@ const maxParts = 8
 
 // once is how a host recognises the catalog of a play if it comes again. What only asks, or
 // takes no lock to change something, is not kept.
-func (r *Runner) once(s *selection) *wire.Once {
-	if r.Options.Monitor || r.Options.NoLock || s.look != nil {
+func (r *Runner) once(p *part) *wire.Once {
+	if r.Options.Monitor || r.Options.NoLock || p.mode.looks() {
 		return nil
 	}
-	part := s.part
+	part := p.mode.part()
 	if part > 0 && part < repairPart { // who was out of a pool may be in it by now
 		part += maxParts * (r.Options.Origin.Epoch % (repairPart / maxParts))
 	}
-	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + part*wire.MaxPlays}
+	return &wire.Once{Run: r.Options.Run, Play: p.number + 1 + part*wire.MaxPlays}
 }

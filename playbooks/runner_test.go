@@ -455,7 +455,7 @@ func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {
 	f := &fleet{runner: w.Runner, states: map[string]*hostState{}}
 	state := &hostState{host: w.Inventory.Host("web1")}
 	defer state.close()
-	first, second := f.playOn(&selection{play: w.Plays[0]}, state), f.playOn(&selection{play: w.Plays[1]}, state)
+	first, second := f.playOn((&selection{play: w.Plays[0]}).whole(), state), f.playOn((&selection{play: w.Plays[1]}).whole(), state)
 	require.NoError(t, first.start(t.Context()))
 	state.client.Close()
 	require.NoError(t, second.start(t.Context()))

@@ -151,7 +151,7 @@ type onces interface {
 func (p *hostPlay) join(ctx context.Context, c *catalog.Compiled) exchange {
 	host := p.state.host.Name
 	switch {
-	case p.of.look != nil, p.of.part != 0:
+	case p.of.mode.looks(), p.of.mode.part() != 0:
 	case p.asks != nil && share.Any(p.runner.Plays):
 		e := &askedExchange{asking: p.asks, ctx: ctx, host: host, sensitive: map[int]bool{}}
 		e.join(c, false)
@@ -349,7 +349,7 @@ type claimed struct {
 // answering gives what answers questions about the host, until it is closed. lost says that the host was given up.
 func (p *hostPlay) answering(ctx context.Context, t Turn) (a *answerer, closed func(lost bool)) {
 	ctx, cancel := context.WithCancel(ctx)
-	a = &answerer{fleet: p.fleet, of: p.of, host: p.state.host.Name, turn: t, ctx: ctx, claims: map[int]*claimed{}}
+	a = &answerer{fleet: p.fleet, of: p.of.selection, host: p.state.host.Name, turn: t, ctx: ctx, claims: map[int]*claimed{}}
 	return a, func(lost bool) {
 		cancel()
 		a.mu.Lock()

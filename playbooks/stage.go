@@ -34,28 +34,29 @@ type stages struct {
 // equip sets in a catalog what the run has to say of it.
 func (g *stages) equip(compiled *catalog.Compiled) {
 	s, c := g.of, &compiled.Catalog
-	c.Check, c.Monitor, c.Rehearsal = g.runner.mode(s)
-	c.Diff = g.runner.Options.Diff && s.look == nil
-	c.Follow = g.followed[g.state.host.Name] && s.look == nil
-	if c.Lock = g.runner.lock(s); c.Lock != nil {
+	c.Check, c.Monitor, c.Rehearsal = s.mode.flags(&g.runner.Options)
+	c.Diff = g.runner.Options.Diff && !s.mode.looks()
+	c.Follow = g.followed[g.state.host.Name] && !s.mode.looks()
+	if c.Lock = g.runner.lock(s.mode); c.Lock != nil {
 		c.Lock.Again = c.Lock.Again || g.state.leftover
 	}
 	c.Once = g.runner.once(s)
-	g.runner.markRan(s, g.state, c)
+	g.runner.markRan(s.selection, g.state, c)
 	if e, ok := s.play.Earlier[g.state.host.Name]; ok { // an ad-hoc call has one entry
 		c.Entries[0].Unmet, c.Entries[0].Refresh = e.Unmet, e.Changed
 	}
 	c.Earlier = g.earlier
 	addOthers(c, g.state.plays)
 	c.Undo = undoOn(s.play, g.state.host.Name)
-	if s.look.watches() {
+	stands := s.stands()
+	if stands != nil {
 		c.Remember = nil
 	}
-	g.ask = g.runner.Step.asks(s, g.state.host.Name, "", c, g.runner.Options.Catalog.Mask)
+	g.ask = g.runner.Step.asks(s.selection, g.state.host.Name, "", c, g.runner.Options.Catalog.Mask)
 	c.Confirm = g.state.guard.asks(c)
-	if s.look.watches() && c.Until == 0 { // else another stage follows
+	if stands != nil && c.Until == 0 { // else another stage follows
 		*compiled = *compiled.Watching(s.number + 1)
-		s.look.sent(compiled)
+		stands.sent(compiled)
 	}
 }
 
@@ -69,7 +70,7 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 		}
 	})
 	g.progress = newCatalogProgress(&g.compiled.Catalog)
-	g.progress.look = g.of.look != nil
+	g.progress.look = g.of.mode.looks()
 	g.state.at(g.progress)
 	g.others = g.delegates(g.compiled)
 	g.turns = g.claiming(ctx, g.compiled)
@@ -93,13 +94,13 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	if g.participant != nil {
 		task.Exchange = g.participant
 	}
-	if g.of.look == nil { // else the play tells it
+	if !g.of.mode.looks() { // else the play tells it
 		task.Reverted = func(r *wire.Reverted) {
 			g.pending = append(g.pending, revertedEvent(play, host, r, g.runner.Options.Run))
 		}
 	}
-	if g.of.look.watches() {
-		task.Watched = g.of.look.told
+	if stands := g.of.stands(); stands != nil {
+		task.Watched = stands.told
 	}
 	if guard := g.state.guard; guard != nil {
 		task.Arm, task.ArmSet, task.Armed, task.Watchdog = guard.arm, guard.reportArmed, guard.awaits, g.runner.reportWatchdog(play, host)
@@ -112,14 +113,14 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 
 // tell has a message of the play told.
 func (g *stages) tell(kind events.MessageKind, text string) {
-	if g.of.repair == nil {
+	if !g.of.mode.watched() {
 		g.pending = append(g.pending, events.Message{Play: g.of.play.Name, Host: g.state.host.Name, Kind: kind, Text: text})
 	}
 }
 
 // flush tells what is pending.
 func (g *stages) flush() {
-	if g.of.look == nil {
+	if !g.of.mode.looks() {
 		g.runner.Events.Report(g.pending...)
 	}
 	g.pending = nil
@@ -143,7 +144,7 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 		s.heard(host, c, r)
 	}
 	g.notes.Before(r)
-	e.On, e.Once, e.Repair = g.others.on(r.Index), g.others.onceOf(r.Index), s.repair != nil
+	e.On, e.Once, e.Repair = g.others.on(r.Index), g.others.onceOf(r.Index), s.mode.watched()
 	if e.Unknown {
 		e.Hint = unknownHint(&e)
 	}
@@ -188,7 +189,7 @@ func (g *stages) remain() bool {
 
 // next puts the next stage in the place of the current one.
 func (g *stages) next(c *catalog.Compiled) {
-	g.narrow(c)
+	g.of.mode.narrow(c)
 	g.equip(c)
 	*g.compiled = *c
 	g.progress.stage()

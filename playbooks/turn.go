@@ -224,7 +224,7 @@ func (f *fleet) expectTurn(t Turn) error {
 // turn does what is to be done with a host and the first of its plays.
 func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	defer f.sessions.End(state.host.Name)
-	p, start, before := f.playOn(state.plays[0], state), f.runner.Now(), len(state.predicted)
+	p, start, before := f.playOn(state.plays[0].whole(), state), f.runner.Now(), len(state.predicted)
 	p.take()
 	found, err := p.carryOut(ctx, t)
 	if err != nil || len(t.Later) == 0 || !f.keepFor(ctx, state) {
@@ -263,7 +263,7 @@ func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
 // carryOut does what a turn is about.
 func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error) {
 	play, state := p.of.play, p.state
-	r := p.fleet.rolling(p.of)
+	r := p.fleet.rolling(p.of.selection)
 	switch {
 	case t.Kind == PlayTurn:
 		return p.runAndPredict(ctx)

@@ -25,7 +25,7 @@ func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrd
 	for _, later := range p.state.plays[1:] {
 		t.Later = append(t.Later, later.number)
 	}
-	watchAgain(stop, p.of, p.state, tell, func() (stood bool, err error) {
+	watchAgain(stop, p.of.selection, p.state, tell, func() (stood bool, err error) {
 		err = p.handOver(ctx, stop.Done(), t).err()
 		if err == nil || errors.Is(err, errStopped) {
 			err = errors.New("its worker does not watch it any more")
@@ -39,7 +39,6 @@ func (p *hostPlay) watchedHere(ctx context.Context) error {
 	watched, end := p.untilStopped(ctx)
 	defer end()
 	state, host := p.state, p.state.host.Name
-	state.watched = true
 	w := &watcher{fleet: p.fleet, state: state, plays: state.plays, orders: p.runner.Orders(host)}
 	w.tell = func(ctx context.Context, n WatchNews) {
 		n.mask(p.runner.Options.Catalog.Mask)

@@ -111,7 +111,7 @@ func (h *watcher) standAll(ctx context.Context) error {
 
 // user is the one whom the host program runs as in a play.
 func (h *watcher) user(p *selection) string {
-	_, user := h.playOn(p, h.state).runsAs()
+	_, user := h.playOn(p.whole(), h.state).runsAs()
 	return user
 }
 
@@ -133,13 +133,16 @@ func (h *watcher) end(ctx context.Context, p *selection) error {
 func (h *watcher) stand(ctx context.Context, p *selection) error {
 	var entries []watchedEntry
 	var results []*wire.Result
-	s := p.looking(false, func(_ string, _ *wire.Catalog, r *wire.Result) {
+	s := p.whole()
+	s.heard = func(_ string, _ *wire.Catalog, r *wire.Result) {
 		if r.Status != wire.Stable && r.Status != wire.Skipped {
 			results = append(results, r)
 		}
-	})
-	s.look.sent = func(c *catalog.Compiled) { entries = h.runner.watchedEntries(c) }
-	s.look.told = func(m *wire.Watched) { h.tell(ctx, WatchNews{Play: p.number + 1, Told: toldBy(m, entries)}) }
+	}
+	s.mode = &standing{
+		sent: func(c *catalog.Compiled) { entries = h.runner.watchedEntries(c) },
+		told: func(m *wire.Watched) { h.tell(ctx, WatchNews{Play: p.number + 1, Told: toldBy(m, entries)}) },
+	}
 	if err := h.playOn(s, h.state).run(ctx); err != nil {
 		return err
 	}

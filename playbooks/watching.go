@@ -118,7 +118,7 @@ func (f *fleet) watch(ctx context.Context) {
 	f.runner.Events.Report(events.WatchStart{Hosts: len(w.hosts)})
 	var working sync.WaitGroup
 	for _, h := range w.hosts {
-		p := f.playOn(h.plays[0].selection, h.state)
+		p := f.playOn(h.plays[0].whole(), h.state)
 		if p.goesAway() {
 			working.Go(func() { p.watchedAway(whole, ctx, h.orders, w.tellOf(h)) })
 			continue
@@ -137,7 +137,7 @@ func (f *fleet) watch(ctx context.Context) {
 // host is a host that is to be watched.
 func (w *watching) host(state *hostState) *watchedHost {
 	h := &watchedHost{state: state, orders: make(chan WatchOrder, 1), since: w.fleet.runner.Now()}
-	state.watched, state.plays, state.times.steps = true, nil, nil
+	state.plays, state.times.steps = nil, nil
 	for _, s := range w.fleet.plays {
 		if s.has(state.host.Name) {
 			state.plays = append(state.plays, s)

@@ -13,22 +13,24 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
-// A repair is a play that is carried out again on a host, since some of its resources are not as they
-// shall be. nil is none.
+// A repair is the mode of a play that the host applies again, because some of its resources have drifted.
 type repair struct {
-	held []string // resources that are left as they are, as [watchedEntry] has them
+	wholePlay
+	number int      // part, from repairPart on
+	held   []string // resources that are left as they are, as [watchedEntry] has them
 }
+
+func (r repair) part() int   { return r.number }
+func (repair) watched() bool { return true }
 
 // repairPart is the first of the parts of plays, in the sense of [selection], that are repairs: a rollout
 // has fewer.
 const repairPart = 1 << 10
 
-// hold leaves out of a catalog what is to be left as it is, and what is not watched. What is only reported may have drifted since the
+// narrow leaves out of a catalog what is to be left as it is, and what is not watched. What is only reported may have drifted since the
 // host was asked, and is not mended either: but for what has to follow those that it subscribes to, it is only looked at.
-func (r *repair) hold(c *catalog.Compiled) {
-	if r == nil {
-		return
-	}
+func (r repair) narrow(c *catalog.Compiled) {
+	leaveOutOthers(c)
 	for i, ref := range refsOf(&c.Catalog) {
 		off := c.WatchRules(i).Mode == watch.Off && c.Catalog.Entries[i].Scope == nil // what stands in it may say otherwise
 		if off || slices.Contains(r.held, ref) {
@@ -230,8 +232,8 @@ func (h *watcher) repair(ctx context.Context, p *selection, part int, held []str
 	if err := h.end(ctx, p); err != nil {
 		return err
 	}
-	s := *p
-	s.part, s.repair = part, &repair{held: held}
+	s := p.whole()
+	s.mode = repair{number: part, held: held}
 	var refs []string
 	s.heard = func(_ string, c *wire.Catalog, r *wire.Result) {
 		if len(refs) != len(c.Entries) { // of the last stage
@@ -244,13 +246,13 @@ func (h *watcher) repair(ctx context.Context, p *selection, part int, held []str
 			found(ref, one.verdictOf(r, nil).Verdict)
 		}
 	}
-	h.state.plays = []*selection{&s} // what the others look after is not undone
+	h.state.plays = []*selection{p} // what the others look after is not undone
 	for _, other := range h.plays {
 		if other != p {
 			h.state.plays = append(h.state.plays, other)
 		}
 	}
-	return h.playOn(&s, h.state).run(ctx)
+	return h.playOn(s, h.state).run(ctx)
 }
 
 // unmended is why a resource is not as it shall be after its turn; "" if it is.
