@@ -44,14 +44,11 @@
 //	untold.go           results that an earlier run did not receive
 //	resume.go           work that an earlier run has finished, for a run that resumes it
 //
-// A play with a rollout takes another way through its hosts:
+// A play with a rollout takes another way through its hosts, which package rollout/rolling decides:
 //
 //	rollparts.go        the resources of drains and gates, checked before the first host is contacted
-//	rolling.go          its batches: one goroutine decides, with [rollout.Conductor]
-//	rollinglook.go      predicts the changes of each host, and checks its health
-//	rollinghost.go      a host: drained, changed, checked for health, put back
-//	rollinggate.go      gates between two batches
-//	rollingsteer.go     the stop of a rollout, and the answers of a person
+//	rolledplay.go       what a rollout decides, done on hosts: predicted, rolled, checked for health
+//	rolledhost.go       a host: drained, changed, checked for health, put back
 //
 // A run that watches continues after its plays:
 //

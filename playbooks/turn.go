@@ -263,7 +263,7 @@ func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
 // carryOut does what a turn is about.
 func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error) {
 	play, state := p.of.play, p.state
-	r := p.fleet.rolling(p.of.selection)
+	r := p.fleet.rolled(p.of.selection)
 	switch {
 	case t.Kind == PlayTurn:
 		return p.runAndPredict(ctx)
@@ -290,7 +290,7 @@ func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error
 		found.Sick, err = r.sickOn(ctx, state)
 		return found, err
 	case t.Kind == GateTurn:
-		return r.askOn(ctx, t.Gate, state)
+		return r.gateOn(ctx, t.Gate, state)
 	}
 	return found, fmt.Errorf("there is no turn %q", t.Kind)
 }

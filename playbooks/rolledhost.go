@@ -9,20 +9,21 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/playbooks/rollout/rolling"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A rollingHost is a host that a rollout is at work on.
 type rollingHost struct {
-	*rolling
+	*rolledPlay
 	state     *hostState
 	changed   bool
 	restarted bool
 }
 
 // rollOn takes a host through its part of the rollout, here or at a worker, and gives how it has ended.
-func (r *rolling) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
+func (r *rolledPlay) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
 	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: RollTurn})
 		if found.Outcome == nil {
@@ -30,7 +31,7 @@ func (r *rolling) rollOn(ctx context.Context, state *hostState) (rollout.Outcome
 		}
 		return *found.Outcome, err
 	}
-	w := &rollingHost{rolling: r, state: state}
+	w := &rollingHost{rolledPlay: r, state: state}
 	timed := ctx
 	if d := r.rollout.HostDeadline; d > 0 {
 		limited, cancel := withLimit(ctx, d)
@@ -106,7 +107,7 @@ func (w *rollingHost) soak(ctx context.Context) error {
 		defer cancel()
 		ctx = limited
 	}
-	asks, every := monitored(w.of.play), min(longestAsk, max(shortestAsk, d/3))
+	asks, every := rolling.Monitored(w.of.play), min(longestAsk, max(shortestAsk, d/3))
 	bad := "" // what was last wrong
 	for since := time.Now(); ; {
 		if asks {

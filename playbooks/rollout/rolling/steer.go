@@ -1,8 +1,9 @@
-package playbooks
+package rolling
 
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -22,7 +23,7 @@ func (r *rolling) stopping() {
 // wait tells that the rollout has stopped, if it has not been told, and waits for a person if it is
 // held. It returns false when the run must end.
 func (r *rolling) wait(ctx context.Context) bool {
-	f, stop := r.fleet, r.conductor.Stopped()
+	stop := r.conductor.Stopped()
 	then := r.then(stop)
 	r.tellStop(stop, then)
 	if then != rollout.Hold {
@@ -30,12 +31,12 @@ func (r *rolling) wait(ctx context.Context) bool {
 		return false
 	}
 	question := "go on? [g]o, [e]nd, [u]ndo: "
-	return r.person(ctx, rollout.HeldState, question, f.runner.Options.Hold)
+	return r.person(ctx, rollout.HeldState, question, r.Options.Hold)
 }
 
 // then is what is done when it has stopped and nobody is at work.
 func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
-	then := r.rollout.OnStop
+	then := r.rules.OnStop
 	if stop.Rule == "gate" || stop.Rule == "hold" || stop.Rule == "canary" { // a person has to look
 		then = rollout.Hold
 	}
@@ -43,7 +44,7 @@ func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
 	if undoes && len(r.conductor.Touched(false)) == 0 && len(r.conductor.AtWork()) == 0 { // there is nothing to take back
 		then = rollout.End
 	}
-	if then == rollout.Hold && r.fleet.runner.Ask == nil && r.fleet.runner.Options.Hold == 0 { // there is no one to wait for
+	if then == rollout.Hold && r.Ask == nil && r.Options.Hold == 0 { // there is no one to wait for
 		then = rollout.End
 	}
 	return then
@@ -55,8 +56,8 @@ func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
 		return
 	}
 	r.told = stop
-	r.fleet.runner.Events.Report(events.RolloutStop{
-		Play: r.of.play.Name, Number: r.number, Batch: stop.Batch, Rule: stop.Rule, Text: stop.Text, Hosts: stop.Hosts,
+	r.Events.Report(events.RolloutStop{
+		Play: r.Play.Name, Number: r.Number, Batch: stop.Batch, Rule: stop.Rule, Text: stop.Text, Hosts: stop.Hosts,
 		Then: string(then), AtWork: r.conductor.AtWork(), Waiting: r.conductor.Left(),
 	})
 }
@@ -64,33 +65,25 @@ func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
 // stopped ends the run behind the hosts that are at work. What is to be taken back is known then.
 func (r *rolling) stopped(then rollout.OnStop) {
 	r.over, r.undo = true, then
-	r.fleet.rolloutStopped = true
-}
-
-// tellUndo notes what is to be taken back, now that nobody is at work.
-func (r *rolling) tellUndo() {
-	if r.conductor != nil && (r.undo == rollout.UndoAll || r.undo == rollout.UndoBatch) {
-		r.fleet.takeBack, r.fleet.takeBackAll = r.conductor.Touched(r.undo == rollout.UndoBatch), r.undo == rollout.UndoAll
-	}
+	r.result.Stopped = true
 }
 
 // pause asks a person between two batches.
 func (r *rolling) pause(ctx context.Context) bool {
-	f := r.fleet
-	if f.runner.Options.Yes {
+	if r.Options.Yes {
 		return true
 	}
 	batch, next := r.conductor.Batch(), r.conductor.Batch()+1
 	for len(r.plan.Batches[next-1]) == 0 { // of which a run before has left nothing
 		next++
 	}
-	wait := r.rollout.PauseDeadline
+	wait := r.rules.PauseDeadline
 	if wait == 0 {
-		wait = f.runner.Options.Hold
+		wait = r.Options.Hold
 	}
-	if wait != 0 || f.runner.Ask != nil {
-		f.runner.Events.Report(events.RolloutPause{
-			Play: r.of.play.Name, Number: r.number, Batch: batch, Batches: len(r.plan.Batches), Next: len(r.plan.Batches[next-1]), WaitMS: max(0, wait.Milliseconds()),
+	if wait != 0 || r.Ask != nil {
+		r.Events.Report(events.RolloutPause{
+			Play: r.Play.Name, Number: r.Number, Batch: batch, Batches: len(r.plan.Batches), Next: len(r.plan.Batches[next-1]), WaitMS: max(0, wait.Milliseconds()),
 		})
 	}
 	return r.person(ctx, rollout.Paused, fmt.Sprintf("continue with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
@@ -99,9 +92,8 @@ func (r *rolling) pause(ctx context.Context) bool {
 // person waits for what a person says: on the terminal, or from elsewhere. most is how long, 0 is not
 // at all unless there is a terminal, and less is for ever. It returns false when the run must end.
 func (r *rolling) person(ctx context.Context, at rollout.State, question string, most time.Duration) bool {
-	f := r.fleet
 	r.at(at)
-	defer func() { r.last = f.runner.Now() }()
+	defer func() { r.last = r.Now() }()
 	asked, answers := r.askPerson(ctx, question)
 	defer asked()
 	if most == 0 && answers == nil {
@@ -117,11 +109,11 @@ func (r *rolling) person(ctx context.Context, at rollout.State, question string,
 		select {
 		case verb := <-answers:
 			r.said(rollout.Command{Verb: verb, By: "the terminal"})
-		case request := <-f.runner.Steer:
+		case request := <-r.Steer:
 			r.answer(request)
 		case <-late:
 			return r.unanswered(at, fmt.Sprintf("no answer within %s", printable.Duration(most)))
-		case <-f.stop:
+		case <-r.Stop:
 			return r.unanswered(at, "interrupted")
 		case <-ctx.Done():
 			return false
@@ -148,7 +140,7 @@ func (r *rolling) unanswered(at rollout.State, why string) bool {
 // askPerson asks on the terminal, again and again until the answer is one. answers is nil if there is
 // no terminal; asked ends the question.
 func (r *rolling) askPerson(ctx context.Context, question string) (asked func(), answers <-chan rollout.Verb) {
-	ask := r.fleet.runner.Ask
+	ask := r.Ask
 	if ask == nil {
 		return func() {}, nil
 	}
@@ -174,12 +166,18 @@ func (r *rolling) askPerson(ctx context.Context, question string) (asked func(),
 	return func() { cancel(); <-ended }, said
 }
 
-// verbOf is what an answer means: a word, or its first letter; "" if it is none.
+// verbOf returns what an answer means: a word, or its first letter; "" if it means nothing.
 func verbOf(answer string) rollout.Verb {
-	if word := wordOf(answer, string(rollout.Go), string(rollout.EndNow), string(rollout.UndoNow), "yes"); word != "yes" {
-		return rollout.Verb(word)
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	for _, verb := range []rollout.Verb{rollout.Go, rollout.EndNow, rollout.UndoNow} {
+		if answer == string(verb) || answer == string(verb[:1]) {
+			return verb
+		}
 	}
-	return rollout.Go
+	if answer == "yes" || answer == "y" {
+		return rollout.Go
+	}
+	return ""
 }
 
 // answer obeys a person, or says why not.
@@ -203,7 +201,7 @@ func (r *rolling) said(c rollout.Command) error {
 			return fmt.Errorf("it is not held: it is %s", r.state)
 		}
 		r.at(rollout.Working)
-		r.last = r.fleet.runner.Now() // the time to go on begins anew: it may have passed
+		r.last = r.Now() // the time to go on begins anew: it may have passed
 		r.conductor.Go()
 	case rollout.HoldNow:
 		switch {
@@ -229,7 +227,7 @@ func (r *rolling) said(c rollout.Command) error {
 	default:
 		return fmt.Errorf("%q is not a command for a rollout", c.Verb)
 	}
-	r.fleet.runner.Events.Report(events.RolloutSaid{Play: r.of.play.Name, Number: r.number, Verb: string(c.Verb), Host: c.Host, By: c.By})
+	r.Events.Report(events.RolloutSaid{Play: r.Play.Name, Number: r.Number, Verb: string(c.Verb), Host: c.Host, By: c.By})
 	return nil
 }
 
@@ -239,6 +237,6 @@ func (r *rolling) status() *rollout.Status {
 	if r.conductor != nil {
 		s = r.conductor.Status()
 	}
-	s.Run, s.Play, s.State, s.Since = r.fleet.runner.Options.Run, r.of.play.Name, r.state, r.since
+	s.Run, s.Play, s.State, s.Since = r.Options.Run, r.Play.Name, r.state, r.since
 	return &s
 }

@@ -1,4 +1,4 @@
-package playbooks
+package rolling
 
 import (
 	"context"
@@ -19,15 +19,15 @@ func (r *rolling) behind(ctx context.Context) bool {
 	if len(r.plan.Batches[batch-1]) == 0 { // nothing was left of it
 		return true
 	}
-	for i, gate := range r.rollout.Gates {
+	for i, gate := range r.rules.Gates {
 		r.at(rollout.Gating)
-		verdict, text := r.pass(ctx, gate, i)
-		if r.fleet.interrupted(ctx) || r.over {
+		verdict, text := (&gating{r, gate, i}).pass(ctx)
+		if r.interrupted(ctx) || r.over {
 			return false
 		}
 		counts := verdict == rollout.NotPassed || verdict == rollout.Inconclusive && gate.Inconclusive == manifest.InconclusiveStop
-		r.fleet.runner.Events.Report(events.Gate{
-			Play: r.of.play.Name, Number: r.number, Batch: batch, Name: gate.Name, Verdict: string(verdict), Counts: counts, Text: text,
+		r.Events.Report(events.Gate{
+			Play: r.Play.Name, Number: r.Number, Batch: batch, Name: gate.Name, Verdict: string(verdict), Counts: counts, Text: text,
 		})
 		r.conductor.Gate(gate.Name, verdict, counts, text)
 		if r.conductor.Stopped() != nil && !r.wait(ctx) {
@@ -37,18 +37,26 @@ func (r *rolling) behind(ctx context.Context) bool {
 	if r.conductor.Stopped() != nil && !r.wait(ctx) { // a person has said so meanwhile
 		return false
 	}
-	if r.conductor.Left() == 0 || !r.rollout.Pause && !(batch == 1 && r.plan.Canary) {
+	if r.conductor.Left() == 0 || !r.rules.Pause && !(batch == 1 && r.plan.Canary) {
 		return true
 	}
 	return r.pause(ctx)
 }
 
-// pass asks a gate as often as it says, and gives what it has come to.
-func (r *rolling) pass(ctx context.Context, gate *manifest.Gate, number int) (rollout.Verdict, string) {
+// A gating is a gate that is asked after a batch.
+type gating struct {
+	r      *rolling
+	gate   *manifest.Gate
+	number int // from 0
+}
+
+// pass asks the gate as often as it says, and returns its verdict.
+func (g *gating) pass(ctx context.Context) (rollout.Verdict, string) {
+	gate := g.gate
 	good, bad, errs := 0, 0, 0
 	last := ""
 	for {
-		verdict, text := r.once(ctx, gate, number)
+		verdict, text := g.once(ctx)
 		switch verdict {
 		case rollout.Passed:
 			good, errs = good+1, 0
@@ -65,7 +73,7 @@ func (r *rolling) pass(ctx context.Context, gate *manifest.Gate, number int) (ro
 		case good+bad >= gate.Count:
 			return rollout.Passed, fmt.Sprintf("%d good of %d", good, good+bad)
 		}
-		if !r.sleep(ctx, gate.Interval) {
+		if !g.r.sleep(ctx, gate.Interval) {
 			return rollout.Inconclusive, "the run ends"
 		}
 	}
@@ -80,11 +88,11 @@ func (r *rolling) sleep(ctx context.Context, d time.Duration) bool {
 		select {
 		case <-timer.C:
 			return true
-		case request := <-r.fleet.runner.Steer:
+		case request := <-r.Steer:
 			if r.answer(request); r.over {
 				return false
 			}
-		case <-r.fleet.stop:
+		case <-r.Stop:
 			return false
 		case <-ctx.Done():
 			return false
@@ -92,60 +100,44 @@ func (r *rolling) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// once asks a gate once, of all hosts that it is about. One bad answer is one too many; where it is
-// compared, a bad one of a host that nobody has touched leaves it open.
-func (r *rolling) once(ctx context.Context, gate *manifest.Gate, number int) (rollout.Verdict, string) {
-	if gate.On != nil {
-		state, err := r.fleet.target(gate.On.Text)
-		if err != nil {
-			return rollout.Inconclusive, err.Error()
-		}
-		good, text, err := r.ask(ctx, number, state)
-		return verdictOf(good, err), described(gate.On.Text, text, err)
+// once asks the gate once, of all hosts that it is about. One bad answer is one too many; where it is
+// compared, a bad answer of a host that is not changed yet leaves it open.
+func (g *gating) once(ctx context.Context) (rollout.Verdict, string) {
+	if g.gate.On != nil {
+		good, text, err := g.r.Probes.Gate(ctx, g.number, g.gate.On.Text)
+		return verdictOf(good, err), described(g.gate.On.Text, text, err)
 	}
-	touched := r.plan.Batches[r.conductor.Batch()-1]
-	verdict, text := r.askAll(ctx, number, touched)
-	if !gate.Untouched || verdict != rollout.NotPassed {
+	plan, batch := g.r.plan, g.r.conductor.Batch()
+	touched := plan.Batches[batch-1]
+	verdict, text := g.askAll(ctx, touched)
+	if !g.gate.Untouched || verdict != rollout.NotPassed {
 		return verdict, text
 	}
-	others := r.untouched(len(touched))
+	others := slices.DeleteFunc(slices.Concat(plan.Batches[batch:]...), func(name string) bool { return !plan.Host(name).Healthy() })
+	others = others[:min(len(touched), len(others))]
 	if len(others) == 0 {
 		return verdict, text + "; there is no untouched host to compare with"
 	}
-	if control, why := r.askAll(ctx, number, others); control != rollout.Passed {
+	if control, why := g.askAll(ctx, others); control != rollout.Passed {
 		return rollout.Inconclusive, text + "; but so are untouched hosts: " + why
 	}
 	return verdict, text
 }
 
-// untouched are as many hosts, at most, that the rollout has not come to and will.
-func (r *rolling) untouched(most int) []string {
-	var list []string
-	for _, batch := range r.plan.Batches[r.conductor.Batch():] {
-		list = append(list, batch...)
-	}
-	list = slices.DeleteFunc(list, func(name string) bool { return !r.plan.Host(name).Healthy() })
-	return list[:min(most, len(list))]
-}
-
 // askAll asks hosts at once. The worst answer counts.
-func (r *rolling) askAll(ctx context.Context, gate int, hosts []string) (rollout.Verdict, string) {
+func (g *gating) askAll(ctx context.Context, hosts []string) (rollout.Verdict, string) {
 	type answer struct {
 		verdict rollout.Verdict
 		text    string
 	}
 	answers := make([]answer, len(hosts))
 	var asking sync.WaitGroup
-	places := make(chan struct{}, r.fleet.runner.forks())
+	places := make(chan struct{}, g.r.Options.Forks)
 	for i, name := range hosts {
 		asking.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			state := r.fleet.states[name]
-			good, text, err := r.ask(ctx, gate, state)
-			if !state.phase.keeps() {
-				state.close()
-			}
+			good, text, err := g.r.Probes.Gate(ctx, g.number, name)
 			answers[i] = answer{verdictOf(good, err), described(name, text, err)}
 		})
 	}

@@ -1,0 +1,138 @@
+package rolling
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+)
+
+// Entering returns the hosts that enter the play and that no earlier run has finished, without any prediction.
+func (o *Rollout) Entering() (hosts []rollout.Host) {
+	for _, m := range o.Members {
+		if m.Entered && !m.Done {
+			hosts = append(hosts, rollout.Host{Name: m.Name, Group: m.Group})
+		}
+	}
+	return hosts
+}
+
+// entered counts the hosts that enter the play, also those that an earlier run has finished.
+func (o *Rollout) entered() (n int) {
+	for _, m := range o.Members {
+		if m.Entered {
+			n++
+		}
+	}
+	return n
+}
+
+// Preview reports the plan that follows from what a check run has predicted for the entering hosts.
+func (o *Rollout) Preview(entering []rollout.Host) {
+	r := o.rolling()
+	r.plan = rollout.NewPlan(r.rules.Rules, r.withOthers(entering), rollout.Options{Canary: o.Options.Canary})
+	r.tellPlan()
+}
+
+// predict asks the entering hosts what would change on them, and whether they are healthy. Meanwhile persons may steer.
+func (r *rolling) predict(ctx context.Context) []rollout.Host {
+	hosts := r.Entering()
+	var names []string
+	for i := range hosts {
+		hosts[i].Changes = r.Play.Undo != nil || r.Past != nil && r.Past.Left[hosts[i].Name]
+		names = append(names, hosts[i].Name)
+	}
+	if r.Play.Undo != nil { // which goes through no such phase
+		return hosts
+	}
+	r.Events.Report(events.PlayStart{Play: r.Play.Name, Number: r.Number, Hosts: append([]string{}, names...), Batch: 0, Batches: 0})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.Hosts.Predict(ctx, hosts)
+	}()
+	for {
+		select {
+		case request := <-r.Steer:
+			r.answer(request)
+		case <-ended:
+			return hosts
+		}
+	}
+}
+
+// withOthers returns all hosts of the play: the entering ones, those that an earlier run has finished, since shares are
+// of all hosts, and those that have failed in an earlier play, of which no check knows how they are.
+func (r *rolling) withOthers(entering []rollout.Host) []rollout.Host {
+	all := make([]rollout.Host, 0, len(r.Members))
+	for _, m := range r.Members {
+		switch {
+		case !m.Entered && r.Play.Undo == nil:
+			all = append(all, rollout.Host{Name: m.Name, Group: m.Group, Broken: true})
+		case !m.Entered: // that it cannot be undone is no reason to leave others as they are
+		case m.Done:
+			all = append(all, rollout.Host{Name: m.Name, Group: m.Group, Done: true})
+		default:
+			all, entering = append(all, entering[0]), entering[1:]
+		}
+	}
+	return all
+}
+
+// tellPlan tells what the rollout will do, and what restarts for sure.
+func (r *rolling) tellPlan() {
+	p := r.plan
+	e := events.RolloutPlan{Play: r.Play.Name, Number: r.Number, Stable: p.Stable(), Rules: rulesOf(r.rules)}
+	e.Unreachable, e.Failed, e.Broken = p.Trouble()
+	if most := p.Rules.MaxUnavailable; most != nil {
+		e.By, e.MaxUnavailable = p.Rules.By, most.String()
+	}
+	e.Harm, e.Reckoning = p.Harm(r.Options.Forks)
+	for _, names := range p.Batches {
+		b := events.RolloutBatch{Hosts: append([]string{}, names...), AtOnce: p.AtOnce(names, r.Options.Forks)}
+		refs, hosts := p.Restarting(names)
+		for _, ref := range refs {
+			b.Restarts = append(b.Restarts, events.RolloutRestart{Resource: ref, Hosts: hosts[ref]})
+		}
+		e.Batches = append(e.Batches, b)
+	}
+	r.Events.Report(e)
+}
+
+// Monitored reports whether resources of a play have health checks, as far as that is known.
+func Monitored(play *manifest.Play) bool {
+	some := play.JetFile != nil
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { some = some || r.Health != nil })
+	return some
+}
+
+// lookAgain looks whether hosts that hold places are healthy by now. Without health checks nobody can
+// tell, and they are not asked.
+func (r *rolling) lookAgain(ctx context.Context) {
+	if !Monitored(r.Play) || r.rules.MaxUnavailable == nil {
+		return
+	}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	seen := map[string]bool{}
+	held := r.conductor.Held()
+	places := make(chan struct{}, r.Options.Forks)
+	for _, h := range held {
+		asking.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			healthy := r.Probes.Healthy(ctx, h.Host)
+			mu.Lock()
+			defer mu.Unlock()
+			seen[h.Host] = healthy
+		})
+	}
+	asking.Wait()
+	for _, h := range held {
+		if seen[h.Host] {
+			r.conductor.Healthy(h.Host)
+		}
+	}
+}
