@@ -169,5 +169,5 @@ func (g *guard) reason(err error) (text, hint string) {
 	if he, ok := errors.AsType[*transport.HostError](err); ok {
 		hint = he.Hint
 	}
-	return reason(failure(g.of.play.Name, g.state.host.Name, err)), hint
+	return events.FailureText(failure(g.of.play.Name, g.state.host.Name, err)), hint
 }

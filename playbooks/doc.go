@@ -50,14 +50,11 @@
 //	rolledplay.go       what a rollout decides, done on hosts: predicted, rolled, checked for health
 //	rolledhost.go       a host: drained, changed, checked for health, put back
 //
-// A run that watches continues after its plays:
+// A run that watches continues after its plays, and package watch/watching decides:
 //
-//	watching.go         its hosts: one goroutine decides, with [watch.Judge]
 //	watchhost.go        a host: its sessions, the plays that it watches, lost and found connections
-//	watchnews.go        news from hosts and orders to them, as values that can cross the network
 //	watchaway.go        a host that a worker watches, on the controller and on the worker
 //	watchrepair.go      repairs: the play runs again for resources that have drifted
-//	watchtell.go        translates results for the judge, and its verdicts into events
 //
 // Workers run plays in place of the controller:
 //

@@ -355,7 +355,7 @@ func (d *delegated) reason(on string, err error) error {
 }
 
 func reasonOn(play, on string, err error) error {
-	text, hint := reason(failure(play, on, err)), ""
+	text, hint := events.FailureText(failure(play, on, err)), ""
 	if he, ok := errors.AsType[*transport.HostError](err); ok {
 		hint = he.Hint
 	}
@@ -386,7 +386,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 	}
 	if c.Lock != nil {
 		c.Once = p.runner.onceFor(p.of, of, entry)
-		c.Lock.Again = c.Lock.Again || state.leftover || state.phase.wasLost()
+		c.Lock.Again = c.Lock.Again || state.leftover || state.phase().wasLost()
 	}
 	// The only semaphore of it is that with which a person is asked.
 	turns := share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) })

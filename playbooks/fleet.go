@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/share"
+	"github.com/ccm-push/ccm-push/playbooks/watch/watching"
 )
 
 // A fleet is the hosts of a run under way.
@@ -38,8 +39,8 @@ type fleet struct {
 	takeBack       []string    // see [Runner.TakeBack], and TakeBackAll
 	takeBackAll    bool
 
-	watching *watching     // nil before hosts are watched
-	places   chan struct{} // of hosts under watch that are dialled and checked
+	watching *watching.Watching // nil before hosts are watched
+	places   chan struct{}      // of hosts under watch that are dialled and checked
 
 	reported sync.Map // by [wire.Once]: results of resources that ran on a host for another one
 
@@ -164,7 +165,7 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 // remains reports whether any host has something to do yet.
 func (f *fleet) remains() bool {
 	for _, state := range f.states {
-		if !state.phase.hasFailed() && len(state.plays) > 0 {
+		if !state.phase().hasFailed() && len(state.plays) > 0 {
 			return true
 		}
 	}
@@ -175,7 +176,7 @@ func (f *fleet) remains() bool {
 // plays has no state.
 func (f *fleet) failed(h *inventory.Host) bool {
 	state := f.states[h.Name]
-	return state != nil && state.phase.hasFailed()
+	return state != nil && state.phase().hasFailed()
 }
 
 // batches cuts hosts into batches of the given sizes, of which the last one
@@ -259,10 +260,10 @@ func (f *fleet) unhold() {
 func (f *fleet) finish(ctx context.Context) {
 	for _, h := range f.runner.Inventory.Hosts() {
 		state := f.states[h.Name]
-		if state == nil || !state.phase.begun() || state.phase.over() {
+		if state == nil || !state.phase().begun() || state.phase().over() {
 			continue
 		}
-		if f.interrupted(ctx) && state.phase != hostInterrupted && len(state.plays) > 0 {
+		if f.interrupted(ctx) && state.phase() != hostInterrupted && len(state.plays) > 0 {
 			f.runner.Events.Report(events.Interrupted{Play: state.plays[0].play.Name, Host: h.Name})
 		}
 		f.hostDone(state)
@@ -274,7 +275,7 @@ func (f *fleet) finish(ctx context.Context) {
 func (f *fleet) notStarted() []string {
 	var list []string
 	for _, h := range f.runner.Inventory.Hosts() {
-		if state := f.states[h.Name]; state != nil && !state.phase.begun() {
+		if state := f.states[h.Name]; state != nil && !state.phase().begun() {
 			list = append(list, h.Name)
 		}
 	}

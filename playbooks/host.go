@@ -3,6 +3,7 @@ package playbooks
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -18,9 +19,9 @@ import (
 // and one host program per user that the program runs as.
 type hostState struct {
 	host       *inventory.Host
-	plays      []*selection     // plays still to come, the current one first
-	ends       []events.PlayEnd // ends of the plays before those
-	phase      hostPhase
+	plays      []*selection      // plays still to come, the current one first
+	ends       []events.PlayEnd  // ends of the plays before those
+	now        atomic.Int32      // the phase, see [hostState.phase]
 	bugs       func(text string) // receives transitions that may not happen; nil panics
 	leftover   bool              // a host program of this run may still run there: its connection, or its worker, was lost
 	left       []Left            // resources that an undo left, at a worker

@@ -41,7 +41,7 @@ func (p *hostPlay) work(ctx context.Context) {
 // take begins to work on the host, and gives back its place among the kept connections.
 func (p *hostPlay) take() {
 	p.state.activity.Work()
-	if p.state.phase.keeps() {
+	if p.state.phase().keeps() {
 		p.unhold()
 	}
 	p.state.enter()
@@ -64,17 +64,17 @@ func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	p.once.Over(host, err != nil && !interrupted)
 	state.in, state.plays = nil, state.plays[1:]
 	state.times.elapsed += p.runner.Now().Sub(start)
-	untouched := !state.phase.begun() && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
+	untouched := !state.phase().begun() && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
 	stopped, isStopped := errors.AsType[*stoppedError](err)
 	how := events.StateOK
 	switch {
 	case untouched:
-	case err == nil && state.phase.hasFailed():
+	case err == nil && state.phase().hasFailed():
 		how = events.StateFailed
 	case err == nil:
 	case isStopped:
 		how = events.StateInterrupted
-		if !state.phase.hasFailed() {
+		if !state.phase().hasFailed() {
 			state.to(hostInterrupted)
 		}
 		p.runner.Events.Report(events.Interrupted{Play: play.Name, Host: host, Rest: stopped.rest, Phase: stopped.phase})
@@ -92,15 +92,15 @@ func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	if !untouched {
 		state.ends = append(state.ends, events.PlayEnd{Number: p.of.number + 1, State: how})
 	}
-	if state.phase.hasFailed() && play.AnyFatal {
+	if state.phase().hasFailed() && play.AnyFatal {
 		p.fatal.Store(true)
 	}
-	last := !untouched && (state.phase.hasFailed() || len(state.plays) == 0)
+	last := !untouched && (state.phase().hasFailed() || len(state.plays) == 0)
 	if !last {
 		p.leave()
 		return
 	}
-	if p.runner.Options.Watch == nil && (state.phase.hasFailed() || !p.lent[host]) {
+	if p.runner.Options.Watch == nil && (state.phase().hasFailed() || !p.lent[host]) {
 		state.close()
 	}
 	p.hostDone(state)

@@ -116,7 +116,7 @@ func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *invent
 				keep(answer.Host, answer.Facts)
 				return
 			}
-			why := printable.Line(reason(answer.Err))
+			why := printable.Line(events.FailureText(answer.Err))
 			r.warn(fmt.Sprintf("hostfacts: %s: %s", answer.Host, why))
 			unknown[answer.Host] = why
 			gathered[answer.Host] = unknownFacts(answer.Host, why)
@@ -182,17 +182,6 @@ func readFacts(found map[string]any, paths []string, all bool) map[string]any {
 		}
 	}
 	return read
-}
-
-// reason is what an event says of a host that has not given its facts.
-func reason(e events.Event) string {
-	switch e := e.(type) {
-	case events.Unreachable:
-		return e.Error
-	case events.HostFailed:
-		return e.Error
-	}
-	return "it has not answered"
 }
 
 // withFacts are the variables of all hosts, and the facts of those that were asked.

@@ -65,29 +65,40 @@ func (p hostPhase) wasLost() bool { return p >= hostLost }
 // keeps reports whether the host has a place among the kept connections.
 func (p hostPhase) keeps() bool { return p == hostReady || p == hostKept }
 
+// phase returns the phase of the host.
+func (s *hostState) phase() hostPhase { return hostPhase(s.now.Load()) }
+
 // to takes the host to another phase. A phase that may not follow is refused and reported as a bug.
 func (s *hostState) to(next hostPhase) {
-	if !slices.Contains(phaseOrder[s.phase], next) {
-		text := fmt.Sprintf("bug: host %s cannot go from %s to %s; please report this", s.host.Name, s.phase, next)
-		if s.bugs == nil {
-			panic(text)
+	s.toUnless(next, func(hostPhase) bool { return false })
+}
+
+// toUnless is to, except in phases in which the host stays. A run that watches calls it from two goroutines.
+func (s *hostState) toUnless(next hostPhase, stays func(hostPhase) bool) {
+	for {
+		was := s.phase()
+		switch {
+		case stays(was):
+			return
+		case !slices.Contains(phaseOrder[was], next):
+			text := fmt.Sprintf("bug: host %s cannot go from %s to %s; please report this", s.host.Name, was, next)
+			if s.bugs == nil {
+				panic(text)
+			}
+			s.bugs(text)
+			return
+		case s.now.CompareAndSwap(int32(was), int32(next)):
+			return
 		}
-		s.bugs(text)
-		return
 	}
-	s.phase = next
 }
 
 // begin notes that something begins on the host.
-func (s *hostState) begin() {
-	if !s.phase.begun() {
-		s.to(hostWorking)
-	}
-}
+func (s *hostState) begin() { s.toUnless(hostWorking, hostPhase.begun) }
 
 // enter notes that a play or a check of the run takes the host.
 func (s *hostState) enter() {
-	if s.phase.begun() {
+	if s.phase().begun() {
 		s.to(hostWorking)
 	} else {
 		s.to(hostStarting)
@@ -97,10 +108,10 @@ func (s *hostState) enter() {
 // rest notes that the host waits for its next play. kept says that its connection is kept.
 func (s *hostState) rest(keeps bool) {
 	switch {
-	case s.phase == hostInterrupted:
-	case s.phase.begun() && keeps:
+	case s.phase() == hostInterrupted:
+	case s.phase().begun() && keeps:
 		s.to(hostKept)
-	case s.phase.begun():
+	case s.phase().begun():
 		s.to(hostWaiting)
 	case keeps:
 		s.to(hostReady)
@@ -111,14 +122,10 @@ func (s *hostState) rest(keeps bool) {
 
 // fail notes that a resource has failed. Only a host that a play works on can fail.
 func (s *hostState) fail() {
-	if s.phase == hostStarting || s.phase == hostWorking {
+	if s.phase() == hostStarting || s.phase() == hostWorking {
 		s.to(hostFailed)
 	}
 }
 
 // end notes that the host has ended its last play. A failed host stays failed.
-func (s *hostState) end() {
-	if !s.phase.over() {
-		s.to(hostDone)
-	}
-}
+func (s *hostState) end() { s.toUnless(hostDone, hostPhase.over) }

@@ -35,21 +35,23 @@ func TestHostPhases(t *testing.T) {
 		require.Equal(t, hostPhase(from).String(), cells[0])
 		for next, cell := range cells[1:] {
 			var bugs []string
-			s := &hostState{host: &inventory.Host{Name: "web1"}, phase: hostPhase(from), bugs: func(text string) { bugs = append(bugs, text) }}
+			s := &hostState{host: &inventory.Host{Name: "web1"}, bugs: func(text string) { bugs = append(bugs, text) }}
+			s.now.Store(int32(from))
 			s.to(hostPhase(next))
 			if cell == "x" {
 				require.Empty(t, bugs)
-				require.Equal(t, hostPhase(next), s.phase)
+				require.Equal(t, hostPhase(next), s.phase())
 				continue
 			}
 			require.Equal(t, []string{fmt.Sprintf("bug: host web1 cannot go from %s to %s; please report this", hostPhase(from), hostPhase(next))}, bugs)
-			require.Equal(t, hostPhase(from), s.phase, "an illegal transition is refused")
+			require.Equal(t, hostPhase(from), s.phase(), "an illegal transition is refused")
 		}
 	}
 }
 
 func TestIllegalHostPhasePanicsWithoutReporter(t *testing.T) {
-	s := &hostState{host: &inventory.Host{Name: "web1"}, phase: hostDone}
+	s := &hostState{host: &inventory.Host{Name: "web1"}}
+	s.end()
 	require.Panics(t, func() { s.to(hostWorking) })
 }
 
@@ -73,6 +75,6 @@ func TestPhaseOfAHost(t *testing.T) {
 	} {
 		s := &hostState{host: &inventory.Host{Name: "web1"}}
 		tt.do(s)
-		require.Equal(t, tt.want, s.phase, tt.name)
+		require.Equal(t, tt.want, s.phase(), tt.name)
 	}
 }

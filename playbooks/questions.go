@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/playbooks/watch/watching"
 )
 
 // A TurnHandler answers the questions of a worker during a turn, and checks its reports. It returns a
@@ -138,7 +139,7 @@ var questionKinds = map[string]questionKind{
 		turns: func(t Turn) bool { return t.Kind == WatchTurn },
 		check: func(a *answerer, q *Question) error { return a.checkWatched(q.Watched) },
 		answer: func(a *answerer, q *Question) Answer {
-			a.fleet.watching.tellOf(a.fleet.watching.byName[a.host])(a.ctx, *q.Watched)
+			a.fleet.watching.Tell(a.host)(a.ctx, *q.Watched)
 			return Answer{}
 		},
 	},
@@ -369,7 +370,7 @@ func checkLookup(l *Lookup) error {
 
 func (a *answerer) checkWatched(n *WatchNews) error {
 	f := a.fleet
-	if f.watching == nil || f.watching.byName[a.host] == nil {
+	if f.watching.Tell(a.host) == nil {
 		return breach("reported that %s is watched, which it is not", a.host)
 	}
 	set := 0
@@ -381,7 +382,7 @@ func (a *answerer) checkWatched(n *WatchNews) error {
 	if set != 1 || n.Play < 0 || n.Play > len(f.plays) {
 		return breach("reported %d things of play %d at once", set, n.Play)
 	}
-	var verdicts []WatchVerdict
+	var verdicts []watching.Verdict
 	most := maxMessageEntries
 	switch {
 	case n.Stood != nil:

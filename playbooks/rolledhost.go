@@ -64,13 +64,13 @@ func (w *rollingHost) roll(ctx context.Context) error {
 		w.state.activity.At("being drained")
 		part := w.of.step(parts.before, w.rollout.Before, beforePart)
 		part.heard = w.heard
-		if err := f.playOn(part, w.state).run(ctx); err != nil || w.state.phase.hasFailed() {
+		if err := f.playOn(part, w.state).run(ctx); err != nil || w.state.phase().hasFailed() {
 			return err
 		}
 	}
 	play := w.of.whole()
 	play.heard = w.heard
-	if err := f.playOn(play, w.state).run(ctx); err != nil || w.state.phase.hasFailed() {
+	if err := f.playOn(play, w.state).run(ctx); err != nil || w.state.phase().hasFailed() {
 		return err
 	}
 	if err := w.soak(ctx); err != nil {
@@ -167,7 +167,7 @@ func (w *rollingHost) alive(ctx context.Context) error {
 
 // outcome is how the host has ended, for the arithmetic of the rollout.
 func (w *rollingHost) outcome(err error) rollout.Outcome {
-	o := rollout.Outcome{Failed: err != nil || w.state.phase.hasFailed(), Restarted: w.restarted, Touched: w.changed}
+	o := rollout.Outcome{Failed: err != nil || w.state.phase().hasFailed(), Restarted: w.restarted, Touched: w.changed}
 	if err == nil {
 		return o
 	}
@@ -177,7 +177,7 @@ func (w *rollingHost) outcome(err error) rollout.Outcome {
 		o.Touched = true
 	}
 	if pe != nil && (pe.phase == "soak" || pe.phase == "deadline") { // what it is at, nobody knows
-		o.Touched = o.Touched || w.state.phase.begun()
+		o.Touched = o.Touched || w.state.phase().begun()
 	}
 	return o
 }

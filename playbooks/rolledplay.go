@@ -87,7 +87,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 		hosts := plan.Entering()
 		for i := range hosts {
 			one := &hosts[i]
-			switch told, phase := seen[one.Name], f.states[one.Name].phase; {
+			switch told, phase := seen[one.Name], f.states[one.Name].phase(); {
 			case phase.wasLost():
 				one.Unreachable = phase == hostUnreachable
 				one.Failed = !one.Unreachable
@@ -141,7 +141,7 @@ func (r *rolledPlay) Roll(ctx context.Context, host string) (outcome rollout.Out
 	p.take()
 	outcome, err := r.rollOn(ctx, state)
 	left = errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled)
-	untouched := left && !state.phase.begun()
+	untouched := left && !state.phase().begun()
 	p.ended(ctx, start.Add(state.times.queued), err)
 	if untouched {
 		state.plays = append([]*selection{r.of}, state.plays...)
@@ -162,7 +162,7 @@ func (r *rolledPlay) Skip(ctx context.Context, host string) {
 func (r *rolledPlay) Healthy(ctx context.Context, host string) bool {
 	state := r.fleet.states[host]
 	sick, err := r.sickOn(ctx, state)
-	if err != nil || !state.phase.keeps() {
+	if err != nil || !state.phase().keeps() {
 		state.close()
 	}
 	return sick == "" && err == nil
@@ -178,7 +178,7 @@ func (r *rolledPlay) Gate(ctx context.Context, gate int, host string) (good bool
 	if err == nil && found.Open != "" {
 		err = errors.New(found.Open)
 	}
-	if r.rollout.Gates[gate].On == nil && !state.phase.keeps() {
+	if r.rollout.Gates[gate].On == nil && !state.phase().keeps() {
 		state.close()
 	}
 	return found.Good, found.Text, err

@@ -295,7 +295,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	f.finish(ctx)
 	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped && f.watching == nil)
-	summary.Watch = f.watching.totals()
+	summary.Watch = r.Options.Watch.failures(f.watching.Totals())
 	summary.RolloutStopped, r.TakeBack, r.TakeBackAll = f.rolloutStopped, f.takeBack, f.takeBackAll
 	summary.NotStarted = f.notStarted()
 	if !onlyWatches {

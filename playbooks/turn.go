@@ -232,7 +232,7 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	}
 	end := TurnEnd{
 		Found: found,
-		Begun: state.phase.begun(), Failed: state.phase.hasFailed(), Predicted: len(state.predicted) > before,
+		Begun: state.phase().begun(), Failed: state.phase().hasFailed(), Predicted: len(state.predicted) > before,
 		Took: f.runner.Now().Sub(start) - state.times.idle, Phases: state.times.phases, Steps: state.times.steps,
 	}
 	stopped, isStopped := errors.AsType[*stoppedError](err)
@@ -250,7 +250,7 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 
 // keepFor keeps the connection of a host for its next turn, if there is a place.
 func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
-	if f.runner.Connections == nil || state.client == nil || state.phase.hasFailed() || state.over != nil || state.finishPrograms(ctx) != nil || state.dead() {
+	if f.runner.Connections == nil || state.client == nil || state.phase().hasFailed() || state.over != nil || state.finishPrograms(ctx) != nil || state.dead() {
 		return false
 	}
 	if !f.runner.Connections.keep(state.host.Name, state.client, f.runner.Dialer, f.runner.keep()) {

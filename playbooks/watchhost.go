@@ -11,8 +11,119 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
+	"github.com/ccm-push/ccm-push/playbooks/watch/watching"
 	"github.com/ccm-push/ccm-push/transport"
 )
+
+// Watch is what the command line says of hosts that are watched behind the plays.
+type Watch struct {
+	Repair bool // what plays that say nothing have is mended
+	Once   bool // it ends when each host has been checked, or could not be
+	// Converged is for how long nothing may change until it ends; 0 is for ever.
+	Converged time.Duration
+	FailOn    []FailOn // what is a failure if it is so at the end
+	// Until ends watching when it is closed, and the repairs that are under way by then: the plays are
+	// followed by others. nil never does.
+	Until <-chan struct{} `json:"-"`
+	// Only has the plays not carried out again: their hosts are watched, and mended, at once.
+	Only bool
+}
+
+// A FailOn is what watched hosts may have come to.
+type FailOn string
+
+// What there is.
+const (
+	FailOnUnwatched FailOn = "unwatched" // a host is not watched
+	FailOnDrift     FailOn = "drift"     // a resource is not as it shall be
+	FailOnFighting  FailOn = "fighting"  // one is left alone, since somebody else wants it otherwise
+)
+
+// defaults are the rules of plays that say nothing; nil are [watch.Defaults].
+func (w *Watch) defaults() *watch.Rules {
+	if w == nil || !w.Repair {
+		return nil
+	}
+	rules := watch.Defaults()
+	rules.Mode = watch.Repair
+	return &rules
+}
+
+// failures adds to the totals of a watch what FailOn counts as a failure. Totals may be nil.
+func (w *Watch) failures(t *events.WatchTotals) *events.WatchTotals {
+	if t == nil {
+		return nil
+	}
+	for _, on := range w.FailOn {
+		switch {
+		case on == FailOnUnwatched && t.Unwatched > 0:
+			t.Failed |= events.ExitUnreachable
+		case on == FailOnDrift && t.Drifted > 0:
+			t.Failed |= events.ExitChanged
+		case on == FailOnFighting && t.Fighting > 0:
+			t.Failed |= events.ExitFailed
+		}
+	}
+	return t
+}
+
+// News of watched hosts and orders to them, which workers send.
+type (
+	WatchNews   = watching.News
+	WatchLost   = watching.Lost
+	WatchOrder  = watching.Order
+	WatchRepair = watching.Repair
+)
+
+// watch watches the hosts of the plays until the run is stopped.
+func (f *fleet) watch(ctx context.Context) {
+	r := f.runner
+	o := r.Options.Watch
+	f.watching = &watching.Watching{
+		Hosts: watchedHosts{f}, Events: r.Events, Now: r.Now, Activity: r.Activity, Steer: r.Steer,
+		Options: watching.Options{Run: r.Options.Run, Once: o.Once, Converged: o.Converged, Until: o.Until},
+	}
+	var hosts []watching.Host
+	for _, h := range r.Inventory.Hosts() {
+		state := f.states[h.Name]
+		if state == nil {
+			continue
+		}
+		one := watching.Host{Name: h.Name, Done: state.phase().over()}
+		state.plays, state.times.steps = nil, nil
+		for _, s := range f.plays {
+			if s.has(h.Name) {
+				state.plays = append(state.plays, s)
+				one.Plays = append(one.Plays, watching.Play{Number: s.number + 1, Name: s.play.Name})
+			}
+		}
+		hosts = append(hosts, one)
+	}
+	f.watching.Begin(hosts)
+	f.watching.Run(ctx, f.stop)
+}
+
+// watchedHosts are the hosts of a fleet for [watching.Watching].
+type watchedHosts struct{ fleet *fleet }
+
+// Watch implements [watching.Hosts].
+func (w watchedHosts) Watch(ctx, until context.Context, host string, orders <-chan WatchOrder, tell watching.Tell) {
+	f, state := w.fleet, w.fleet.states[host]
+	if p := f.playOn(state.plays[0].whole(), state); p.goesAway() {
+		p.watchedAway(ctx, until, orders, tell)
+		return
+	}
+	one := &watcher{fleet: f, state: state, plays: slices.Clone(state.plays), orders: orders, tell: tell}
+	one.run(ctx, until)
+}
+
+// Done implements [watching.Hosts]. No play was carried out on the host.
+func (w watchedHosts) Done(host string) {
+	state := w.fleet.states[host]
+	state.end()
+	w.fleet.runner.Events.Report(w.fleet.runner.Tally.HostDone(host, 0, events.Phases{}, state.ends...))
+}
 
 // A watcher watches one host, of whose sessions nobody else knows. It tells what becomes of the host, and carries out
 // what is ordered.
@@ -21,8 +132,7 @@ type watcher struct {
 	state  *hostState
 	plays  []*selection
 	orders <-chan WatchOrder
-	// tell returns when what it is given was taken in, or nobody wants to know it any more.
-	tell func(ctx context.Context, n WatchNews)
+	tell   watching.Tell
 }
 
 // Times between the attempts to watch a host again: any time up to firstWatch, then up to twice that, and
@@ -34,7 +144,7 @@ const (
 
 // watchAgain has a host watched until ctx ends: again after a wait, which may be longer each time until the host was watched. watch
 // returns once the host is not, and why; stood says that it was. tell hears of that before the wait.
-func watchAgain(ctx context.Context, of *selection, state *hostState, tell func(context.Context, WatchNews), watch func() (stood bool, err error)) {
+func watchAgain(ctx context.Context, of *selection, state *hostState, tell watching.Tell, watch func() (stood bool, err error)) {
 	for longest := firstWatch; ctx.Err() == nil; longest = min(2*longest, longestWatch) {
 		stood, err := watch()
 		if ctx.Err() != nil {
@@ -131,7 +241,7 @@ func (h *watcher) end(ctx context.Context, p *selection) error {
 
 // stand sends a play to be watched, in the place of what was sent of it before.
 func (h *watcher) stand(ctx context.Context, p *selection) error {
-	var entries []watchedEntry
+	var entries []watching.Entry
 	var results []*wire.Result
 	s := p.whole()
 	s.heard = func(_ string, _ *wire.Catalog, r *wire.Result) {
@@ -140,14 +250,14 @@ func (h *watcher) stand(ctx context.Context, p *selection) error {
 		}
 	}
 	s.mode = &standing{
-		sent: func(c *catalog.Compiled) { entries = h.runner.watchedEntries(c) },
-		told: func(m *wire.Watched) { h.tell(ctx, WatchNews{Play: p.number + 1, Told: toldBy(m, entries)}) },
+		sent: func(c *catalog.Compiled) { entries = watching.Entries(c, h.runner.Options.Check) },
+		told: func(m *wire.Watched) { h.tell(ctx, WatchNews{Play: p.number + 1, Told: watching.ToldBy(m, entries)}) },
 	}
 	if err := h.playOn(s, h.state).run(ctx); err != nil {
 		return err
 	}
 	h.state.times.steps = nil // they are of no run
-	h.tell(ctx, WatchNews{Play: p.number + 1, Stood: stoodWith(entries, results)})
+	h.tell(ctx, WatchNews{Play: p.number + 1, Stood: watching.StoodWith(entries, results)})
 	return nil
 }
 

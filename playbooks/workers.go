@@ -168,7 +168,7 @@ var errKilled = fmt.Errorf("the run was ended: %w", context.Canceled)
 // A toldFailure is the failure of a host that a worker has told.
 type toldFailure struct{ event events.Event }
 
-func (f *toldFailure) Error() string { return reason(f.event) }
+func (f *toldFailure) Error() string { return events.FailureText(f.event) }
 
 // err is how the turn has ended, as if the host had been worked on here.
 func (e TurnEnd) err() error {

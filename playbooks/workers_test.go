@@ -392,7 +392,7 @@ func TestByWorkers(t *testing.T) {
 		"watch": TestWatchTellsDrift, "repairs": TestWatchRepairs, "repair fails": TestWatchRepairFails, "other runs": TestWatchLeavesOtherRunsAlone,
 		"two wishes": TestWatchTwoWishes, "few hosts": TestWatchMendsFewHosts, "watch once": TestWatchOnce, "nothing changes": TestWatchEndsWhenNothingChanges,
 		"what follows": TestWatchEndsForWhatFollows, "watch only": TestWatchOnly, "loses hosts": TestWatchLosesHosts, "waits for hosts": TestWatchWaitsForHosts,
-		"quiet times": TestWatchRepairsNothingInQuietTimes, "gives back": TestWatchGivesBackOnce,
+		"quiet times":           TestWatchRepairsNothingInQuietTimes,
 		"a semaphore and a cut": TestSemaphoreOutlivesTheConnection, "a semaphore and a kill": TestSemaphoreOutlivesTheHostProgram,
 		"a semaphore of a lost host": TestSemaphoreOfALostHost, "a semaphore with a timeout": TestSemaphoreOfALostHostWithATimeout, "once, and lost": TestOnceOfALostHost,
 		"semaphores, and resumed": TestResumeSettlesSemaphores, "without a host": TestResumeWithoutTheHostInside,

@@ -572,3 +572,14 @@ func (e Reconnect) stamped(s Stamp) Event   { e.Stamp = s; return e }
 func (e Untold) stamped(s Stamp) Event      { e.Stamp = s; return e }
 func (e HostDone) stamped(s Stamp) Event    { e.Stamp = s; return e }
 func (e Summary) stamped(s Stamp) Event     { e.Stamp = s; return e }
+
+// FailureText returns what an event says of a host that has failed as a whole.
+func FailureText(e Event) string {
+	switch e := e.(type) {
+	case Unreachable:
+		return e.Error
+	case HostFailed:
+		return e.Error
+	}
+	return "it has not answered"
+}

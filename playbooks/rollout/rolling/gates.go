@@ -12,11 +12,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// behind is what comes between two batches: gates, and a person. It returns false when the run must
-// end.
+// behind asks the gates after a batch, and a person. It returns false when the run must end.
 func (r *rolling) behind(ctx context.Context) bool {
 	batch := r.conductor.Batch()
-	if len(r.plan.Batches[batch-1]) == 0 { // nothing was left of it
+	if len(r.plan.Batches[batch-1]) == 0 { // an earlier run has finished it
 		return true
 	}
 	for i, gate := range r.rules.Gates {
@@ -34,7 +33,7 @@ func (r *rolling) behind(ctx context.Context) bool {
 			return false
 		}
 	}
-	if r.conductor.Stopped() != nil && !r.wait(ctx) { // a person has said so meanwhile
+	if r.conductor.Stopped() != nil && !r.wait(ctx) { // a person has stopped it in between
 		return false
 	}
 	if r.conductor.Left() == 0 || !r.rules.Pause && !(batch == 1 && r.plan.Canary) {
@@ -79,8 +78,7 @@ func (g *gating) pass(ctx context.Context) (rollout.Verdict, string) {
 	}
 }
 
-// sleep waits between two questions, while persons may say something. It returns false if the run
-// is to end.
+// sleep waits between two questions, and answers persons who steer. It returns false if the run ends.
 func (r *rolling) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -100,8 +98,8 @@ func (r *rolling) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// once asks the gate once, of all hosts that it is about. One bad answer is one too many; where it is
-// compared, a bad answer of a host that is not changed yet leaves it open.
+// once asks all hosts of the gate once. One bad answer is enough. If the gate compares with untouched hosts, a bad answer of one of
+// those makes the verdict inconclusive.
 func (g *gating) once(ctx context.Context) (rollout.Verdict, string) {
 	if g.gate.On != nil {
 		good, text, err := g.r.Probes.Gate(ctx, g.number, g.gate.On.Text)

@@ -81,7 +81,7 @@ func (r *rolling) withOthers(entering []rollout.Host) []rollout.Host {
 	return all
 }
 
-// tellPlan tells what the rollout will do, and what restarts for sure.
+// tellPlan reports what the rollout will do, and which resources restart for sure.
 func (r *rolling) tellPlan() {
 	p := r.plan
 	e := events.RolloutPlan{Play: r.Play.Name, Number: r.Number, Stable: p.Stable(), Rules: rulesOf(r.rules)}
@@ -108,8 +108,8 @@ func Monitored(play *manifest.Play) bool {
 	return some
 }
 
-// lookAgain looks whether hosts that hold places are healthy by now. Without health checks nobody can
-// tell, and they are not asked.
+// lookAgain checks whether hosts that hold places are healthy now. Without health checks that is not known, and no host is
+// checked.
 func (r *rolling) lookAgain(ctx context.Context) {
 	if !Monitored(r.Play) || r.rules.MaxUnavailable == nil {
 		return

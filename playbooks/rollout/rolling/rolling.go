@@ -168,7 +168,7 @@ func (r *rolling) at(s rollout.State) {
 	}
 }
 
-// batch has the hosts of a batch worked on. It returns false when the run must end.
+// batch takes the hosts of a batch through the rollout. It returns false when the run must end.
 func (r *rolling) batch(ctx context.Context) bool {
 	number := r.conductor.Batch()
 	names := r.plan.Batches[number-1]
@@ -218,8 +218,7 @@ func (r *rolling) batch(ctx context.Context) bool {
 	}
 }
 
-// await waits until a host has ended, a person says something, or no host has for too long. It reports
-// whether a host has ended.
+// await waits until a host has ended, a person steers, or no host has ended for too long. It reports whether a host has ended.
 func (r *rolling) await(ctx context.Context) bool {
 	var late <-chan time.Time
 	if d := r.rules.ProgressDeadline; d > 0 && r.conductor.Stopped() == nil {

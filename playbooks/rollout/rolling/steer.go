@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// stopping tells at once that the rollout has stopped, while hosts are at work yet: that may take long.
-// A person may say go meanwhile.
+// stopping reports at once that the rollout has stopped, while hosts are in progress: they may take long. A person may continue it
+// in between.
 func (r *rolling) stopping() {
 	if stop := r.conductor.Stopped(); stop != nil && !r.over {
 		r.at(rollout.Stopping)
@@ -20,8 +20,8 @@ func (r *rolling) stopping() {
 	}
 }
 
-// wait tells that the rollout has stopped, if it has not been told, and waits for a person if it is
-// held. It returns false when the run must end.
+// wait reports that the rollout has stopped, if it was not reported, and waits for a person if it is held. It returns false when
+// the run must end.
 func (r *rolling) wait(ctx context.Context) bool {
 	stop := r.conductor.Stopped()
 	then := r.then(stop)
@@ -34,7 +34,7 @@ func (r *rolling) wait(ctx context.Context) bool {
 	return r.person(ctx, rollout.HeldState, question, r.Options.Hold)
 }
 
-// then is what is done when it has stopped and nobody is at work.
+// then returns what happens after a stop, when no host is in progress.
 func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
 	then := r.rules.OnStop
 	if stop.Rule == "gate" || stop.Rule == "hold" || stop.Rule == "canary" { // a person has to look
@@ -50,7 +50,7 @@ func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
 	return then
 }
 
-// tellStop tells, once, why it does not go on, and what is done then.
+// tellStop reports a stop once: its reason, and what happens then.
 func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
 	if stop == r.told {
 		return
@@ -62,13 +62,13 @@ func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
 	})
 }
 
-// stopped ends the run behind the hosts that are at work. What is to be taken back is known then.
+// stopped ends the run after the hosts in progress. Only then it is known what to undo.
 func (r *rolling) stopped(then rollout.OnStop) {
 	r.over, r.undo = true, then
 	r.result.Stopped = true
 }
 
-// pause asks a person between two batches.
+// pause prompts a person between two batches.
 func (r *rolling) pause(ctx context.Context) bool {
 	if r.Options.Yes {
 		return true
@@ -89,8 +89,8 @@ func (r *rolling) pause(ctx context.Context) bool {
 	return r.person(ctx, rollout.Paused, fmt.Sprintf("continue with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
 }
 
-// person waits for what a person says: on the terminal, or from elsewhere. most is how long, 0 is not
-// at all unless there is a terminal, and less is for ever. It returns false when the run must end.
+// person waits for a person, on the terminal or elsewhere, for at most a duration: less than 0 has no limit, and 0 only waits
+// for a terminal. It returns false when the run must end.
 func (r *rolling) person(ctx context.Context, at rollout.State, question string, most time.Duration) bool {
 	r.at(at)
 	defer func() { r.last = r.Now() }()
@@ -127,7 +127,7 @@ func (r *rolling) person(ctx context.Context, at rollout.State, question string,
 	}
 }
 
-// unanswered ends a run to which nobody says go: that is never a yes.
+// unanswered ends a run that no person continues: silence is never a yes.
 func (r *rolling) unanswered(at rollout.State, why string) bool {
 	if at == rollout.Paused {
 		stop := &rollout.Stop{Rule: "pause", Text: why, Batch: r.conductor.Batch()}
