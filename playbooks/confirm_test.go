@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/confirm"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -115,7 +116,7 @@ func TestReverted(t *testing.T) {
 		refused int64
 		want    string
 	}{
-		{"nobody is let in", waitingPlay, "reverting,reverted", mostRefused, back},
+		{"nobody is let in", waitingPlay, "reverting,reverted", confirm.MaxRefused, back},
 		{"the login comes too late", guardedPlay, "reverting,reverting,reverted", 0, back + "the login came too late"},
 		{"the connection is lost", guardedPlay, "lost,reverted", 0, back + "exit status 3"},
 	} {
@@ -141,7 +142,7 @@ func TestNotConfirmed(t *testing.T) {
 	lines := w.run(t)
 	require.Contains(t, lines, "web1 failed in confirm")
 	phase, text := w.recorded.failure("web1")
-	require.Equal(t, phaseConfirm, phase)
+	require.Equal(t, confirm.Phase, phase)
 	require.Equal(t, "the login came too late; the host knows of no change that waits to be confirmed", text)
 	require.Equal(t, 2, w.Tally.Summary(false).ExitStatus(false))
 }
@@ -230,11 +231,11 @@ func TestUnfinished(t *testing.T) {
 		{"not managed", []wire.Entry{file, {Type: "service", Name: "sshd", Subscribe: []int{0}, Excluded: true}}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Skipped}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := &guard{stages: &stages{progress: newCatalogProgress(&wire.Catalog{Entries: test.entries})}}
+			p := newCatalogProgress(&wire.Catalog{Entries: test.entries})
 			for i := range test.results {
-				g.progress.Note(&test.results[i])
+				p.Note(&test.results[i])
 			}
-			require.Equal(t, test.want, g.unfinished())
+			require.Equal(t, test.want, p.unfinished(0))
 		})
 	}
 }

@@ -35,8 +35,7 @@
 //	fetch.go            files that the host sends to the controller
 //	registration.go     services that a result registers
 //	step.go             --step: prompts before each change
-//	confirm.go          changes that could lock out the controller: armed, confirmed, reverted
-//	confirmlogin.go     the new login that confirms them
+//	guard.go            changes that could lock out the controller: what package confirm needs of a host
 //	reconnect.go        the same catalog over a new connection
 //	inprogress.go       resources that may still be in progress on a lost host, and their semaphores
 //	failure.go          the failure of a host, with its phase

@@ -354,11 +354,16 @@ func (d *delegated) reason(on string, err error) error {
 	return reasonOn(d.of.play.Name, on, err)
 }
 
-func reasonOn(play, on string, err error) error {
-	text, hint := events.FailureText(failure(play, on, err)), ""
+// textOf returns what an event says of the error of a host, and a hint; "" means no hint.
+func textOf(play, host string, err error) (text, hint string) {
 	if he, ok := errors.AsType[*transport.HostError](err); ok {
 		hint = he.Hint
 	}
+	return events.FailureText(failure(play, host, err)), hint
+}
+
+func reasonOn(play, on string, err error) error {
+	text, hint := textOf(play, on, err)
 	if hint != "" {
 		text += "\n  hint: " + hint
 	}

@@ -19,7 +19,7 @@ import (
 func TestKeptOnce(t *testing.T) {
 	f := &fleet{runner: &Runner{}, once: share.NewOnce(&share.Waits{})}
 	f.once.Begin([]string{"web1", "web2"}, false, func(string) {})
-	d := &delegated{fleet: f, host: "web1", once: map[int]string{0: "migrate"}}
+	d := &delegated{fleet: f, of: (&selection{}).whole(), host: "web1", once: map[int]string{0: "migrate"}}
 	require.Equal(t, wire.Changed, d.told(&wire.Result{Status: wire.Changed, Kept: true}).Status)
 	on, result, err := f.once.Await(t.Context(), "web2", "migrate")
 	require.NoError(t, err)

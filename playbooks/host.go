@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/confirm"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
@@ -36,7 +37,7 @@ type hostState struct {
 	in         *share.WayIn            // on its way in to the play; nil: nobody counts
 	activity   *activity.Host          // what it is at, for those who look on
 	controller bool                    // it is the controller itself, for a resource that says so
-	guard      *guard                  // of the play that it is at; nil if nothing of it is to be confirmed
+	guard      *confirm.Guard          // guard of the current play; nil if nothing has to be confirmed
 	over       *transport.Target       // where it is dialled since its way in has changed; nil is as the inventory says
 	refused    error                   // why it could not be reached for a resource of another host
 	kept       []*wire.Once            // results for other hosts that it has not been told to forget

@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/confirm"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
@@ -152,7 +153,12 @@ func (p *hostPlay) run(ctx context.Context) error {
 	} else {
 		g.turns.Release()
 	}
-	if err = p.state.guard.settle(ctx, err); errors.Is(err, errTakenBack) {
+	err = p.state.guard.Settle(ctx, err)
+	p.state.guard = nil
+	if unknown, is := errors.AsType[*confirm.Unknown](err); is {
+		err = &phaseError{phase: confirm.Phase, rest: g.progress.Rest(), err: unknown}
+	}
+	if errors.Is(err, confirm.ErrReverted) {
 		p.state.fail()
 		return nil
 	}

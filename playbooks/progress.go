@@ -59,6 +59,23 @@ func (p *catalogProgress) next() *wire.Entry {
 	return &p.catalog.Entries[p.reached]
 }
 
+// unfinished names a resource that depends on a change of the entry first or a later one, and was not applied; "" if there is none.
+func (p *catalogProgress) unfinished(first int) string {
+	p.grow()
+	for i := first; i < len(p.catalog.Entries); i++ {
+		e := &p.catalog.Entries[i]
+		if e.Check || e.Excluded || e.Hidden || p.brought[i] {
+			continue
+		}
+		for _, of := range e.Subscribe {
+			if of >= first && p.hasChanged(of) {
+				return e.Ref() + " depends on a change that has to be confirmed, and was not applied"
+			}
+		}
+	}
+	return ""
+}
+
 // at tells those who look on how far a host has got with a catalog.
 func (s *hostState) at(p *catalogProgress) {
 	if !p.look {

@@ -40,7 +40,7 @@ func (g *stages) apply(ctx context.Context, t session.Task) (whole bool, err err
 			return false, err
 		}
 		began := g.runner.Now()
-		limit := state.guard.lost(err, g.runner.Options.Reconnect)
+		limit := state.guard.Lost(err, g.runner.Options.Reconnect)
 		if progress.next() != nil { // which may have the host start again
 			limit = max(limit, t.Compiled.Restarts(progress.reached))
 		}
@@ -110,8 +110,8 @@ func (p *hostPlay) redial(ctx context.Context, limit time.Duration, starts int) 
 		case <-ctx.Done():
 			return false, true
 		}
-		if state.guard.isArmed() {
-			state.over = state.guard.way(n)
+		if state.guard.Armed() {
+			state.over = state.guard.Way(n)
 		}
 		timed, cancel := context.WithDeadline(ctx, end)
 		err := p.startLike(timed)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/confirm"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/playbooks/share"
@@ -53,7 +54,7 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 		c.Remember = nil
 	}
 	g.ask = g.runner.Step.asks(s.selection, g.state.host.Name, "", c, g.runner.Options.Catalog.Mask)
-	c.Confirm = g.state.guard.asks(c)
+	c.Confirm = g.state.guard.Asks(c)
 	if stands != nil && c.Until == 0 { // else another stage follows
 		*compiled = *compiled.Watching(s.number + 1)
 		stands.sent(compiled)
@@ -96,14 +97,14 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	}
 	if !g.of.mode.looks() { // else the play tells it
 		task.Reverted = func(r *wire.Reverted) {
-			g.pending = append(g.pending, revertedEvent(play, host, r, g.runner.Options.Run))
+			g.pending = append(g.pending, confirm.RevertedEvent(play, host, r, g.runner.Options.Run))
 		}
 	}
 	if stands := g.of.stands(); stands != nil {
 		task.Watched = stands.told
 	}
 	if guard := g.state.guard; guard != nil {
-		task.Arm, task.ArmSet, task.Armed, task.Watchdog = guard.arm, guard.reportArmed, guard.awaits, g.runner.reportWatchdog(play, host)
+		task.Arm, task.ArmSet, task.Armed, task.Watchdog = guard.Arm, guard.ReportArmed, guard.Awaits, confirm.Watchdog(g.runner.Events, play, host)
 	}
 	if g.compiled.Catalog.Follow {
 		task.Output = func(o *wire.Output) { g.pending = append(g.pending, outputEvent(play, host, &g.compiled.Catalog, o)) }

@@ -1,4 +1,4 @@
-package playbooks
+package confirm
 
 import (
 	"cmp"
@@ -16,11 +16,11 @@ import (
 // confirm logs in to a host anew, by all the ways that the play names, and has it keep its changes. The
 // verdict is that of the host, or "" if it could not be asked; why says what has kept it from being
 // confirmed. An error leaves the host to itself.
-func (g *guard) confirm(ctx context.Context, ended time.Time) (verdict wire.ConfirmState, why string, err error) {
-	defer g.state.activity.Pin("confirming")()
-	end := ended.Add(g.within)
+func (g *Guard) confirm(ctx context.Context, ended time.Time) (verdict wire.ConfirmState, why string, err error) {
+	defer g.Activity.Pin("confirming")()
+	end := ended.Add(g.within())
 	refused, wait := 0, settling
-	for n := 0; refused < mostRefused && time.Until(end) > wait; n++ {
+	for n := 0; refused < MaxRefused && time.Until(end) > wait; n++ {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -32,7 +32,7 @@ func (g *guard) confirm(ctx context.Context, ended time.Time) (verdict wire.Conf
 		cancel()
 		switch {
 		case err == nil && state == wire.StateConfirmed:
-			g.runner.Events.Report(events.Confirmed{Play: g.of.play.Name, Host: g.state.host.Name, Over: over, Duration: time.Since(ended)})
+			g.Events.Report(events.Confirmed{Play: g.Play, Host: g.Name, Over: over, Duration: time.Since(ended)})
 			return state, "", nil
 		case err == nil:
 			return state, cmp.Or(why, "the login came too late"), nil
@@ -41,7 +41,7 @@ func (g *guard) confirm(ctx context.Context, ended time.Time) (verdict wire.Conf
 		case refuses(err):
 			refused++
 		}
-		why, _ = g.reason(err)
+		why, _ = g.Reason(err)
 	}
 	return "", cmp.Or(why, "there was no time to log in"), nil
 }
@@ -57,14 +57,14 @@ func refuses(err error) bool {
 }
 
 // prove logs in to a host by every way of the play, and tells the host so over the last one.
-func (g *guard) prove(ctx context.Context) (state wire.ConfirmState, over []string, err error) {
+func (g *Guard) prove(ctx context.Context) (state wire.ConfirmState, over []string, err error) {
 	ways, err := g.ways()
 	if err != nil {
 		return "", nil, err
 	}
 	for i, target := range ways {
 		then := func(s *session.Session) error {
-			answer, err := s.Prove(ctx, g.nonce)
+			answer, err := s.Prove(ctx, g.Nonce)
 			if err == nil {
 				state = answer.State
 			}
@@ -73,49 +73,25 @@ func (g *guard) prove(ctx context.Context) (state wire.ConfirmState, over []stri
 		if i < len(ways)-1 {
 			then = nil
 		}
-		if err := g.logIn(ctx, target, then); err != nil {
+		if err := g.Host.Login(ctx, target, then); err != nil {
 			return "", nil, err
 		}
 		over = append(over, target.Addr())
 	}
-	if state == wire.StateConfirmed && len(g.via) > 0 {
-		g.state.over = &ways[len(ways)-1]
+	if state == wire.StateConfirmed && len(g.Via) > 0 {
+		g.Host.Moved(ways[len(ways)-1])
 	}
 	return state, over, nil
 }
 
-// logIn logs in to a host as the play does, and starts a host program, over connections that are
-// shared with nothing, not even those to jump hosts. then speaks with it; nil has nothing to say.
-func (g *guard) logIn(ctx context.Context, target transport.Target, then func(*session.Session) error) error {
-	r := g.runner
-	dialer := r.Dialer.Apart()
-	defer dialer.Close()
-	client, err := dialer.Dial(ctx, target)
-	if err != nil {
-		return err
-	}
-	become, _ := g.runsAs()
-	program, err := r.start(ctx, client, programStart{host: g.state.host.Name, become: become, full: g.full})
-	if err != nil {
-		client.Close()
-		return err
-	}
-	defer program.session.Close()
-	defer client.Close()
-	if then == nil {
-		return nil
-	}
-	return then(program.session)
-}
-
 // ways are where the changed host is to be reached: at each of them.
-func (g *guard) ways() ([]transport.Target, error) {
-	before := g.before
-	if len(g.via) == 0 {
+func (g *Guard) ways() ([]transport.Target, error) {
+	before := g.Before
+	if len(g.Via) == 0 {
 		return []transport.Target{before}, nil
 	}
 	var all []transport.Target
-	for _, via := range g.via {
+	for _, via := range g.Via {
 		target := before
 		target.User = cmp.Or(via.User, before.User)
 		target.Address = cmp.Or(via.Host, before.Address)
@@ -132,18 +108,18 @@ func (g *guard) ways() ([]transport.Target, error) {
 	return all, nil
 }
 
-// way gives where a host whose connection was lost is dialled the nth time, from 0: as before and, if it
+// Way returns where a host whose connection was lost is dialled the nth time, from 0: as before and, if it
 // is changing that, where it is to be reached then. nil is as the inventory says.
-func (g *guard) way(n int) *transport.Target {
+func (g *Guard) Way(n int) *transport.Target {
 	ways, err := g.ways()
 	if i := n % (len(ways) + 1); err == nil && i > 0 {
 		return &ways[i-1]
 	}
-	return g.was
+	return g.Was
 }
 
-// isArmed reports whether the host takes back what is not confirmed.
-func (g *guard) isArmed() bool {
+// Armed reports whether the host takes back what is not confirmed.
+func (g *Guard) Armed() bool {
 	if g == nil {
 		return false
 	}
@@ -152,22 +128,14 @@ func (g *guard) isArmed() bool {
 	return g.armed
 }
 
-// lost notes that the connection to a host was lost, and gives how long it is worth to dial it again:
+// Lost notes that the connection to a host was lost, and returns how long it is worth to dial it again:
 // at least until it has taken back what may have cut it off.
-func (g *guard) lost(err error, reconnect time.Duration) time.Duration {
-	if !g.isArmed() {
+func (g *Guard) Lost(err error, reconnect time.Duration) time.Duration {
+	if !g.Armed() {
 		return reconnect
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.gone, g.loss = time.Now(), err
-	return max(reconnect, g.within+settling+reverting)
-}
-
-// reason is what an event says of the error of a host, and what to do about it.
-func (g *guard) reason(err error) (text, hint string) {
-	if he, ok := errors.AsType[*transport.HostError](err); ok {
-		hint = he.Hint
-	}
-	return events.FailureText(failure(g.of.play.Name, g.state.host.Name, err)), hint
+	return max(reconnect, g.within()+settling+reverting)
 }
