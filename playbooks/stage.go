@@ -54,7 +54,7 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 		c.Remember = nil
 	}
 	g.ask = g.runner.Step.asks(s.selection, g.state.host.Name, "", c, g.runner.Options.Catalog.Mask)
-	c.Confirm = g.state.guard.Asks(c)
+	c.Confirm = g.state.guard.Request(c)
 	if stands != nil && c.Until == 0 { // else another stage follows
 		*compiled = *compiled.Watching(s.number + 1)
 		stands.sent(compiled)

@@ -67,7 +67,7 @@ func (h *watcher) obey(ctx, until context.Context, o *WatchOrder) error {
 // repairAll repairs plays, and notes why resources are not mended, and which others are.
 func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *watching.Mended, again map[string]bool) (lost error) {
 	for _, p := range h.plays {
-		one := o.Of(p.number + 1)
+		one := o.For(p.number + 1)
 		if one == nil {
 			continue
 		}

@@ -18,8 +18,8 @@ import (
 
 // A Host is the host that a guard guards.
 type Host interface {
-	// Login logs in as the play does, and starts a host program, over connections that are shared with nothing, not even
-	// those to jump hosts. then talks to the program; nil only logs in.
+	// Login logs in like the play, and starts a host program. It shares no connection, not even to jump hosts. A nil function
+	// only logs in; any other one uses the session.
 	Login(ctx context.Context, target transport.Target, then func(*session.Session) error) error
 	// Moved notes where the host is reached from now on.
 	Moved(to transport.Target)
@@ -28,19 +28,19 @@ type Host interface {
 	Close()
 }
 
-// Progress is how far the host is with its catalog.
+// Progress tracks the catalog of the host.
 type Progress interface {
 	// Entry returns an entry of the catalog.
 	Entry(index int) *wire.Entry
-	// Unfinished names a resource that follows a change, from the entry first on, and was not applied; "" if there is none.
+	// Unfinished names a resource that depends on a change, from the entry first on, and was not applied; "" means none.
 	Unfinished(first int) string
 	// Rest returns the entries without a result.
 	Rest() events.Rest
 }
 
-// A Guard makes sure that one play does not lock anyone out of one host. The host asks it before its first change that
-// concerns how the host is reached, and reverts everything from there on by itself unless the guard comes over a new
-// connection after the play. A nil Guard guards nothing.
+// A Guard makes sure that one play does not lock anyone out of one host. Before the first change that concerns how the host is
+// reached, the guard proves that a second login works. The host reverts everything from there on by itself, unless the guard
+// logs in over a new connection after the play. A nil Guard guards nothing.
 type Guard struct {
 	Host     Host
 	Progress Progress
@@ -48,7 +48,7 @@ type Guard struct {
 	Activity *activity.Host
 	Stop     <-chan struct{}  // closed by the first signal
 	Now      func() time.Time // clock of events
-	// Reason returns what an event says of an error of the host, and a hint.
+	// Reason returns the text of an event for an error of the host, and a hint.
 	Reason func(err error) (text, hint string)
 
 	Play, Name  string // names of the play and of the host
@@ -57,18 +57,18 @@ type Guard struct {
 	Login       string            // user who logs in
 	Become      string            // user who the host program runs as; "" is Login
 	Nonce       string            // secret that the host knows the guard by
-	Was         *transport.Target // where the host is dialled; nil means as the inventory says
+	Was         *transport.Target // address that the play dials; nil means the address in the inventory
 	Before      transport.Target  // the same, resolved
 	Via         []manifest.Via    // ways to log in after the play; none means Before
 
 	mu    sync.Mutex
 	first int       // entry with the first such change
-	armed bool      // the host reverts what is not confirmed, as far as is known
+	armed bool      // the host reverts unconfirmed changes
 	gone  time.Time // when its connection was last lost
 	loss  error     // why
 }
 
-// ErrReverted is why a host is done with a play: it has reported that it has reverted its changes.
+// ErrReverted ends a play on a host that has reverted its changes, after its report.
 var ErrReverted = errors.New("the host has reverted its changes because they were not confirmed")
 
 // An Unknown is why it is not known whether a host keeps its changes.
@@ -77,16 +77,15 @@ type Unknown struct{ text string }
 func (u *Unknown) Error() string { return u.text }
 
 const (
-	// settling is how long a changed host is left alone before it is logged in to: an sshd that was
-	// told to reload takes connections with its old configuration for a moment.
+	// settling is the time before the login to a changed host: a reloading sshd accepts connections with its old
+	// configuration for a moment.
 	settling = 2 * time.Second
 	// firstProof and longestProof are the waits between logins that confirm a change, each of which is twice the one before.
 	firstProof   = 250 * time.Millisecond
 	longestProof = 2 * time.Second
-	// MaxRefused is how many logins may be refused: after more of them the host could ban the controller, for which it reverts no
-	// change.
+	// MaxRefused limits refused logins: after more of them the host could ban the controller, for which it reverts no change.
 	MaxRefused = 2
-	// reverting is how long a host is waited for that takes its changes back.
+	// reverting limits the wait for a host that reverts its changes.
 	reverting = 45 * time.Second
 )
 
@@ -95,8 +94,8 @@ func (g *Guard) within() time.Duration {
 	return cmp.Or(g.Confirm.Within, manifest.DefaultConfirmWithin)
 }
 
-// Asks returns what a catalog says of changes that have to be confirmed; nil means nothing.
-func (g *Guard) Asks(c *wire.Catalog) *wire.Confirm {
+// Request returns the part of a catalog about changes that must be confirmed; nil means none.
+func (g *Guard) Request(c *wire.Catalog) *wire.Confirm {
 	if g == nil || c.Lock == nil {
 		return nil
 	}
@@ -154,8 +153,8 @@ func (g *Guard) Awaits(within time.Duration) {
 	g.armed = within > 0
 }
 
-// RevertedEvent is the event for what a host has taken back. run is the id of the run that tells it; ""
-// is the one whose changes these were.
+// RevertedEvent returns the event for changes that a host has reverted. run is the id of the run that reports it; "" means
+// the run that made the changes.
 func RevertedEvent(play, host string, r *wire.Reverted, run string) events.Reverted {
 	e := events.Reverted{Play: play, Host: host, Holder: r.Holder, At: r.At, Why: r.Why, More: r.More, Error: r.Error}
 	if run != "" && r.Run != run {
@@ -167,9 +166,8 @@ func RevertedEvent(play, host string, r *wire.Reverted, run string) events.Rever
 	return e
 }
 
-// Settle confirms what the host has changed, once its play has ended, however that was: err is the
-// error of it. What cannot be confirmed it waits for until the host has taken it back: the error is then
-// ErrReverted, which has been reported.
+// Settle confirms the changes of the host after its play, also after a failed one: err is its error. If changes cannot be
+// confirmed, Settle waits until the host has reverted them, reports that, and returns ErrReverted.
 func (g *Guard) Settle(ctx context.Context, err error) error {
 	if g == nil {
 		return err
@@ -204,9 +202,8 @@ func (g *Guard) Settle(ctx context.Context, err error) error {
 	return g.lose(ctx, late, why, err)
 }
 
-// lose waits until a host has taken back what could not be confirmed, and reports that. Before it is
-// late enough the host is not asked: it would take that for a confirmation. was is the error that the
-// play has ended with.
+// lose waits until a host has reverted unconfirmed changes, and reports that. It contacts the host only after late: the host would
+// take an earlier login for a confirmation. was is the error of the play.
 func (g *Guard) lose(ctx context.Context, late time.Time, why string, was error) error {
 	g.Host.Close() // so that nothing holds the lock of the host
 	defer g.Activity.Pin("waiting until changes are taken back")()
@@ -221,7 +218,7 @@ func (g *Guard) lose(ctx context.Context, late time.Time, why string, was error)
 			return g.given(interruption(ctx) + ": " + why)
 		}
 		timed, cancel := context.WithDeadline(ctx, end)
-		state, err := g.ask(timed, why)
+		state, err := g.query(timed, why)
 		cancel()
 		switch {
 		case err != nil:
@@ -240,9 +237,8 @@ func (g *Guard) lose(ctx context.Context, late time.Time, why string, was error)
 	return g.given(why + "; how that has ended is not known: " + text)
 }
 
-// ask asks a host, by the way that it had before, what has become of its changes, and reports what it
-// has taken back.
-func (g *Guard) ask(ctx context.Context, why string) (state wire.ConfirmState, err error) {
+// query logs in to a host over its old way, gets the state of its changes, and reports reverted ones.
+func (g *Guard) query(ctx context.Context, why string) (state wire.ConfirmState, err error) {
 	began := time.Now()
 	err = g.Host.Login(ctx, g.Before, func(s *session.Session) error {
 		answer, err := s.Prove(ctx, g.Nonce)
@@ -272,14 +268,14 @@ func (g *Guard) ask(ctx context.Context, why string) (state wire.ConfirmState, e
 // Phase is the phase of a host of which it is not known whether it keeps its changes.
 const Phase = "confirm"
 
-// given is the error of a host that is left to decide by itself.
+// given returns the error of a host that decides by itself.
 func (g *Guard) given(why string) error {
 	return g.failed(fmt.Sprintf("%s; the host reverts its changes by itself %s after the last progress, and reports that to the next run", why, g.within()))
 }
 
 func (g *Guard) failed(text string) error { return &Unknown{text} }
 
-// interruption says what has ended a context.
+// interruption returns the reason for the end of a context.
 func interruption(ctx context.Context) string {
 	if late := session.Overdue(ctx); late != nil {
 		return late.Error()

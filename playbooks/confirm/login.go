@@ -13,9 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// confirm logs in to a host anew, by all the ways that the play names, and has it keep its changes. The
-// verdict is that of the host, or "" if it could not be asked; why says what has kept it from being
-// confirmed. An error leaves the host to itself.
+// confirm logs in to a host again, by all the ways that the play names, and the host keeps its changes. verdict comes from the host;
+// "" means that the host did not answer. why is the reason without a confirmation. After an error the host decides by itself.
 func (g *Guard) confirm(ctx context.Context, ended time.Time) (verdict wire.ConfirmState, why string, err error) {
 	defer g.Activity.Pin("confirming")()
 	end := ended.Add(g.within())
@@ -46,7 +45,7 @@ func (g *Guard) confirm(ctx context.Context, ended time.Time) (verdict wire.Conf
 	return "", cmp.Or(why, "there was no time to log in"), nil
 }
 
-// refuses reports whether an error is a decision of the host about who logs in, or ours about the host.
+// refuses reports whether the host has refused the login, or the controller has refused the host.
 func refuses(err error) bool {
 	for _, decision := range []error{transport.ErrAuth, transport.ErrBecome, transport.ErrHostKeyChanged, transport.ErrHostKeyUnknown, transport.ErrHostKeyRevoked} {
 		if errors.Is(err, decision) {
@@ -56,7 +55,7 @@ func refuses(err error) bool {
 	return false
 }
 
-// prove logs in to a host by every way of the play, and tells the host so over the last one.
+// prove logs in to a host by every way of the play, and confirms the changes over the last one.
 func (g *Guard) prove(ctx context.Context) (state wire.ConfirmState, over []string, err error) {
 	ways, err := g.ways()
 	if err != nil {
@@ -84,7 +83,7 @@ func (g *Guard) prove(ctx context.Context) (state wire.ConfirmState, over []stri
 	return state, over, nil
 }
 
-// ways are where the changed host is to be reached: at each of them.
+// ways returns all addresses at which the changed host must be reachable.
 func (g *Guard) ways() ([]transport.Target, error) {
 	before := g.Before
 	if len(g.Via) == 0 {
@@ -108,8 +107,8 @@ func (g *Guard) ways() ([]transport.Target, error) {
 	return all, nil
 }
 
-// Way returns where a host whose connection was lost is dialled the nth time, from 0: as before and, if it
-// is changing that, where it is to be reached then. nil is as the inventory says.
+// Way returns the address for the nth attempt to dial a lost host, from 0: the old address, and in turns each one of the play.
+// nil means the address in the inventory.
 func (g *Guard) Way(n int) *transport.Target {
 	ways, err := g.ways()
 	if i := n % (len(ways) + 1); err == nil && i > 0 {
@@ -118,7 +117,7 @@ func (g *Guard) Way(n int) *transport.Target {
 	return g.Was
 }
 
-// Armed reports whether the host takes back what is not confirmed.
+// Armed reports whether the host reverts unconfirmed changes.
 func (g *Guard) Armed() bool {
 	if g == nil {
 		return false

@@ -573,7 +573,7 @@ func (e Untold) stamped(s Stamp) Event      { e.Stamp = s; return e }
 func (e HostDone) stamped(s Stamp) Event    { e.Stamp = s; return e }
 func (e Summary) stamped(s Stamp) Event     { e.Stamp = s; return e }
 
-// FailureText returns what an event says of a host that has failed as a whole.
+// FailureText returns the error of an event about a host that has failed as a whole.
 func FailureText(e Event) string {
 	switch e := e.(type) {
 	case Unreachable:

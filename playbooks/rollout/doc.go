@@ -2,6 +2,6 @@
 // stop. It contacts no host and has no clock: events are passed to a [Conductor], whose answers depend only on these
 // events.
 //
-// [Rules] are what is written (rules.go), [Plan] what they come to for hosts whose effects are
-// predicted (plan.go), [Conductor] what becomes of it (conductor.go). Package rolling below runs it.
+// [Rules] are the written settings (rules.go), a [Plan] is their result for hosts with predicted changes (plan.go), and
+// a [Conductor] follows the plan (conductor.go). Package rolling runs a rollout.
 package rollout

@@ -7,8 +7,8 @@
 //	repair.go  what may be repaired now: budgets, waits, the share of the fleet
 //	fight.go   whether something else keeps changing the resource
 //
-// Package watching below runs it.
+// A fight is detected by its values: the desired state, another, the desired state, and the same other one again. Then
+// nothing is repaired until there is a new catalog, or an operator permits it.
 //
-// A fight is known by its values: as they shall be, otherwise, as they shall be, and otherwise in
-// the same way again. Then nothing is mended until there is a new catalog, or a person says so.
+// Package watching runs a watch.
 package watch

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// behind asks the gates after a batch, and a person. It returns false when the run must end.
-func (r *rolling) behind(ctx context.Context) bool {
+// between runs the gates between two batches, and prompts a person. It returns false when the run must end.
+func (r *rolling) between(ctx context.Context) bool {
 	batch := r.conductor.Batch()
 	if len(r.plan.Batches[batch-1]) == 0 { // an earlier run has finished it
 		return true
@@ -42,14 +42,14 @@ func (r *rolling) behind(ctx context.Context) bool {
 	return r.pause(ctx)
 }
 
-// A gating is a gate that is asked after a batch.
+// A gating runs a gate after a batch.
 type gating struct {
 	r      *rolling
 	gate   *manifest.Gate
 	number int // from 0
 }
 
-// pass asks the gate as often as it says, and returns its verdict.
+// pass checks the gate as often as its rules require, and returns its verdict.
 func (g *gating) pass(ctx context.Context) (rollout.Verdict, string) {
 	gate := g.gate
 	good, bad, errs := 0, 0, 0
@@ -98,8 +98,8 @@ func (r *rolling) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// once asks all hosts of the gate once. One bad answer is enough. If the gate compares with untouched hosts, a bad answer of one of
-// those makes the verdict inconclusive.
+// once checks all hosts of the gate once. One bad answer is enough. If the gate compares with untouched hosts, and one of them
+// answers badly too, the verdict is inconclusive.
 func (g *gating) once(ctx context.Context) (rollout.Verdict, string) {
 	if g.gate.On != nil {
 		good, text, err := g.r.Probes.Gate(ctx, g.number, g.gate.On.Text)
@@ -107,7 +107,7 @@ func (g *gating) once(ctx context.Context) (rollout.Verdict, string) {
 	}
 	plan, batch := g.r.plan, g.r.conductor.Batch()
 	touched := plan.Batches[batch-1]
-	verdict, text := g.askAll(ctx, touched)
+	verdict, text := g.checkAll(ctx, touched)
 	if !g.gate.Untouched || verdict != rollout.NotPassed {
 		return verdict, text
 	}
@@ -116,14 +116,14 @@ func (g *gating) once(ctx context.Context) (rollout.Verdict, string) {
 	if len(others) == 0 {
 		return verdict, text + "; there is no untouched host to compare with"
 	}
-	if control, why := g.askAll(ctx, others); control != rollout.Passed {
+	if control, why := g.checkAll(ctx, others); control != rollout.Passed {
 		return rollout.Inconclusive, text + "; but so are untouched hosts: " + why
 	}
 	return verdict, text
 }
 
-// askAll asks hosts at once. The worst answer counts.
-func (g *gating) askAll(ctx context.Context, hosts []string) (rollout.Verdict, string) {
+// checkAll checks hosts at once. The worst answer counts.
+func (g *gating) checkAll(ctx context.Context, hosts []string) (rollout.Verdict, string) {
 	type answer struct {
 		verdict rollout.Verdict
 		text    string

@@ -19,7 +19,7 @@ func (o *Rollout) Entering() (hosts []rollout.Host) {
 	return hosts
 }
 
-// entered counts the hosts that enter the play, also those that an earlier run has finished.
+// entered counts the hosts that enter the play, including hosts that an earlier run has finished.
 func (o *Rollout) entered() (n int) {
 	for _, m := range o.Members {
 		if m.Entered {
@@ -29,14 +29,14 @@ func (o *Rollout) entered() (n int) {
 	return n
 }
 
-// Preview reports the plan that follows from what a check run has predicted for the entering hosts.
+// Preview reports the plan after a check run. entering has its predictions.
 func (o *Rollout) Preview(entering []rollout.Host) {
 	r := o.rolling()
 	r.plan = rollout.NewPlan(r.rules.Rules, r.withOthers(entering), rollout.Options{Canary: o.Options.Canary})
 	r.tellPlan()
 }
 
-// predict asks the entering hosts what would change on them, and whether they are healthy. Meanwhile persons may steer.
+// predict finds out what would change on the entering hosts, and whether they are healthy. Meanwhile persons may steer.
 func (r *rolling) predict(ctx context.Context) []rollout.Host {
 	hosts := r.Entering()
 	var names []string
@@ -63,15 +63,15 @@ func (r *rolling) predict(ctx context.Context) []rollout.Host {
 	}
 }
 
-// withOthers returns all hosts of the play: the entering ones, those that an earlier run has finished, since shares are
-// of all hosts, and those that have failed in an earlier play, of which no check knows how they are.
+// withOthers returns all hosts of the play. Shares are of all hosts, so hosts that an earlier run has finished count. Hosts that have
+// failed in an earlier play count as broken.
 func (r *rolling) withOthers(entering []rollout.Host) []rollout.Host {
 	all := make([]rollout.Host, 0, len(r.Members))
 	for _, m := range r.Members {
 		switch {
 		case !m.Entered && r.Play.Undo == nil:
 			all = append(all, rollout.Host{Name: m.Name, Group: m.Group, Broken: true})
-		case !m.Entered: // that it cannot be undone is no reason to leave others as they are
+		case !m.Entered: // the undo runs on the other hosts
 		case m.Done:
 			all = append(all, rollout.Host{Name: m.Name, Group: m.Group, Done: true})
 		default:

@@ -38,7 +38,7 @@ type Member struct {
 	Done        bool   // a run that this one resumes has finished it
 }
 
-// A Rollout is one play that comes over its hosts in batches.
+// A Rollout runs one play on its hosts in batches.
 type Rollout struct {
 	Play    *manifest.Play
 	Number  int      // number of the play in the run, from 1
@@ -46,18 +46,18 @@ type Rollout struct {
 	Hosts   Hosts
 	Probes  Probes
 	Options Options
-	Past    *rollout.Past // progress of the run that this one resumes; nil if there is none
+	Past    *rollout.Past // progress of the run that this one resumes; nil means none
 	// Ready reports whether all hosts could be prepared, of which failed could not; nil without --compile-first.
 	Ready  func(failed, hosts int) bool
 	Events *events.Stream
 	Now    func() time.Time
-	// Ask prompts the person at the terminal; nil without one. Steer receives what persons say elsewhere.
+	// Ask prompts the person at the terminal; nil without one. Steer receives commands of persons elsewhere.
 	Ask   func(ctx context.Context, question string) (answer string, err error)
 	Steer <-chan rollout.Request
 	Stop  <-chan struct{} // closed by the first signal
 }
 
-// Options are those of the command line.
+// Options hold flags of the command line.
 type Options struct {
 	Run           string // id of the run
 	Forks         int    // hosts in progress at once, at most
@@ -67,11 +67,11 @@ type Options struct {
 	Hold          time.Duration
 }
 
-// A Result is how a rollout has ended.
+// A Result reports the end of a rollout.
 type Result struct {
 	Done        bool     // the run continues with the next play
 	Stopped     bool     // the rollout stopped, and ends the run
-	TakeBack    []string // hosts whose changes are to be undone
+	TakeBack    []string // hosts whose changes the undo reverts
 	TakeBackAll bool     // TakeBack holds all hosts that the rollout changed
 }
 
@@ -86,7 +86,7 @@ type rolling struct {
 	ended     chan rolled    // receives hosts that have ended
 	last      time.Time      // when a host was last done, or a wait ended
 	over      bool           // the run ends after the hosts in progress
-	undo      rollout.OnStop // what is to be undone then
+	undo      rollout.OnStop // undo that follows
 	told      *rollout.Stop  // stop that was reported
 	result    Result
 }
@@ -132,7 +132,7 @@ func (r *rolling) run(ctx context.Context) bool {
 		r.conductor.WithoutCanary()
 	}
 	r.tellPlan()
-	if r.Ready != nil { // all hosts were asked before the first is changed, so they are one batch here
+	if r.Ready != nil { // all hosts are checked before the first is changed, so they are one batch here
 		unreachable, failed, _ := r.plan.Trouble()
 		if !r.Ready(len(unreachable)+len(failed), r.entered()) {
 			return false
@@ -142,7 +142,7 @@ func (r *rolling) run(ctx context.Context) bool {
 		return false
 	}
 	for r.conductor.Next() {
-		if !r.batch(ctx) || !r.behind(ctx) {
+		if !r.batch(ctx) || !r.between(ctx) {
 			return false
 		}
 	}

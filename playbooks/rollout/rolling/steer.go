@@ -41,7 +41,7 @@ func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
 		then = rollout.Hold
 	}
 	undoes := then == rollout.UndoBatch || then == rollout.UndoAll
-	if undoes && len(r.conductor.Touched(false)) == 0 && len(r.conductor.AtWork()) == 0 { // there is nothing to take back
+	if undoes && len(r.conductor.Touched(false)) == 0 && len(r.conductor.AtWork()) == 0 { // no host was touched
 		then = rollout.End
 	}
 	if then == rollout.Hold && r.Ask == nil && r.Options.Hold == 0 { // there is no one to wait for
@@ -94,7 +94,7 @@ func (r *rolling) pause(ctx context.Context) bool {
 func (r *rolling) person(ctx context.Context, at rollout.State, question string, most time.Duration) bool {
 	r.at(at)
 	defer func() { r.last = r.Now() }()
-	asked, answers := r.askPerson(ctx, question)
+	asked, answers := r.prompt(ctx, question)
 	defer asked()
 	if most == 0 && answers == nil {
 		return r.unanswered(at, "there is no terminal for a prompt")
@@ -137,9 +137,8 @@ func (r *rolling) unanswered(at rollout.State, why string) bool {
 	return false
 }
 
-// askPerson asks on the terminal, again and again until the answer is one. answers is nil if there is
-// no terminal; asked ends the question.
-func (r *rolling) askPerson(ctx context.Context, question string) (asked func(), answers <-chan rollout.Verb) {
+// prompt reads a command from the terminal, and repeats until it gets one. answers is nil without a terminal; the function ends the prompt.
+func (r *rolling) prompt(ctx context.Context, question string) (asked func(), answers <-chan rollout.Verb) {
 	ask := r.Ask
 	if ask == nil {
 		return func() {}, nil
@@ -151,7 +150,7 @@ func (r *rolling) askPerson(ctx context.Context, question string) (asked func(),
 		for ctx.Err() == nil {
 			answer, err := ask(ctx, question)
 			if err != nil {
-				return // a terminal that is gone says nothing more; others may
+				return // the terminal is closed; persons elsewhere may still answer
 			}
 			if verb := verbOf(answer); verb != "" {
 				select {
@@ -180,7 +179,7 @@ func verbOf(answer string) rollout.Verb {
 	return ""
 }
 
-// answer obeys a person, or says why not.
+// answer carries out a command of a person, or replies with the reason against it.
 func (r *rolling) answer(request rollout.Request) {
 	var reply rollout.Reply
 	if err := r.said(request.Command); err != nil {
@@ -190,7 +189,7 @@ func (r *rolling) answer(request rollout.Request) {
 	request.Answer(reply)
 }
 
-// said does what a person says.
+// said carries out a command.
 func (r *rolling) said(c rollout.Command) error {
 	waits := r.state == rollout.HeldState || r.state == rollout.Paused
 	switch c.Verb {
@@ -201,7 +200,7 @@ func (r *rolling) said(c rollout.Command) error {
 			return fmt.Errorf("it is not held: it is %s", r.state)
 		}
 		r.at(rollout.Working)
-		r.last = r.Now() // the time to go on begins anew: it may have passed
+		r.last = r.Now() // the deadline starts again: it may have passed
 		r.conductor.Go()
 	case rollout.HoldNow:
 		switch {
@@ -231,7 +230,7 @@ func (r *rolling) said(c rollout.Command) error {
 	return nil
 }
 
-// status is how far the rollout is.
+// status returns the progress of the rollout.
 func (r *rolling) status() *rollout.Status {
 	var s rollout.Status
 	if r.conductor != nil {

@@ -1,5 +1,5 @@
-// Package watching watches the hosts of a run: one goroutine decides, with [watch.Judge], what has drifted and what is repaired,
-// and reports both. [Hosts] listens to the hosts and repairs them. News and orders are values that can cross the network, since a
+// Package watching watches the hosts of a run: one goroutine decides, with [watch.Judge], which resources
+// have drifted and which to repair, and reports both. [Hosts] listens to the hosts and repairs them. News and orders are values that can cross the network, since a
 // worker may watch a host.
 //
 //	watching.go  the hosts, their plays, and the decisions

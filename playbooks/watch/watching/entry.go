@@ -18,14 +18,13 @@ type Entry struct {
 	Alias string       `json:"alias,omitempty"`
 	Ref   string       `json:"ref"` // unique name within the play
 	Rules *watch.Rules `json:"-"`
-	// Sensitive hides its values. Scope says that the entry summarizes others, which are watched themselves. Counts says that it is
-	// watched.
+	// Sensitive hides its values. A Scope summarizes other entries, which are watched themselves. Counts marks a watched entry.
 	Sensitive bool `json:"sensitive,omitempty"`
 	Scope     bool `json:"scope,omitempty"`
 	Counts    bool `json:"counts,omitempty"`
 }
 
-// Entries returns the entries of a catalog. check says that the run repairs nothing.
+// Entries returns the entries of a catalog. With check the run repairs nothing.
 func Entries(c *catalog.Compiled, check bool) []Entry {
 	entries := c.Catalog.Entries
 	list, refs := make([]Entry, len(entries)), Refs(&c.Catalog)
@@ -105,7 +104,7 @@ func (e *Entry) VerdictOf(r *wire.Result, writer *wire.Writer) Verdict {
 	return out
 }
 
-// StoodWith returns the news of a play that was sent to be watched. results are those that differ from the desired state.
+// StoodWith returns the news of a play that was sent to be watched. results differ from the desired state.
 func StoodWith(entries []Entry, results []*wire.Result) *Stood {
 	s := &Stood{Entries: entries}
 	for _, r := range results {

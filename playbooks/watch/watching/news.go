@@ -22,15 +22,14 @@ type News struct {
 	Lost   *Lost   `json:"lost,omitempty"`
 }
 
-// Stood holds the resources of a play when it was sent to be watched. Resources without a verdict have their desired
-// state.
+// Stood is the first state of a play under watch. Resources without a verdict have their desired state.
 type Stood struct {
 	Entries  []Entry
 	Verdicts []Verdict
 }
 
-// Told holds what has changed since. Heard says that the host now listens to all resources of the play except Polled ones.
-// Without Heard, Polled more resources are only checked from time to time.
+// Told lists later changes. With Heard the host now listens to all resources of the play except Polled ones. Without Heard,
+// Polled more resources are only checked from time to time.
 type Told struct {
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	Heard    bool      `json:"heard,omitempty"`
@@ -44,31 +43,31 @@ type Verdict struct {
 	Because string        `json:"because,omitempty"` // resource that makes it uncertain, as messages about others call it
 }
 
-// Mended reports how an order was carried out.
+// Mended reports the end of an order.
 type Mended struct {
 	Order  int        `json:"order"`
 	Failed []Unmended `json:"failed,omitempty"`
 	Found  []Found    `json:"found,omitempty"`
 }
 
-// Found is a resource that was repaired in addition to the order, as it was before: it had drifted since the host was checked.
+// Found is another resource that the order repaired, with its state before: it had drifted after the last check of the host.
 type Found struct {
 	Play    int           `json:"play"`
 	Ref     string        `json:"ref"`
 	Verdict watch.Verdict `json:"verdict"`
 }
 
-// Unmended says why a resource was not repaired.
+// Unmended is a resource that was not repaired, with the reason.
 type Unmended struct {
 	Play  int    `json:"play"`
 	Ref   string `json:"ref"`
 	Error string `json:"error"`
-	// Unknown says that its command began, and its end is not known.
+	// Unknown means that its command began, and its end is not known.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Lost says why a host is not watched, and after which time it is tried again; a Wait of 0 is not known. Refused says that the host
-// did not let the worker log in. Since is when its last message came, if that is known.
+// Lost is the reason why a host is not watched. Wait is the time until the next attempt; 0 is not known. With Refused the host did
+// not let the worker log in. Since is the time of its last message, if that is known.
 type Lost struct {
 	Failure events.Carried `json:"failure"`
 	Wait    time.Duration  `json:"wait,omitempty"`
@@ -82,15 +81,15 @@ type Order struct {
 	Plays  []Repair `json:"plays"`
 }
 
-// A Repair lists the resources of a play that are repaired, and those that stay as they are.
+// A Repair lists the resources of a play to repair, and in Held the resources that must not change.
 type Repair struct {
 	Play int      `json:"play"` // from 1
 	Refs []string `json:"refs"`
 	Held []string `json:"held,omitempty"`
 }
 
-// Of returns the repair of a play, by its number from 1; nil if there is none.
-func (o *Order) Of(play int) *Repair {
+// For returns the repair of a play, by its number from 1; nil means none.
+func (o *Order) For(play int) *Repair {
 	i := slices.IndexFunc(o.Plays, func(r Repair) bool { return r.Play == play })
 	if i < 0 {
 		return nil
@@ -98,12 +97,12 @@ func (o *Order) Of(play int) *Repair {
 	return &o.Plays[i]
 }
 
-// play returns the repair of a play, and adds it if there is none.
+// play returns the repair of a play, and adds a missing one.
 func (o *Order) play(number int) *Repair {
-	if o.Of(number) == nil {
+	if o.For(number) == nil {
 		o.Plays = append(o.Plays, Repair{Play: number})
 	}
-	return o.Of(number)
+	return o.For(number)
 }
 
 // keys returns the resources that the order repairs on a host.

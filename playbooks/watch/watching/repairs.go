@@ -21,7 +21,7 @@ func (w *Watching) order() (next time.Time) {
 	for _, k := range due {
 		h := w.byName[k.Host]
 		if h.mending != nil {
-			continue // the next call asks for it again
+			continue // the next call handles it
 		}
 		if orders[h] == nil {
 			orders[h] = &Order{}
@@ -42,7 +42,7 @@ func (w *Watching) order() (next time.Time) {
 	return next
 }
 
-// mended handles the end of a repair of a host.
+// mended handles the end of an order.
 func (w *Watching) mended(h *watchedHost, m *Mended) {
 	if h.mending == nil || h.mending.Number != m.Order { // the host was lost in between
 		return

@@ -9,14 +9,14 @@ import (
 )
 
 // judged returns a verdict as the judge gets it. A repair is certain enough if only the outcome of the resource itself is
-// uncertain, like that of a command, or if a command makes it uncertain that would always run: a repair leaves that alone.
+// uncertain, as with a command. It is also certain enough if a command makes it uncertain that always runs: a repair does not run that.
 func (p *watchedPlay) judged(said *Verdict) watch.Verdict {
 	v := said.Verdict
 	v.Uncertain = v.Uncertain && !slices.Contains(p.unsettled, said.Because)
 	return v
 }
 
-// tell reports a decision of the judge about a resource.
+// tell reports a decision of the judge.
 func (w *Watching) tell(p *watchedPlay, e *Entry, o watch.Outcome) {
 	play, host := p.Name, o.Key.Host
 	w.last = w.Now()

@@ -15,21 +15,21 @@ import (
 
 // Hosts listens to hosts and repairs them.
 type Hosts interface {
-	// Watch watches a host until the end of until, and carries out orders. The end of ctx, which is later, ends by force what
-	// is running then. It returns when the host is not watched any more.
+	// Watch watches a host until the end of until, and carries out orders. The end of ctx, which is later, kills running commands.
+	// It returns when the host is not watched any more.
 	Watch(ctx, until context.Context, host string, orders <-chan Order, tell Tell)
-	// Done reports that a host is done with the run. It is called once, for hosts that are not [Host.Done].
+	// Done reports that a host has ended the run. It is called once, for hosts without [Host.Done].
 	Done(host string)
 }
 
-// A Tell takes in news of a host. It returns when they were taken in, or are not needed any more.
+// A Tell handles news of a host. It returns after that, or when no goroutine needs them any more.
 type Tell func(ctx context.Context, n News)
 
-// A Host is a host that is to be watched.
+// A Host is a host to watch.
 type Host struct {
 	Name  string
 	Plays []Play
-	Done  bool // it was reported as done with the run
+	Done  bool // its end was reported
 }
 
 // A Play is a play of a host.
@@ -38,7 +38,7 @@ type Play struct {
 	Name   string
 }
 
-// Options are those of the command line.
+// Options hold flags of the command line.
 type Options struct {
 	Run  string // id of the run
 	Once bool   // watching ends when each host was checked, or could not be
@@ -48,7 +48,7 @@ type Options struct {
 	Until <-chan struct{}
 }
 
-// A Watching watches hosts. All hosts are decided about by one goroutine, that of [Watching.Run].
+// A Watching watches hosts. The goroutine of [Watching.Run] decides about all of them.
 type Watching struct {
 	Hosts    Hosts
 	Options  Options
@@ -68,15 +68,15 @@ type Watching struct {
 	over   bool          // watching ends when no repair is in progress
 }
 
-// A watchedHost is what is known of a host under watch.
+// A watchedHost is a host under watch.
 type watchedHost struct {
 	Host
 	plays []*watchedPlay
 
 	orders    chan Order // holds one
 	mending   *Order     // order that is not carried out yet; nil means none
-	announced bool       // an event says that the host is watched
-	lost      time.Time  // since when an event says that the host is not watched; zero if none does
+	announced bool       // the last event reports the host as watched
+	lost      time.Time  // start of the time that the last event reports as unwatched; zero means none
 	phase     string     // phase in which the host was lost
 	since     time.Time  // since when the host is not watched, if it is not announced
 }
@@ -150,7 +150,7 @@ func (w *Watching) Run(ctx context.Context, stop <-chan struct{}) {
 	w.decide(until.Done(), ended, end)
 }
 
-// Tell returns the function that takes in news of a host; nil if the host is not watched.
+// Tell returns the function that handles news of a host; nil if the host is not watched.
 func (w *Watching) Tell(host string) Tell {
 	if w == nil || w.byName[host] == nil {
 		return nil
@@ -214,8 +214,8 @@ func (w *Watching) decide(stopped, ended <-chan struct{}, end func()) {
 // restTime is the time without a play sent after which memory is given back.
 const restTime = 5 * time.Second
 
-// giveBack gives back memory that hosts needed until they were watched, once no play was sent for a while. at is when it must be
-// called again; zero means never.
+// giveBack releases memory that hosts needed until they were watched, once no play was sent for a while. at is the time of the next
+// call; zero means never.
 func (w *Watching) giveBack(now time.Time) (at time.Time) {
 	if w.busy.IsZero() {
 		return time.Time{}
@@ -274,7 +274,7 @@ func (w *Watching) hear(n hostNews) {
 	}
 }
 
-// stood handles a play that was sent to be watched.
+// stood handles the first state of a play.
 func (w *Watching) stood(h *watchedHost, p *watchedPlay, s *Stood) {
 	p.entries, p.polled, p.heard, p.unsettled = s.Entries, 0, false, nil
 	w.busy = w.Now()
@@ -349,7 +349,7 @@ func (w *Watching) announce(h *watchedHost) {
 	w.Events.Report(e)
 }
 
-// done reports that a host is done with the run, unless it was reported: no play was applied.
+// done reports that a host has ended the run, unless it was reported: no play was applied.
 func (w *Watching) done(h *watchedHost) {
 	if !h.Done {
 		h.Done = true
