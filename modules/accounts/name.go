@@ -25,7 +25,7 @@ func CheckName(property, name string) error {
 	}
 }
 
-// CheckID holds an id, if it is given, against what the kernel takes.
+// CheckID returns an error if the kernel would refuse an id; nil means not given.
 func CheckID(property string, id *int) error {
 	if id == nil || *id >= 0 && *id <= MaxID {
 		return nil

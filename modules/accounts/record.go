@@ -41,7 +41,7 @@ var fields = map[string][]string{
 // members are the fields that list users, by file.
 var members = map[string][]int{GroupFile: {3}, gshadowFile: {2, 3}}
 
-// ReadRecord reads what the files say of a name.
+// ReadRecord reads the lines of the files about a name.
 func ReadRecord(files modules.FileReader, name string) (Record, error) {
 	texts, err := readTexts(files)
 	if err != nil {

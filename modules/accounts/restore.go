@@ -13,9 +13,9 @@ import (
 type Restored struct {
 	Texts   map[string]string // the files that change, by path
 	Changes []modules.Change
-	// Left names what does not come back, and why.
+	// Left names the parts that are not restored, and why.
 	Left []string
-	// Gone reports that the user was there before and does not come back.
+	// Gone means that the user existed before and is not restored.
 	Gone bool
 	// Commands give files their old owner and group with a uid or gid that is restored: run them before Texts are
 	// written, and then plan Texts again.
@@ -183,7 +183,7 @@ func (r *restoring) asLeft(file string, left, now []string) bool {
 	return true
 }
 
-// fields brings the fields of a line back. It reports whether the account is there, which it is.
+// fields restores the fields of a line. It always reports true: the account exists.
 func (r *restoring) fields(file, was, left, now string) bool {
 	w, l, n := strings.Split(was, ":"), strings.Split(left, ":"), strings.Split(now, ":")
 	if len(w) != len(l) || len(w) != len(n) {
@@ -352,7 +352,7 @@ func join(lines []string) string {
 // or at the end.
 func (r *restoring) put(file string, want []string) {
 	var lines []string
-	at := -1 // where the lines go
+	at := -1 // index for the new lines
 	for line := range strings.Lines(r.text(file)) {
 		line = strings.TrimSuffix(line, "\n")
 		name, _, _ := strings.Cut(line, ":")

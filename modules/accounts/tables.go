@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Where the accounts of a host are.
+// The files with the accounts of a host.
 const (
 	PasswdFile = "/etc/passwd"
 	GroupFile  = "/etc/group"

@@ -85,8 +85,8 @@ func CheckPermitted(rights modules.FileRights) error {
 	return nil
 }
 
-// Process finds a process of a user: userdel and usermod refuse to remove or
-// renumber a user who has one. A host without /proc has none.
+// Process finds a process of a user: userdel and usermod refuse to remove or renumber a user with processes. On a host
+// without /proc it finds none.
 func Process(files modules.FileReader, uid int) (pid string, ok bool) {
 	names, err := files.List("/proc")
 	if err != nil {

@@ -16,7 +16,7 @@ type Alternatives struct {
 	Path     string `json:"path,omitempty" text:"argument" looks:"^/" doc:"absolute path of the program; auto may be without"`
 	Link     string `json:"link,omitempty" text:"argument" looks:"^/" doc:"absolute path of the link that programs are started by, such as /usr/bin/editor; an alternative that is not known yet needs it"`
 	Priority *int   `json:"priority,omitempty" doc:"priority of the alternative: in auto mode the highest is chosen; default for a new alternative: 50"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 }
 

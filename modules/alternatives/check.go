@@ -79,7 +79,7 @@ func (a *Alternatives) calls(files modules.FileReader, have group) ([]call, erro
 	return a.choose([]call{install}, have)
 }
 
-// choose adds to calls the one that makes the choice.
+// choose appends the call that makes the choice.
 func (a *Alternatives) choose(calls []call, have group) ([]call, error) {
 	now := have
 	for _, c := range calls {

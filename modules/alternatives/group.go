@@ -20,7 +20,7 @@ type group struct {
 	link     string  // link that starts the program
 	slaves   []slave // further links that follow it, such as those of manual pages; without paths
 	choices  []choice
-	selected string // where the name leads
+	selected string // alternative that the name leads to
 }
 
 // A choice is one alternative.
@@ -34,7 +34,7 @@ type choice struct {
 type slave struct {
 	Link string `json:"link"`
 	Name string `json:"name"`
-	Path string `json:"path"` // where it leads
+	Path string `json:"path"` // target of the link
 }
 
 func (g group) find(path string) (choice, bool) {
@@ -73,7 +73,7 @@ func database(files modules.FileReader) (string, error) {
 	return "", modules.Refuse("this host keeps no alternatives: neither %s is there", strings.Join(databases, " nor "))
 }
 
-// look finds out what the host has of the name, or will have.
+// look returns the host's state of the name, or the predicted one.
 func (a *Alternatives) look(h modules.Host) (group, error) {
 	if state, ok := h.Forecast.Lookup(effect, a.Name); ok {
 		return state.(group), nil
@@ -155,7 +155,7 @@ func parse(file io.Reader) (group, error) {
 	return g, nil
 }
 
-// A call is one of the program: its option, and what follows that.
+// A call is one call of the program: its option, and the arguments after it.
 type call []string
 
 // after is the group when a call is done.

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// place stands for the path of the file in a command.
+// place is the placeholder for the path of the file in a command.
 const place = "%s"
 
 // Validate reports errors in a command that is the value of property; an empty one is valid.
@@ -92,7 +92,7 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 
 // refusal is why a file was not put in place.
 type refusal struct {
-	text string // may hold what the command printed
+	text string // may contain output of the command
 	safe string
 	err  error // may be nil
 }

@@ -62,8 +62,8 @@ func newType(t tools) modules.Type {
 	}
 }
 
-// Requires implements [modules.Requirer]: the lean host program can neither download nor
-// unpack. It puts in place what the controller has downloaded.
+// Requires implements [modules.Requirer]: the lean host program can neither download nor unpack. It can put an archive
+// in place that the controller has downloaded.
 func (a *Archive) Requires() modules.Requirements {
 	if a.Ensure == absent {
 		return modules.Requirements{}
@@ -114,7 +114,7 @@ func (a *Archive) download() modules.Download {
 	return d
 }
 
-// digest is the checksum as it is compared; "" if none is given.
+// digest is the checksum in the form for comparisons; empty if none is given.
 func (a *Archive) digest() string {
 	return strings.ToLower(strings.TrimPrefix(a.Checksum, "sha256:"))
 }

@@ -25,7 +25,7 @@ type origin int
 const (
 	nowhere origin = iota
 	fromServer
-	fromHost // the archive that is there
+	fromHost // the existing archive
 )
 
 // Check implements [modules.Resource].
@@ -76,9 +76,9 @@ func pathEffect(name string, state modules.PathState) modules.Effect {
 // found is the state of an archive on a host.
 type found struct {
 	modules.FileInfo      // info about the archive file
-	there            bool // it is a file
+	there            bool // the path is a regular file
 	differs          bool // its checksum differs from the given one
-	missing          bool // creates is given and not there
+	missing          bool // creates is set and does not exist
 	changes          []modules.Change
 }
 
@@ -126,8 +126,7 @@ func (a *Archive) checkPresent(ctx context.Context, h modules.Host, at modules.F
 	return plan, err
 }
 
-// checkLeftOver is for an archive that has been unpacked, and is not needed any
-// more.
+// checkLeftOver plans the removal of an archive that has been unpacked, and is not needed any more.
 func (a *Archive) checkLeftOver(files modules.Files, have found) (modules.Plan, error) {
 	if !have.there {
 		return modules.Plan{}, nil

@@ -20,17 +20,17 @@ type packed struct {
 	size     int64 // bytes
 	format   format.Format
 	maxSize  int64 // bytes that may come out of it
-	maxRatio int64 // how many times its own size may; 0 does not say
+	maxRatio int64 // limit of its contents, as a multiple of its own size; 0 means none
 }
 
 // An unpacker is an unpack.Archive.
 type unpacker interface {
 	// Inspect reads all of it and counts entries, and the bytes of files.
 	Inspect(ctx context.Context) (entries int, bytes int64, err error)
-	// Extract unpacks it and counts the entries that are in place, the last one last,
-	// after sync has had the others kept.
+	// Extract unpacks it and returns the number of entries in place. The last one is put in place last, after sync has
+	// written the others to disk.
 	Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error)
-	// Names are the paths that it has, once it is inspected.
+	// Names are its paths, once it is inspected.
 	Names() []string
 	// Top names some of the entries that are outside of any folder, once the archive is inspected.
 	Top() []string
@@ -83,8 +83,7 @@ func (a *Archive) keep(ctx context.Context, h modules.Host, names []string) {
 	h.Keep(ctx, all...)
 }
 
-// created reports that what the archive should have brought is not there, although
-// all of it has been unpacked.
+// created returns an error if the path in creates does not exist after the archive has been unpacked.
 func (a *Archive) created(files modules.FileReader, top []string) error {
 	missing, err := a.createsMissing(files)
 	if err != nil || !missing {
@@ -97,7 +96,7 @@ func (a *Archive) created(files modules.FileReader, top []string) error {
 	return modules.Refuse("%q is not in the archive, which has unpacked %s into %q; correct creates or extract_parent", a.Creates, has, a.ExtractParent)
 }
 
-// openParent opens the directory to unpack into, and makes it if it is missing.
+// openParent opens the directory to unpack into, and creates it if it is missing.
 func openParent(ctx context.Context, files modules.Files, name string) (*os.Root, error) {
 	dir, err := files.OpenDirectory(name)
 	if !errors.Is(err, fs.ErrNotExist) {

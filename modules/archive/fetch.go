@@ -15,20 +15,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// worthKeeping is from how many bytes on a part of a download is kept.
+// worthKeeping is the least size of a part to store, in bytes.
 const worthKeeping = 1 << 20
 
-// A getter writes a download to a file that holds a part of it already, and keeps
-// the part up to date.
+// A getter writes a download to a file that may already contain a part of it, and updates the part.
 type getter func(ctx context.Context, d modules.Download, into *os.File, got *part) error
 
 // A part is the beginning of a download.
 type part struct {
 	Size int64  `json:"size"` // bytes
-	ETag string `json:"etag"` // which version of the file it is of
+	ETag string `json:"etag"` // version of the file
 }
 
-// fetch downloads the archive, and continues what an earlier run has begun.
+// fetch downloads the archive, and continues the download of an earlier run.
 func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *stagingFile) error {
 	d := a.download()
 	got, err := own.resume(d.URL)
@@ -84,7 +83,7 @@ func hashed(url string) string {
 func (p *stagingFile) partName() string { return p.stem() + "part" }
 func (p *stagingFile) memoName() string { return p.stem() + "etag" }
 
-// resume opens the part of the same download that is kept, or makes a new file.
+// resume opens the stored part of the same download, or creates a new file.
 func (p *stagingFile) resume(url string) (part, error) {
 	m, ok := p.recall()
 	p.temporary = p.partName()

@@ -19,7 +19,7 @@ func (a *Archive) served(err error) error {
 	return failed(fmt.Errorf("%s: %w (if the file there is the right one, correct checksum)", modules.ShownURL(a.URL), err))
 }
 
-// copyOwn copies the archive that is there: its owner may change it meanwhile.
+// copyOwn copies the existing archive, since its owner may change it meanwhile.
 func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *stagingFile) error {
 	r, err := h.Files.Open(a.Name)
 	if err != nil {
@@ -35,7 +35,7 @@ func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *stagingFile)
 	return a.verify(ctx, own)
 }
 
-// receive takes what the controller has downloaded.
+// receive receives the archive that the controller has downloaded.
 func (a *Archive) receive(ctx context.Context, h modules.Host, own *stagingFile) error {
 	r, err := h.Contents.Open(ctx, a.Content)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *Archive) receive(ctx context.Context, h modules.Host, own *stagingFile)
 	return nil
 }
 
-// verify holds the file against the checksum, if one is given.
+// verify compares the file with the checksum, if one is given.
 func (a *Archive) verify(ctx context.Context, own *stagingFile) error {
 	if a.Checksum == "" {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
-// An AuthorizedKey is a line of the authorized_keys of a user, which is known by its key: options
-// and comment may change. It follows Ansible's authorized_key, except that on purpose:
-//   - it makes no directory but ~/.ssh, which gets mode 0700 and its file 0600 when they are made;
+// An AuthorizedKey is a line of the authorized_keys of a user. The key identifies it: options and comment may change.
+// It follows Ansible's authorized_key, with intended exceptions:
+//   - it creates no directory except ~/.ssh; a new directory gets mode 0700 and a new file 0600;
 //   - keys are not downloaded.
 type AuthorizedKey struct {
 	Name      string   `json:"name" text:"argument" required:"true" doc:"any text; it is the comment of a key that has none"`
@@ -22,7 +22,7 @@ type AuthorizedKey struct {
 	Options   []string `json:"options,omitempty" also:"key_options" doc:"options before the key, such as restrict, from=\"192.0.2.0/24\" or command=\"/opt/app/backup\"; see sshd(8)"`
 	Exclusive bool     `json:"exclusive,omitempty" doc:"remove all other lines of the file; for several keys with this, write ssh_keys of a user"`
 	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: .ssh/authorized_keys in the home of the user"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 	// MadeDir, with Restore, means that the directory of the file was created: it is removed if it is empty.
 	MadeDir bool `json:"made_dir,omitempty" wire:"only"`

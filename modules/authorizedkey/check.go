@@ -116,7 +116,7 @@ func (k *AuthorizedKey) Apply(ctx context.Context, h modules.Host, p modules.Pla
 	return err
 }
 
-// user is the user who logs in, as earlier plans will have made it.
+// user is the user of the key, as earlier plans predict it.
 func (k *AuthorizedKey) user(ctx context.Context, h modules.Host) (accounts.User, error) {
 	tables, err := accounts.Read(h)
 	if err != nil {
@@ -171,7 +171,7 @@ type rightsIn struct {
 	dir string
 }
 
-// MayReplace implements [modules.FileRights]: what may make the directory may write in it.
+// MayReplace implements [modules.FileRights]: a user who may create the directory may write in it.
 func (r rightsIn) MayReplace(name string) error {
 	if path.Dir(name) == r.dir {
 		name = r.dir

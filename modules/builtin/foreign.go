@@ -76,7 +76,7 @@ func foreign() modules.Registry {
 	}
 }
 
-// upgrader is the package manager that an upgrade is about.
+// upgrader is the package manager of an upgrade.
 func upgrader(u *upgrade.Upgrade) upgrade.Manager {
 	return &pkg.Upgrader{
 		Provider: u.Provider, Security: u.Name == upgrade.Security, Removals: u.Removals, CacheValid: u.CacheValid, LockTimeout: u.LockTimeout,

@@ -113,8 +113,8 @@ func (c *Container) missing() error {
 	return modules.Refuse("the host does not have the image %s ('pull: never')", c.Image)
 }
 
-// wanted is the ID of the image, "" if it is not known yet, whether it has to be pulled for a new container, and the
-// change if the registry has another one by now.
+// wanted returns the ID of the image ("" if it is not known yet), whether it must be pulled for a new container, and
+// the change if the registry has another one by now.
 func (c *Container) wanted(ctx context.Context, h modules.Host, program string) (image string, pull bool, newer []modules.Change, err error) {
 	image, err = c.imageID(ctx, h, program)
 	if err != nil || image == "" || c.Pull != always {
@@ -181,14 +181,14 @@ func (c *Container) differences(is live, image string) (changes []modules.Change
 // short is an ID as programs print it.
 func short(id string) string { return id[:min(12, len(id))] }
 
-// pullTimeout and runTimeout bound what the programs take.
+// pullTimeout and runTimeout bound the run time of the programs.
 const (
 	pullTimeout = 30 * time.Minute
 	runTimeout  = 5 * time.Minute
 )
 
-// Apply implements [modules.Resource]. A new container is made before the old one goes, so that what a program does
-// not take leaves the old one.
+// Apply implements [modules.Resource]. It creates a new container before it removes the old one, so that the old one is
+// kept if the program refuses an option.
 func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if do, ok := p.Steps.(unitSteps); ok {
 		return c.applyUnit(ctx, h, do)

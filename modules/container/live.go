@@ -141,7 +141,7 @@ func failed(program, what string, exit modules.Exit) error {
 	return fmt.Errorf("%s %s: exit code %d: %s", program, what, exit.Code, said)
 }
 
-// inspected reads what podman and docker say of a container, in what both have.
+// inspected reads the output of podman or docker about a container, from the fields that both have.
 func inspected(text string) (live, error) {
 	var all []struct {
 		Image  string

@@ -16,14 +16,14 @@ import (
 // unitEffect is the kind of effect whose key is a name and whose state is a [unit].
 const unitEffect modules.EffectKind = "quadlet"
 
-// A unit is a container that systemd has podman run, as it is.
+// A unit is the current state of a container that systemd runs with podman.
 type unit struct {
 	live             // it exists if its file does
 	text      string // text of the file
 	variables string // text of the file with the variables
 	private   bool   // none but root may read that one
 	known     bool   // systemd has the service
-	unread    bool   // and has it of another file than there is now
+	unread    bool   // systemd has read another file than the current one
 	begun     bool   // it runs, or is being started, again and again it may be
 }
 
@@ -36,7 +36,7 @@ type unitSteps struct {
 	text    string
 	env     string
 	reread  bool
-	replace bool // the container that is there and of no unit
+	replace bool // remove the existing container, which belongs to no unit
 	start   bool
 }
 
@@ -177,7 +177,7 @@ func (c *Container) hasQuadlet(h modules.Host) error {
 	return modules.Refuse("podman of this host has no quadlet, which needs podman 4.4 or later; remove provider, or upgrade podman")
 }
 
-// taken reports whether there is a container of the name, which is of no unit.
+// taken reports whether a container of the name exists that belongs to no unit.
 func (c *Container) taken(ctx context.Context, h modules.Host, program string) (bool, error) {
 	other, err := c.now(ctx, h, program)
 	if err == nil && other.exists && !c.Force {
@@ -321,7 +321,7 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 // shown as failed, even after it is removed, and one that has failed several times would not be started again.
 func (c *Container) forgive(ctx context.Context, h modules.Host) error {
 	_, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", c.service()}, Timeout: runTimeout})
-	return err // it ends with 1 where systemd does not know the service
+	return err // exits with status 1 if systemd does not know the service
 }
 
 // tryOut has podman make a container like it, and removes that.

@@ -36,7 +36,7 @@ func (c *Container) enabled() bool {
 // special are the characters that quadlet or systemd would interpret in a value that is not a list of words.
 const special = "%$\\\"'"
 
-// validateUnit reports what cannot be written into a unit.
+// validateUnit reports properties that a unit cannot express.
 func (c *Container) validateUnit() error {
 	var errs []error
 	plain := func(property, text string) {
@@ -108,7 +108,7 @@ func (c *Container) unitText() (string, error) {
 	return b.String(), nil
 }
 
-// madeOf reads what a unit of ours was made of.
+// madeOf reads the properties in a unit of ours.
 func madeOf(text string) (m made, ours bool) {
 	lines := strings.SplitN(text, "\n", 3)
 	if len(lines) < 3 || lines[0] != firstLine {

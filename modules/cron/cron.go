@@ -22,7 +22,7 @@ type Cron struct {
 	Weekday  string `json:"weekday,omitempty" default:"*" doc:"0-7 or sun-sat, where 0 and 7 are Sunday, likewise; if day is given too, either is enough"`
 	Special  string `json:"special,omitempty" also:"special_time" enum:"@reboot,@hourly,@daily,@midnight,@weekly,@monthly,@yearly,@annually,reboot,hourly,daily,midnight,weekly,monthly,yearly,annually" doc:"a word in place of the five fields"`
 	Disabled bool   `json:"disabled,omitempty" doc:"keep the entry as a comment, so that it does not run"`
-	// Made is the command of the entry that the resource removes, where it undoes another one.
+	// Made is the command of the entry to remove, if the resource undoes another one.
 	Made string `json:"made,omitempty" wire:"only"`
 }
 

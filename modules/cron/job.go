@@ -35,8 +35,8 @@ func parseJob(line string) (j job, ok bool) {
 	return j, ok
 }
 
-// splitJob takes apart what may be an entry for one of the crons there are, some
-// of which know more than we write: -, ~ and other words with @.
+// splitJob splits a line that may be an entry for any of the supported crons, some of which have more syntax than we
+// write: -, ~ and other words with @.
 func splitJob(line string) (j job, ok bool) {
 	if line == "" || strings.IndexByte("0123456789*@~-", line[0]) < 0 {
 		return job{}, false

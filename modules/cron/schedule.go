@@ -25,7 +25,7 @@ var (
 	weekday = field{name: "weekday", high: 7, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}}
 )
 
-// every stands for all values of a field.
+// every matches all values of a field.
 const every = "*"
 
 // A value is the text of a field.
@@ -36,7 +36,7 @@ type value struct {
 
 // validate returns a [modules.PropertyError] about the property of the field.
 func (v value) validate() error {
-	if v.text == "" { // the default is for others to fill in
+	if v.text == "" { // the default is set elsewhere
 		return nil
 	}
 	for element := range strings.SplitSeq(v.text, ",") {

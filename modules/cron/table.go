@@ -14,7 +14,7 @@ const markerPrefix = "#ccm-push: "
 type outcome struct {
 	text  string
 	found int              // markers of that name
-	was   *job             // the first entry, if there is one
+	was   *job             // first entry, if any
 	other []modules.Change // changes of the file itself
 }
 

@@ -29,7 +29,7 @@ const (
 	passwords = "/var/cache/debconf/passwords.dat"
 )
 
-// look finds out what the host has of the question, or will have.
+// look returns the host's state of the question, or the predicted one.
 func (d *Debconf) look(h modules.Host) (question, error) {
 	if state, ok := h.Forecast.Lookup(effect, d.Name); ok {
 		return state.(question), nil

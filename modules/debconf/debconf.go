@@ -72,7 +72,7 @@ func (d *Debconf) Validate() error {
 	return errors.Join(append(errs, validateAnswer("value", d.Value), validateAnswer("password", d.Password))...)
 }
 
-// validateAnswer refuses what debconf would change: it reads blanks and continued lines in its own way.
+// validateAnswer refuses answers that debconf would change, since it interprets blanks and continued lines.
 func validateAnswer(property, answer string) error {
 	switch {
 	case strings.ContainsAny(answer, "\r\n\x00"):

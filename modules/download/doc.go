@@ -1,7 +1,6 @@
-// Package download gets files of any size from web servers: in one go if it can,
-// in several if a connection breaks. Servers are verified with the certificates of
-// the machine, and reached through the proxies that its environment names, as
-// net/http has it.
+// Package download downloads files of any size from web servers: in one request if possible, in several if a connection
+// breaks. Servers are verified with the certificates of the machine, and reached through the proxies in its
+// environment, as in net/http.
 //
 // It is linked into the full host program, and into the controller.
 package download

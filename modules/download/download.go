@@ -122,8 +122,7 @@ func (g *getting) named(err error) error {
 	return err
 }
 
-// OnHost adds to an error of a Get on a host what may help if the host cannot reach
-// the server at all.
+// OnHost adds a hint to an error of a Get on a host, if the host cannot reach the server at all.
 func OnHost(err error) error {
 	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
 		return fmt.Errorf("%w (if the controller can reach that server, write fetch: controller)", err)
@@ -197,7 +196,7 @@ func (g *getting) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// begin looks at the head of an answer and puts the file where its body belongs.
+// begin reads the head of an answer and seeks the file to the place of its body.
 func (g *getting) begin(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusOK:

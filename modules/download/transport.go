@@ -22,7 +22,7 @@ func newTransport(c Client) *http.Transport {
 		TLSClientConfig:     &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true,
-		// No server needs more to say where a file is.
+		// enough for any redirection
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 }

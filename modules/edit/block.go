@@ -17,7 +17,7 @@ type Block struct {
 	Place      Place // place of a new block
 }
 
-// mark stands for BEGIN or END in a marker.
+// mark is the placeholder for BEGIN or END in a marker.
 const mark = "{mark}"
 
 // DefaultMarker is the marker of a resource without the property marker.
@@ -123,7 +123,7 @@ func Ensured(have, want string) []modules.Change {
 	return []modules.Change{{Property: "ensure", Have: have, Want: want}}
 }
 
-// sum stands for the lines of a block in a change.
+// sum represents the lines of a block in a change.
 func sum(lines []string) string {
 	return "sha256:" + modules.TextContent(strings.Join(lines, "\n")).SHA256()
 }

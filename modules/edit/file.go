@@ -14,11 +14,10 @@ import (
 // maxSize is how large a file may be, before and after, in bytes.
 const maxSize = 8 << 20
 
-// A File is one that a resource edits.
+// A File is a file that a resource edits.
 type File struct {
 	Path string
-	// Edit makes the text as the resource wants it. It is called on any text, and once it
-	// has made one, it finds nothing to do in that.
+	// Edit changes a text to the desired one. It must accept any text, and change nothing in its own result.
 	Edit func(*Text) (Done, error)
 	// Restore, if set, replaces all other edits: the earlier text is restored.
 	Restore *Restore

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Place is where something new goes: below or above the last line that an expression matches, or
-// to one of the ends. The zero Place, and where nothing matches, is the end.
+// A Place is the place of a new line: below or above the last line that an expression matches, or one of the ends. The
+// zero Place, and a Place without a match, is the end.
 type Place struct{ After, Before string }
 
 // Validate reports errors in the properties "after" and "before".

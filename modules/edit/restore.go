@@ -34,10 +34,10 @@ type Hunk struct {
 	Is    string `json:"is,omitempty"`
 	Was   string `json:"was,omitempty"`
 	Below string `json:"below,omitempty"`
-	Top   bool   `json:"top,omitempty"` // nothing is above those above
+	Top   bool   `json:"top,omitempty"` // nothing is above the lines in Above
 	End   bool   `json:"end,omitempty"`
-	// Common are the words of Is that the text contained before. Where one of its other words is
-	// found, a part of Is may still be there.
+	// Common are the words of Is that the text contained before. If one of its other words is found, a part of Is may
+	// still be there.
 	Common []string `json:"common,omitempty"`
 }
 

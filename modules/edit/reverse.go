@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Reversal is the Reversal of a [modules.Reverser] that edits the file, with properties "path" and
-// "restore". kept is the latter of the resource that was kept, or nil.
+// Reversal is the Reversal of a [modules.Reverser] that edits the file, with properties "path" and "restore". kept is
+// the restore of the stored resource, or nil.
 func (f *File) Reversal(h modules.Host, kept *Restore) (map[string]any, error) {
 	r, err := f.reversal(h, kept)
 	if err != nil || r == nil {
@@ -82,7 +82,7 @@ func (r *Restore) leads(file, to string, texts ...string) bool {
 	return true
 }
 
-// fits refuses what cannot be kept.
+// fits refuses a restore that cannot be stored: it is not UTF-8, or too large.
 func (r *Restore) fits(file string) error {
 	size := 0
 	for _, p := range r.Patches {

@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// outcome goes from Check through Apply to Verify.
+// outcome is passed from Check through Apply to Verify.
 type outcome struct{ exit modules.Exit }
 
 // Check implements [modules.Resource].
@@ -82,8 +82,8 @@ func (e *Exec) possible(ctx context.Context, h modules.Host) error {
 	return nil // the command's user may have access where we have none
 }
 
-// Refresh implements [modules.Refresher]: the command runs whatever the guards
-// say. One that only looks has done so.
+// Refresh implements [modules.Refresher]: the command runs whatever the guards return. A read-only command has run
+// already.
 func (e *Exec) Refresh(ctx context.Context, h modules.Host, checked modules.Plan) (modules.Plan, error) {
 	if e.ReadOnly {
 		return checked, nil
@@ -211,8 +211,7 @@ func (e *Exec) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	return nil
 }
 
-// Verify implements [modules.Verifier]: what the command creates is there, or
-// its exit code is one that means success.
+// Verify implements [modules.Verifier]: the path in creates exists, or the exit code means success.
 func (e *Exec) Verify(_ context.Context, h modules.Host, p modules.Plan) error {
 	created, err := e.created(h)
 	if err != nil || created {

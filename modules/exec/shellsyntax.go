@@ -77,7 +77,7 @@ var (
 	}
 	// interpreters are programs whose arguments have a $ of their own.
 	interpreters = []string{"awk", "gawk", "mawk", "jq", "envsubst"}
-	// takesNoPattern are programs that leave * in a path to the shell.
+	// takesNoPattern are programs that do not expand * in a path themselves.
 	takesNoPattern = []string{"rm", "cp", "mv", "ls", "cat", "chmod", "chown", "chgrp", "touch", "ln", "du", "head", "tail", "gzip", "sha256sum"}
 
 	operator = sync.OnceValue(func() *regexp.Regexp {

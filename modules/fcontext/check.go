@@ -140,7 +140,7 @@ func (f *Fcontext) restorecon(options ...string) modules.Command {
 	return modules.Command{Argv: append(append(argv, "--"), f.Restorecon...), Timeout: semanage.Timeout}
 }
 
-// look finds out which label is kept of the paths, or will be.
+// look returns the stored label of the paths, or the predicted one.
 func (f *Fcontext) look(h modules.Host) (semanage.System, semanage.Context, error) {
 	system, err := semanage.Find(h.Files)
 	if err != nil {

@@ -89,7 +89,7 @@ func (f *Fcontext) ftype() string { return cmp.Or(f.Ftype, "a") }
 // key is the store's key of a record.
 func (f *Fcontext) key() string { return f.ftype() + " " + f.target() }
 
-// parse reads a line of the store: a path, -- or -d and so on unless it is about files of all kinds, and a label.
+// parse reads a line of the store: a path, a file kind such as -- or -d unless it is for all kinds, and a label.
 func parse(line string) (key string, label semanage.Context, ok bool) {
 	words := strings.Fields(line)
 	ftype := "a"

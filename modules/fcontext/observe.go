@@ -10,7 +10,7 @@ import (
 // Subject implements [modules.Reverser].
 func (f *Fcontext) Subject() string { return "fcontext " + f.key() }
 
-// Reversal implements [modules.Reverser]: the label that was kept, and what restorecon is about.
+// Reversal implements [modules.Reverser]: the stored label, and the paths of restorecon.
 func (f *Fcontext) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil

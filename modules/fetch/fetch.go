@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Fetch is a file of the host of which the record of a run gets a copy. It changes nothing on the
-// host, so it is stable whenever it succeeds.
+// A Fetch copies a file of the host to the record of a run. It changes nothing on the host, so it is stable whenever it
+// succeeds.
 type Fetch struct {
 	Name     string `json:"name" required:"true" looks:"^/" doc:"absolute path of the file, links followed"`
 	Optional bool   `json:"optional,omitempty" doc:"true: a missing file is not a failure"`
@@ -49,7 +49,7 @@ func (f *Fetch) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Check implements [modules.Resource]: the file is there, and not too large.
+// Check implements [modules.Resource]: the file must exist, and not be too large.
 func (f *Fetch) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
 	f.found = nil
 	at, err := modules.Follow(h.Files, f.Name)

@@ -282,7 +282,7 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 func (f *File) compareContent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	have, err := f.digest(h.Files, at)
 	if at.link && errors.Is(err, modules.ErrPlanted) {
-		have, err = "symlink", nil // it is replaced, wherever it leads
+		have, err = "symlink", nil // it is replaced, whatever its target is
 	}
 	if err != nil {
 		return modules.Plan{}, err
@@ -372,7 +372,7 @@ func (f *File) write(action string, content modules.Content, at found, want modu
 		Needs:   []modules.Content{content},
 		Steps:   steps{do: write, want: want},
 	}
-	if content.IsZero() || content.Promised() { // which comes from a server
+	if content.IsZero() || content.Promised() { // the content comes from a server
 		plan.Effects[0].State = modules.PathState{FileInfo: made(modules.Regular, want), Partial: true}
 	}
 	if content.IsZero() {

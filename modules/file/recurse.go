@@ -20,7 +20,7 @@ const (
 type below struct {
 	*File // with numbers of owner and group
 	h     modules.Host
-	// each is given what differs in one directory.
+	// each is called with the differences of one directory.
 	each func(ctx context.Context, differ []belowPlan) error
 }
 
@@ -125,7 +125,7 @@ func (f *File) checkAttributes(ctx context.Context, h modules.Host, at modules.F
 	return f.compareAttributes(ctx, h, there, want)
 }
 
-// checkBelow adds to a plan of the directory what differs in it.
+// checkBelow adds the differences in the directory to its plan.
 func (f *File) checkBelow(ctx context.Context, h modules.Host, plan modules.Plan) (modules.Plan, error) {
 	b, err := f.below(ctx, h)
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *File) applyBelow(ctx context.Context, h modules.Host, s steps) error {
 	return b.walk(ctx, f.Name, 0)
 }
 
-// validateBelow is about recurse and what goes with it.
+// validateBelow validates recurse and the properties that need it.
 func (f *File) validateBelow() error {
 	switch {
 	case f.Recurse && f.Ensure == absent:

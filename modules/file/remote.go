@@ -28,7 +28,7 @@ type getter func(ctx context.Context, h modules.Host, d modules.Download, dir st
 // remote reports whether the content is on a web server.
 func (f *File) remote() bool { return modules.IsURL(f.Source) }
 
-// hasContent reports whether the resource is about what the file holds.
+// hasContent reports whether the resource sets the content.
 func (f *File) hasContent() bool { return !f.Content.IsZero() || f.remote() }
 
 // digestWanted is the SHA-256 of the desired content, in lower-case hex.
@@ -100,7 +100,7 @@ func (f *File) validateRemote() error {
 			given bool
 		}{{"checksum", f.Checksum != "" && !f.Content.Promised()}, {"fetch", f.Fetch != ""}, {"max_size", f.MaxSize != 0}} {
 			switch {
-			case p.given && f.Source != "": // which may be a URL once it is known
+			case p.given && f.Source != "": // the source may turn out to be a URL
 				return &modules.PropertyError{Path: "source", Msg: "'" + p.name + "' is about a source that is a URL, and this one is a file", Hint: "remove " + p.name + ", or write source: https://…"}
 			case p.given:
 				return &modules.PropertyError{Path: p.name, Msg: "'" + p.name + "' is about a source that is a URL", Hint: "write source: https://…"}

@@ -2,5 +2,5 @@
 
 package file
 
-// fetch is nil: so the linker leaves an HTTP client out.
+// fetch is nil, so that the linker omits an HTTP client.
 var fetch getter

@@ -50,7 +50,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 		if err != nil {
 			return nil, err
 		}
-		// Not as a [modules.Content], which is written as a hash if it is long.
+		// not as a [modules.Content], which is written as a hash if it is long
 		properties["content"] = map[string]any{"data": data}
 	}
 	if k, ok := kept.(*File); ok {
@@ -73,7 +73,7 @@ func (f *File) none(files modules.FileReader) (map[string]any, error) {
 	return map[string]any{"ensure": absent}, nil
 }
 
-// sameDirectory refuses a directory that could not be made again as it is.
+// sameDirectory refuses a directory that could not be recreated with the same attributes.
 func (f *File) sameDirectory(files modules.FileReader, at found) error {
 	if perm := at.Mode.Perm(); directoryMode(perm) != perm {
 		return modules.Refuse("%s has mode %s, which a file resource cannot set on a directory", f.Name, modules.FormatMode(at.Mode))

@@ -10,11 +10,11 @@ import (
 // accepted there, too. A gate is opened by one jump to a chain of our own in its table. Nothing else is added to it.
 type gate struct {
 	family, table, chain string
-	blocks               bool   // it does drop the rest; else there is only something left of ours
+	blocks               bool   // drops other packets; otherwise only leftovers of ours are in it
 	last                 bool   // the jump is at the end of the chain, so that the rules before it decide first
-	open                 bool   // there is a jump where packets come by
+	open                 bool   // a jump to our chain exists where packets reach it
 	jumps                []int  // handles of all existing jumps
-	made                 bool   // our chain is there
+	made                 bool   // our chain exists
 	rules                []rule // of it
 }
 

@@ -200,7 +200,7 @@ func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 	}
 }
 
-// may refuses what only root can do.
+// may returns an error unless the user is root.
 func may(files modules.FileRights) error {
 	if !modules.HasRootRights(files, loadFiles[0]) {
 		return modules.Refuse("only root may see and change which packets come in; use become")

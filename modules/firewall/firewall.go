@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Firewall is one rule about packets that come in. It is in force, and kept for the next boot; a change of
-// either is put right.
+// A Firewall is one rule for incoming packets. It is put in force, and stored for the next boot; a drift of either is
+// repaired.
 type Firewall struct {
 	Name      string   `json:"name" text:"argument" required:"true" doc:"name of the rule, such as https or \"no telnet\"; nftables identifies the rule by it"`
 	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: there is no such rule"`
@@ -26,7 +26,7 @@ type Firewall struct {
 	Interface string   `json:"interface,omitempty" text:"argument" doc:"the interface by which they come; default: any"`
 	Zone      string   `json:"zone,omitempty" text:"argument" doc:"of firewalld; default: its default zone"`
 	Provider  string   `json:"provider,omitempty" enum:"nftables,firewalld,ufw" doc:"which firewall of the host keeps the rule; default: firewalld or ufw where they are active, else nftables"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
 	warned bool // limits of the rule have been reported

@@ -78,8 +78,8 @@ func (d firewalldRules) words(h modules.Host, rules []rule) ([]string, error) {
 	return all, nil
 }
 
-// hasService reports whether firewalld knows the service by its name. Which names it knows differs between releases:
-// of others it is given the ports.
+// hasService reports whether firewalld knows the service by its name. Releases differ in the names that they know: for
+// unknown ones the ports are used.
 func (d firewalldRules) hasService(files modules.FileReader) bool {
 	return d.f.Service != "" && slices.ContainsFunc([]string{"/etc", "/usr/lib"}, func(dir string) bool {
 		return d.f.read(files, dir+"/firewalld/services/"+d.f.Service+".xml") != ""

@@ -22,7 +22,7 @@ type manager interface {
 	calls(rule string, have, want presence) [][]string
 	// files are the files in which it stores rules.
 	files() []string
-	// mayAccept reports whether one of the rules that are in force may accept what a wider rule drops.
+	// mayAccept reports whether one of the rules in force may accept packets that a wider rule drops.
 	mayAccept(rule string) bool
 }
 

@@ -21,7 +21,7 @@ const priority = "-10"
 // A ruleset is the part of the host's rules in force that this type uses.
 type ruleset struct {
 	missing bool   // nft is not there, so nothing is
-	made    bool   // the own table is there
+	made    bool   // our own table exists
 	whole   bool   // and it is unchanged since this type made it
 	rules   []rule // of it
 	gates   []gate
@@ -138,7 +138,7 @@ func (s ruleset) script(rules []rule) string {
 	return strings.Join(b, "\n") + "\n"
 }
 
-// table makes the own table, in the place of one that may be there.
+// table creates our own table, in place of an existing one.
 func table(rules []rule) []string {
 	const own = "inet " + ours
 	all := []string{"add table " + own, "delete table " + own}
@@ -181,8 +181,8 @@ const keptFile = "/etc/nftables-ccm-push.nft"
 
 var loadFiles = []string{"/etc/sysconfig/nftables.conf", "/etc/nftables.nft", "/etc/nftables.conf"}
 
-// keptText is the file with rules for the next boot. The tables of others are made if they are not there, so that
-// the rest is loaded in any case; without a hook nothing comes by such a chain.
+// keptText is the file with rules for the next boot. It creates missing tables of others, so that the rest is loaded in
+// any case; without a hook, no packet reaches such a chain.
 func (s ruleset) keptText(rules []rule) []string {
 	if len(rules) == 0 {
 		return nil
@@ -253,7 +253,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 	return edit.Files{own, load}, nil
 }
 
-// keptNow are the rules that are kept.
+// keptNow returns the stored rules.
 func (f *Firewall) keptNow(files modules.FileReader) ([]rule, error) {
 	text, _, err := (&edit.File{Path: keptFile}).Read(files)
 	if err != nil {

@@ -69,7 +69,7 @@ func portTexts(ports []span) []string {
 	return all
 }
 
-// parseRule reads what String has written.
+// parseRule reads the output of String.
 func parseRule(text string) (rule, bool) {
 	var r rule
 	text, comment, ok := strings.Cut(text, ` comment "`)

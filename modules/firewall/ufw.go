@@ -62,7 +62,7 @@ func ufwWords(verb, iface, proto, source, ports string) string {
 	return text
 }
 
-// says reports whether a file of ufw has a line.
+// says reports whether a file of ufw contains a line.
 func (u ufwRules) says(files modules.FileReader, name, line string) bool {
 	for has := range strings.Lines(u.f.read(files, name)) {
 		if strings.EqualFold(strings.TrimSpace(has), line) {

@@ -80,7 +80,7 @@ func Keep(t *edit.Text, is func(fields []string) bool, want []string) (edit.Done
 	return edit.Done{Action: "edited fstab", Changes: []modules.Change{{Property: "fstab", Have: edit.Shown(have), Want: edit.Shown(cmp.Or(will, absent))}}}, nil
 }
 
-// comment returns what follows the fields of a line from a # on, with a blank before it.
+// comment returns the text of a line from the # after its fields on, with a blank before it.
 func comment(line string) string {
 	words := strings.Fields(line)
 	for i, word := range words {

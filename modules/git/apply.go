@@ -14,7 +14,7 @@ import (
 const (
 	// currentRef is the commit that was checked out last, so that it is not mistaken for a local commit.
 	currentRef = "refs/ccm-push/current"
-	// keptRefs has what force has kept.
+	// keptRefs contains the commits that force has stored.
 	keptRefs = "refs/ccm-push/kept"
 )
 
@@ -208,7 +208,7 @@ func (g *Git) fetch(ctx context.Context, h modules.Host, at program, commit stri
 	if err != nil || there {
 		return err
 	}
-	// On no branch and no tag; some servers give it all the same.
+	// The commit may be on no branch and no tag; some servers send it all the same.
 	if _, err := at.do(ctx, h, "fetch", "--quiet", "origin", commit); err != nil {
 		return fmt.Errorf("the source does not give commit %s: %w", short(commit), err)
 	}

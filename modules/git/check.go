@@ -105,7 +105,7 @@ func (g *Git) compare(ctx context.Context, h modules.Host, have checkout, want s
 	return plan, do, nil
 }
 
-// possible refuses what could not be done.
+// possible refuses changes that would fail.
 func (g *Git) possible(ctx context.Context, h modules.Host, do *steps, plan *modules.Plan) error {
 	uid, err := h.Accounts.UserID(ctx, g.who())
 	if err != nil {

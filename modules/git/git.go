@@ -23,8 +23,8 @@ type Git struct {
 	Key        string `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of the private key for ssh; default: the keys of the user"`
 	Signers    string `json:"signers,omitempty" looks:"^/" doc:"absolute path, on the host, of a file of allowed signers as in ssh-keygen(1); a commit that none of them has signed is not checked out"`
 	Force      bool   `json:"force,omitempty" doc:"update the checkout in spite of local changes: they are kept as a commit below refs/ccm-push/kept"`
-	// Branch and Directory are set where the resource undoes another one: a branch was checked out, or an
-	// empty directory was there.
+	// Branch and Directory are set if the resource undoes another one: a branch was checked out, or an empty directory
+	// existed.
 	Branch    string `json:"branch,omitempty" wire:"only"`
 	Directory bool   `json:"directory,omitempty" wire:"only"`
 
@@ -153,5 +153,5 @@ func (g *Git) Warnings() []*modules.PropertyError {
 	return nil
 }
 
-// updates reports whether a checkout that is there follows the revision.
+// updates reports whether an existing checkout follows the revision.
 func (g *Git) updates() bool { return g.Update == nil || *g.Update }

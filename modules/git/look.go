@@ -68,7 +68,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 	return c, g.state(ctx, h, &c)
 }
 
-// belongs refuses a directory of another user than the one that git runs as.
+// belongs refuses a directory that does not belong to the user that git runs as.
 func (g *Git) belongs(ctx context.Context, h modules.Host, other, uid int) error {
 	owner := h.Accounts.UserName(ctx, other)
 	return modules.Refuse("%q belongs to %s: git does not run there as %s (write 'user: %s', or give it to that user)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
@@ -184,7 +184,7 @@ func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
 	return "", modules.Refuse("the source has no tag and no branch %q", name)
 }
 
-// has reports whether a commit is there.
+// has reports whether the repository contains a commit.
 func (p program) has(ctx context.Context, h modules.Host, commit string) (bool, error) {
 	exit, err := p.ask(ctx, h, "cat-file", "-e", commit+"^{commit}")
 	return exit.Code == 0, err
@@ -250,7 +250,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// shown is a source without what could be a secret in it.
+// shown is a source without possible secrets.
 func shown(source string) string {
 	if strings.Contains(source, "://") {
 		return modules.ShownURL(source)

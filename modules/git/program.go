@@ -48,7 +48,7 @@ const (
 	submoduleProtocols = "https:ssh:git:http"
 )
 
-// A program is git, as it is run for one resource.
+// A program is git with the settings of one resource.
 type program struct {
 	g   *Git
 	dir string // repository; empty means none
@@ -127,7 +127,7 @@ func failed(word string, exit modules.Exit) error {
 			}
 		}
 		said = rest
-		if i > 0 && strings.HasPrefix(rest, "Could not read from remote") { // ssh has said why
+		if i > 0 && strings.HasPrefix(rest, "Could not read from remote") { // ssh has printed the cause
 			said = lines[i-1]
 		}
 		for _, more := range lines[i+1:] {

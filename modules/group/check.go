@@ -35,8 +35,7 @@ func (g *Group) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	return g.renumber(ctx, h, tables, have)
 }
 
-// compareElsewhere is about a group that a directory service has, which nothing
-// here can change.
+// compareElsewhere compares a group of a directory service, which cannot be changed here.
 func (g *Group) compareElsewhere(ctx context.Context, h modules.Host, err error) error {
 	if err != nil {
 		return err
@@ -81,7 +80,7 @@ func (g *Group) renumber(ctx context.Context, h modules.Host, tables *accounts.T
 	plan := modules.Plan{
 		Action:  "updated the group",
 		Changes: []modules.Change{{Property: "gid", Have: id(have.GID), Want: strconv.Itoa(after.GID)}},
-		// Whose primary group it is gets the new id as well.
+		// Users with this primary group get the new id as well.
 		Effects: append(accounts.GroupEffects(after, true), modules.Anything),
 	}
 	return g.allowed(h, plan, func(tools accounts.Tools) ([]string, error) {

@@ -1,3 +1,2 @@
-// Package group is the resource type "group": a group of users that is there or
-// is not.
+// Package group is the resource type "group": the existence of a group of users.
 package group

@@ -69,7 +69,7 @@ func (n *Hostname) onCommandLine(files modules.FileReader) (last string) {
 	return last
 }
 
-// now is the name that the kernel has, in a check run the one that it will have.
+// now is the kernel's current name, in a check run the predicted one.
 func (n *Hostname) now(h modules.Host) (string, error) {
 	if state, predicted := h.Forecast.Lookup(nameEffect, ""); predicted {
 		return state.(string), nil

@@ -1,2 +1,2 @@
-// Package hostname is the resource type "hostname": what a host calls itself, now and after a boot.
+// Package hostname is the resource type "hostname": the name of a host, now and after a boot.
 package hostname

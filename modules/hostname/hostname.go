@@ -17,7 +17,7 @@ type Hostname struct {
 	Name   string `json:"name" required:"true" doc:"the name, such as web1 or web1.example.net; something else if static has it"`
 	Static string `json:"static,omitempty" doc:"the host name, if the resource has another name; default: name"`
 	Pretty string `json:"pretty,omitempty" doc:"a name for people, such as Web 1 (staging); default: unchanged"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 }
 

@@ -11,7 +11,7 @@ import (
 // Subject implements [modules.Reverser]: a host has one name.
 func (n *Hostname) Subject() string { return "hostname" }
 
-// Reversal implements [modules.Reverser]: the name that the kernel has, and the files as they are.
+// Reversal implements [modules.Reverser]: the kernel's current name, and the current files.
 func (n *Hostname) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	now, err := n.now(h)
 	if err != nil {

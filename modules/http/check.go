@@ -14,7 +14,7 @@ import (
 // doneEffect is the kind of effect whose key is a guard that will be satisfied.
 const doneEffect modules.EffectKind = "http"
 
-// outcome goes from Check through Apply to Verify.
+// outcome is passed from Check through Apply to Verify.
 type outcome struct{ answer answer }
 
 // Check implements [modules.Resource].
@@ -102,7 +102,7 @@ func (r *HTTP) Refresh(_ context.Context, _ modules.Host, checked modules.Plan) 
 	return plan, nil
 }
 
-// Recurs implements [modules.Recurrer]: without a guard, it is sent each time.
+// Recurs implements [modules.Recurrer]: without a guard, the request is sent each time.
 func (r *HTTP) Recurs(modules.Plan) bool { return r.Unless == "" }
 
 // Apply implements [modules.Resource].

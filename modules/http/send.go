@@ -22,7 +22,7 @@ type answer struct {
 	code  int
 	to    string // target of a redirection, without possible secrets
 	text  string
-	whole bool // all of the text is there
+	whole bool // the text is complete
 }
 
 // send sends the request.

@@ -32,7 +32,7 @@ type Ini struct {
 	Mode      string   `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
 	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 
 	discreet bool // nothing of it may be seen

@@ -52,8 +52,8 @@ func sections(t *edit.Text, name string) []span {
 	return all
 }
 
-// lastOption returns the line after the last option of a section. Comments above the next header, and below a header that
-// is commented out, are about the next section.
+// lastOption returns the line after the last option of a section. Comments above the next header, and below a header
+// that is commented out, belong to the next section.
 func lastOption(t *edit.Text, s span) int {
 	end := s.end
 	for end > s.first && (isBlank(t.Lines[end-1].Text) || isComment(t.Lines[end-1].Text)) {
@@ -73,7 +73,7 @@ func lastOption(t *edit.Text, s span) int {
 	return end
 }
 
-// ownEnd returns the line after the last one that goes if a section is removed: comments about the next section stay.
+// ownEnd returns the line after the last one to remove with a section: comments of the next section stay.
 func ownEnd(t *edit.Text, s span) int {
 	for n := lastOption(t, s); n < s.end; n++ {
 		if isComment(t.Lines[n].Text) {
@@ -86,7 +86,7 @@ func ownEnd(t *edit.Text, s span) int {
 // An option is a line that has one.
 type option struct {
 	at       int
-	lead     string // all before the value, as it is written
+	lead     string // all text before the value, unchanged
 	value    string
 	trailing string
 	bare     bool

@@ -137,8 +137,8 @@ func (k *Kmod) read(h modules.Host, name string) (string, error) {
 	return string(text), err
 }
 
-// Apply implements [modules.Resource]. The files are written last: a boot never loads what the kernel has
-// refused. So modprobe gets the parameters as arguments.
+// Apply implements [modules.Resource]. It writes the files last, so that a boot never loads a module that the kernel
+// has refused. So modprobe gets the parameters as arguments.
 func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {

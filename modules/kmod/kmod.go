@@ -20,7 +20,7 @@ type Kmod struct {
 	Persist    *bool    `json:"persist,omitempty" doc:"false: it is not loaded at boot; default: true"`
 	Parameters []string `json:"parameters,omitempty" also:"params" doc:"its parameters, each as NAME=VALUE; they take effect when it is loaded, and a module that is already loaded keeps its parameters"`
 	Blacklist  bool     `json:"blacklist,omitempty" doc:"with ensure absent: it is not loaded by itself when its device is found"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 }
 
@@ -106,7 +106,7 @@ func (k *Kmod) loads(line string) bool {
 	return kernelName(strings.TrimSpace(line)) == kernelName(k.Name)
 }
 
-// configures reports whether a line of /etc/modprobe.d is about the module (modprobe.d(5)).
+// configures reports whether a line of /etc/modprobe.d configures the module (modprobe.d(5)).
 func (k *Kmod) configures(line string) bool {
 	words := strings.Fields(line)
 	return len(words) > 1 && (words[0] == "options" || words[0] == "blacklist") && kernelName(words[1]) == kernelName(k.Name)
@@ -117,7 +117,7 @@ func right(line, want string) bool {
 	return strings.Join(strings.Fields(line), " ") == want && !strings.Contains(line, "\r")
 }
 
-// keep makes a text in which the lines that are about something are this one and no others; an empty want keeps none.
+// keep edits a text so that want is the only line for which is reports true; an empty want removes these lines.
 func keep(t *edit.Text, is func(line string) bool, want string) (edit.Done, error) {
 	var have []string
 	changed := t.KeepLine(want, func(line string) (string, bool) {

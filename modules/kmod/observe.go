@@ -11,7 +11,7 @@ import (
 // Subject implements [modules.Reverser].
 func (k *Kmod) Subject() string { return "kmod " + kernelName(k.Name) }
 
-// Reversal implements [modules.Reverser]: whether it is loaded, and the files as they are.
+// Reversal implements [modules.Reverser]: whether the module is loaded, and the current files.
 func (k *Kmod) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	is, err := k.now(h)
 	if err != nil {

@@ -24,7 +24,7 @@ type KnownHost struct {
 	Keys   []string `json:"keys,omitempty" doc:"all its keys, as ssh-keyscan prints them after the name: type and key in base64; required for present"`
 	Path   string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/ssh/ssh_known_hosts"`
 	Owner  string   `json:"owner,omitempty" doc:"name or id of the owner of a new file; default: the user that the play runs as"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 }
 

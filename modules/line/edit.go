@@ -18,9 +18,8 @@ func (l *Line) edit(t *edit.Text) (edit.Done, error) {
 	return l.putLine(t)
 }
 
-// putLine has the line in the text. It is the line itself that makes a second
-// call find nothing to do: either the last match of the expression is the line,
-// or the expression does not match the line and the text has it.
+// putLine puts the line into the text. A second call changes nothing: either the last match of the expression is the
+// line, or the expression does not match the line and the text has it.
 func (l *Line) putLine(t *edit.Text) (edit.Done, error) {
 	re, err := edit.Compile("regexp", l.Regexp)
 	if err != nil {

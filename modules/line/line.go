@@ -31,7 +31,7 @@ type Line struct {
 	Mode   string `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
 	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks the changed file, at the path %s, before it is put in place; any exit status except 0 refuses it; split as by exec, without a shell"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 
 	discreet bool // nothing of it may be seen
@@ -59,7 +59,7 @@ func (l *Line) file() string { return cmp.Or(l.Path, l.Name) }
 // Inform implements [modules.Informed].
 func (l *Line) Inform(c modules.Circumstances) { l.discreet = c.Sensitive }
 
-// hasBlock reports whether the resource is about a block, and not a line.
+// hasBlock reports whether the resource manages a block, and not a line.
 func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }
 
 // edited is the file, with its edit.

@@ -76,7 +76,7 @@ func (l *Link) checkPresent(files modules.Files, at modules.FileInfo) (modules.P
 	return l.replace(files, at)
 }
 
-// replace is the plan of putting the link where a file or an empty directory is.
+// replace is the plan to put the link in place of a file or an empty directory.
 func (l *Link) replace(files modules.Files, at modules.FileInfo) (modules.Plan, error) {
 	if at.Kind != modules.Directory {
 		return l.plan(files, "replaced the file by a link", at)

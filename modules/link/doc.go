@@ -1,2 +1,2 @@
-// Package link is the resource type "link": a symbolic link and where it leads.
+// Package link is the resource type "link": a symbolic link and its target.
 package link

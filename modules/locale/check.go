@@ -24,7 +24,7 @@ const timeout = 5 * time.Minute
 // localeArchive is the file that localedef keeps locales in.
 const localeArchive = "/usr/lib/locale/locale-archive"
 
-// archiveKind is the kind of the effects of this type on the archive: it is an archive afterwards, too.
+// archiveKind is the kind of the effects of this type on the archive, which stays an archive.
 const archiveKind modules.EffectKind = "locale archive"
 
 // steps are the steps of Apply.
@@ -228,7 +228,7 @@ func (l *Locale) generate(ctx context.Context, h modules.Host) error {
 	}
 	argv := []string{"localedef", "--delete-from-archive", spelling(l.Name)}
 	language, set, whole := strings.Cut(l.Name, ".")
-	if !whole { // it has been given its other name as well
+	if !whole { // the locale also exists under its full name
 		language, variant, _ := strings.Cut(l.Name, "@")
 		argv = append(argv, spelling(strings.TrimSuffix(language+"."+by.charset+"@"+variant, "@")))
 	}

@@ -1,2 +1,2 @@
-// Package locale is the resource type "locale": a locale of the host, and the one that it has by default.
+// Package locale is the resource type "locale": a locale of the host, and the default locale.
 package locale

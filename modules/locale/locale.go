@@ -17,7 +17,7 @@ type Locale struct {
 	Name    string `json:"name" required:"true" doc:"the locale, such as de_DE.UTF-8, as locale -a or /usr/share/i18n/SUPPORTED has it"`
 	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host has it"`
 	Default bool   `json:"default,omitempty" doc:"true: it is the default locale (LANG) of programs and logins"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 }
 

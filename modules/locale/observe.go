@@ -12,7 +12,7 @@ import (
 // Subject implements [modules.Reverser].
 func (l *Locale) Subject() string { return "locale " + spelling(l.Name) }
 
-// Reversal implements [modules.Reverser]: whether there was one, and the files as they are.
+// Reversal implements [modules.Reverser]: whether the locale existed, and the current files.
 func (l *Locale) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	there, err := l.there(ctx, h)
 	if err != nil {

@@ -81,7 +81,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	return d.plan, nil
 }
 
-// A draft is the plan of one check, while it is made.
+// A draft is the plan of one check in progress.
 type draft struct {
 	*Mount
 	host    modules.Host
@@ -224,7 +224,7 @@ func (m *Mount) empty(files modules.FileReader) bool {
 	return m.Ensure == mounted && m.Fstype == "tmpfs" && len(names) == 0 && (err == nil || modules.NotThere(err))
 }
 
-// missing reports whether the directory to mount at has to be made.
+// missing reports whether the mount point must be created.
 func (m *Mount) missing(h modules.Host) (bool, error) {
 	at, err := modules.Follow(h.Files, m.Name)
 	switch {

@@ -16,7 +16,7 @@ type live struct {
 	device  string
 	fstype  string
 	options []string
-	layers  int      // how many mounts are at the path, one above the other; 0 is one, where that is not known
+	layers  int      // number of mounts at the path, one above the other; 0 means one, if the number is unknown
 	below   []string // mount points in these mounts, which prevent unmounting
 	shows   mountinfo.Place
 	source  mountinfo.Place // place of the directory that a bind mount shows
@@ -65,7 +65,7 @@ func (m *Mount) now(h modules.Host) (live, error) {
 	return is, nil
 }
 
-// real returns a path without links, or as it is if it leads to nothing.
+// real returns a path without links, or the path itself if it leads to nothing.
 func real(files modules.FileReader, name string) string {
 	if at, _, err := modules.Resolve(files, name); err == nil {
 		return at
@@ -73,7 +73,7 @@ func real(files modules.FileReader, name string) string {
 	return name
 }
 
-// flags are the options that the kernel reports as they are written.
+// flags are the options that the kernel reports in the form in which they are written.
 var flags = []string{"ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime", "sync", "dirsync"}
 
 // opposites maps each restricting option to the option that turns it off.
@@ -120,7 +120,7 @@ func (m *Mount) extra(files modules.FileReader, is live) (has, off []string) {
 	return has, off
 }
 
-// defaultSize is the size of a tmpfs(5) that is given none.
+// defaultSize is the default size of a tmpfs(5).
 const defaultSize = "size=50%"
 
 // isDefaultSize reports whether a size is half of the memory, or that is not known.

@@ -14,11 +14,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
-// A Mount is a file system at a path, and its line of fstab. It follows Ansible's mount, except that
-// on purpose:
-//   - the directory stays when a file system is absent;
-//   - an unmounted one keeps its line, and one that is something else than the line says is not
-//     unmounted by the way.
+// A Mount is a file system at a path, and its line of fstab. It follows Ansible's mount, with intended exceptions:
+//   - the directory is kept when a file system is absent;
+//   - an unmounted one keeps its line, and a mount that differs from the line is not unmounted as a side effect.
 type Mount struct {
 	Name    string   `json:"name" required:"true" looks:"^/" doc:"absolute path at which it is mounted"`
 	Ensure  string   `json:"ensure,omitempty" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now, however many mounts are at the path; present: in fstab, whether it is mounted or not; absent: neither"`
@@ -28,7 +26,7 @@ type Mount struct {
 	Dump    int      `json:"dump,omitempty" doc:"whether dump(8) saves it: 0 or 1"`
 	Pass    int      `json:"pass,omitempty" also:"passno" doc:"when fsck(8) looks at it at boot: 0 never, 1 the root, 2 others"`
 	Fstab   string   `json:"fstab,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 }
 
@@ -114,5 +112,5 @@ func (m *Mount) edit(t *edit.Text) (edit.Done, error) {
 	return fstab.Keep(t, m.is, m.fields())
 }
 
-// is reports whether a line of fstab is about the path, however the path is written there.
+// is reports whether a line of fstab belongs to the path, in whatever form the line contains the path.
 func (m *Mount) is(fields []string) bool { return path.Clean(fields[fstab.Point]) == m.Name }

@@ -12,8 +12,8 @@ import (
 // Subject implements [modules.Reverser].
 func (m *Mount) Subject() string { return "mount " + m.Name }
 
-// Reversal implements [modules.Reverser]: fstab as it is, and whether something is mounted. A
-// directory that was made stays.
+// Reversal implements [modules.Reverser]: the current fstab, and whether something is mounted. A created directory is
+// kept.
 func (m *Mount) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	back := map[string]any{"ensure": unmounted}
 	before, again := kept.(*Mount)

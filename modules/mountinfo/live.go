@@ -19,7 +19,7 @@ type Live struct {
 // maxFile is the maximum length of [File], in bytes. The rest is not read.
 const maxFile = 64 << 20
 
-// Table returns the mounts as they are now, for reading only. It is empty where there is no such file.
+// Table returns the current mounts, for reading only. It is empty if the file does not exist.
 func (l *Live) Table() Table {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *Live) Table() Table {
 	}
 	l.table = nil
 	if _, err := l.file.Seek(0, io.SeekStart); err == nil {
-		text, _ := io.ReadAll(io.LimitReader(l.file, maxFile)) // an error leaves the part before it
+		text, _ := io.ReadAll(io.LimitReader(l.file, maxFile)) // after an error, the text before it is used
 		l.table = NewTable(string(text))
 	}
 	return l.table

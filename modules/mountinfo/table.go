@@ -36,7 +36,7 @@ type Place struct {
 	Path   string // in the file system
 }
 
-// Within returns the path of p relative to top ("" is top itself), and whether p is there.
+// Within returns the path of p relative to top ("" is top itself), and whether p is at or below top.
 func (p Place) Within(top Place) (below string, ok bool) {
 	if p.Device != top.Device {
 		return "", false
@@ -164,7 +164,7 @@ func (t Table) covering(name string) int {
 	return found
 }
 
-// relative returns a path below another one, and whether it is there. Both are clean and absolute.
+// relative returns a path relative to another one, and whether it is at or below that. Both are clean and absolute.
 func relative(name, top string) (below string, ok bool) {
 	if name == top {
 		return "", true

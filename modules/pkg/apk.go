@@ -129,7 +129,7 @@ func (a apk) newest(ctx context.Context, versions []string) (string, error) {
 	return highest, nil
 }
 
-// nothing finds out why there is no such package: it is "" for a virtual one.
+// nothing returns an error for a package that is not found, or "" for a virtual package.
 func (a apk) nothing(ctx context.Context, name, version string) (string, error) {
 	exit, err := a.query(ctx, "", nil, "apk", "add", "--simulate", "--no-progress", name)
 	switch {

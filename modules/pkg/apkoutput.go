@@ -62,7 +62,7 @@ func (p *apkPolicy) available(name string) []string {
 	return list
 }
 
-// apkOutput collects what apk prints that matters.
+// apkOutput collects the important parts of apk's output.
 type apkOutput struct {
 	done    []consequence
 	reasons []string

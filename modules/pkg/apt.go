@@ -32,7 +32,7 @@ func (a apt) installed(ctx context.Context, name string) (State, error) {
 	switch {
 	case err != nil:
 		return State{}, err
-	case exit.Code > 1: // 1: there is no such package
+	case exit.Code > 1: // 1: no such package
 		return State{}, failure("dpkg-query", exit, nil)
 	}
 	_, qualified, _ := strings.Cut(name, ":")
@@ -87,9 +87,9 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(policy.versions)))
 }
 
-// aptQuiet keeps a query from writing logs of its planner and solver, and caches. With a cache whose
-// folder is missing, apt writes neither cache, and still reads srcpkgcache, which most of the time
-// goes into. (/dev/null/… would be read as /dev/null, and be writable.)
+// aptQuiet keeps a query from writing logs of its planner and solver, and caches. If the folder of a cache is missing,
+// apt writes neither cache, and still reads srcpkgcache, which takes most of the time to build. (/dev/null/… would be
+// read as /dev/null, and be writable.)
 var aptQuiet = []string{
 	"-o", "Dir::Log::Planner=/dev/null",
 	"-o", "Dir::Log::Solver=/dev/null",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// aptOutput collects what apt-get prints that matters.
+// aptOutput collects the important parts of apt-get's output.
 type aptOutput struct {
 	done    []consequence
 	kept    []string // packages with a newer version that are not changed
@@ -18,7 +18,7 @@ type aptOutput struct {
 	last    string // line, if it came from the script of a package
 }
 
-// maxReasons bounds the reasons that are kept for an error.
+// maxReasons bounds the reasons for an error.
 const maxReasons = 20
 
 // inst matches the line that a simulation prints for a package that it installs or changes:
@@ -92,14 +92,14 @@ func (o *aptOutput) lockedOut(stderr string) (by string, ok bool) {
 
 // aptPolicy is the output of `apt-cache policy` for one package.
 type aptPolicy struct {
-	known     bool                // apt has heard the name, be it of a virtual package
+	known     bool                // apt knows the name, also if it is a virtual package
 	candidate string              // empty means none
 	versions  []string            // the highest first
 	from      map[string][]string // the repositories that have a version, as apt calls them
-	table     bool                // the lines that follow are versions and where they come from
+	table     bool                // the following lines are versions and their sources
 }
 
-// maxVersions bounds the versions that are kept of a package.
+// maxVersions bounds the stored versions of a package.
 const maxVersions = 1000
 
 // line reads one line:

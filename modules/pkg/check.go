@@ -12,15 +12,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps goes from Check to Apply.
+// steps is passed from Check to Apply.
 type steps struct {
 	verb    verb
 	version string // "" leaves it to the package manager
 	within  string // range of the version, if the version is unknown yet; empty means any
 	fetch   bool   // fetch the lists first: the available versions are unknown yet
-	again   bool   // also if this version is there: files of it are missing
+	again   bool   // install also if this version is installed: files of it are missing
 	awaits  bool   // the source of the package does not exist yet, so nothing can be simulated
-	makes   string // a virtualenv that is made first
+	makes   string // virtualenv to create first
 	file    string // package file; empty means a repository, or a file that does not exist yet
 	release bool   // take it off hold first
 	hold    bool   // put it on hold at the end
@@ -107,7 +107,7 @@ func (p *Package) have(ctx context.Context, h modules.Host, m manager) (State, e
 	return p.withHeld(h, m, have)
 }
 
-// withHeld adds whether it is on hold, if that matters to the resource.
+// withHeld adds whether the package is on hold, if the resource sets hold.
 func (p *Package) withHeld(h modules.Host, m holding, have State) (State, error) {
 	if p.Hold == nil {
 		return have, nil
@@ -230,7 +230,7 @@ func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, er
 	return &steps{verb: install, version: version, again: have.Torn}, nil
 }
 
-// chooseVirtual is for a name that only other packages provide.
+// chooseVirtual returns the steps for a name that only other packages provide.
 func (p *Package) chooseVirtual(ctx context.Context, m manager) (*steps, error) {
 	if p.Ensure != present {
 		return nil, modules.Refuse("%q is a virtual package, which has no versions; name the package itself, or write ensure: present", p.Name)

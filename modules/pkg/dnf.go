@@ -31,7 +31,7 @@ func (d dnf) offer(ctx context.Context, name, version string) (string, error) {
 	return d.nothing(ctx, name, version)
 }
 
-// nothing finds out why there is no such package: it is "" for a virtual one.
+// nothing returns an error for a package that is not found, or "" for a virtual package.
 func (d dnf) nothing(ctx context.Context, name, version string) (string, error) {
 	rows, err := d.available(ctx, name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (d dnf) nothing(ctx context.Context, name, version string) (string, error) 
 	return "", err
 }
 
-// available lists what the repositories have.
+// available lists the packages in the repositories.
 func (d dnf) available(ctx context.Context, arguments ...string) ([]rpmRow, error) {
 	var rows []rpmRow
 	arguments = append([]string{"-q", "repoquery", "--available", "--qf", dnfFormat}, arguments...)
@@ -202,7 +202,7 @@ func dnfSpec(i item) string {
 	return name + "-" + i.version + arch
 }
 
-// dnfOutput collects what dnf prints that matters.
+// dnfOutput collects the important parts of dnf's output.
 type dnfOutput struct {
 	done    []consequence
 	reasons []string // errors of rpm

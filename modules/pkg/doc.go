@@ -1,3 +1,2 @@
-// Package pkg has the resource type package: what a host's package manager has
-// installed.
+// Package pkg has the resource type package: the packages that a host's package manager has installed.
 package pkg

@@ -29,7 +29,7 @@ const (
 	unconfigured dpkgMeaning = iota // apt-get install configures it, apt-get remove removes it
 	gone                            // only configuration files are left
 	whole                           // it does its work
-	torn                            // files are missing: it has to be installed again
+	torn                            // files are missing: it must be installed again
 )
 
 // dpkgWords has the status words of dpkg(1). A test compares them with the table in examples/details.md.
@@ -45,7 +45,7 @@ var dpkgWords = map[string]dpkgMeaning{
 	"installed":        whole,
 }
 
-// reinstreq is the flag of a package that dpkg neither configures nor removes before it is installed again.
+// reinstreq is the flag of a package that dpkg neither configures nor removes before it is reinstalled.
 const reinstreq = "reinstreq"
 
 func (r dpkgRow) meaning() dpkgMeaning {
@@ -89,7 +89,7 @@ func ambiguous(rows []dpkgRow) bool {
 	return slices.ContainsFunc(rows, func(r dpkgRow) bool { return !r.gone() && strings.Contains(r.name, ":") })
 }
 
-// stateOf picks the row of an architecture; "" takes what there is.
+// stateOf picks the row of an architecture; if it is empty, any row.
 func stateOf(rows []dpkgRow, architecture string) State {
 	for _, r := range rows {
 		if !r.gone() && (architecture == "" || r.architecture == architecture || r.architecture == "all") {

@@ -153,7 +153,7 @@ func quotedText(value string) string {
 // dnfLock is a line of dnf's list, name-epoch:version-release.arch; an exclamation mark excludes a version.
 var dnfLock = lazily(`^(.+?)-\d+:[^:]+$`)
 
-// dnfLockIsOf reports whether a line of dnf's list keeps a package where it is.
+// dnfLockIsOf reports whether a line of dnf's list keeps the package at its version.
 func dnfLockIsOf(line, name string) bool {
 	if m := dnfLock().FindStringSubmatch(line); m != nil {
 		return m[1] == name

@@ -80,7 +80,7 @@ func (p *Package) finds(h modules.Host, python string) error {
 	return p.trusts(h, python)
 }
 
-// trusts refuses to run for this user what another one can change.
+// trusts refuses to run a program for this user that another user can change.
 func (p *Package) trusts(h modules.Host, name string) error {
 	if p.User != "" {
 		return nil

@@ -82,8 +82,8 @@ func compareLocal(a, b string) int {
 	return compareParts(separators.Replace(a), separators.Replace(b), 1)
 }
 
-// compareParts compares parts with dots between them one by one. The one that ends first is lower. numbers is 1 if
-// these are above words, and -1 if they are below.
+// compareParts compares parts with dots between them one by one. The text that ends first is lower. numbers is 1 if
+// numbers are above words, and -1 if they are below.
 func compareParts(a, b string, numbers int) int {
 	for a != "" && b != "" {
 		var one, other string

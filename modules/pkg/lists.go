@@ -46,15 +46,13 @@ func (a *access) some(ctx context.Context, l lists) (bool, error) {
 	return a.finds(ctx, l.dir, "-mindepth", "1", "-maxdepth", "1", "-name", l.like)
 }
 
-// finds reports whether find(1) finds something. That some of the places to look in
-// are not there is no error.
+// finds reports whether find(1) finds something. A missing place to search is not an error.
 func (a *access) finds(ctx context.Context, arguments ...string) (bool, error) {
 	exit, err := a.query(ctx, "", nil, append([]string{"find", "-L"}, arguments...)...)
 	return strings.TrimSpace(exit.Stdout.Text) != "", err
 }
 
-// sourcesChange reports whether earlier resources of a check run would change what
-// names the repositories.
+// sourcesChange reports whether earlier resources of a check run would change the files that name the repositories.
 func (a *access) sourcesChange(l lists) bool {
 	if a.forecast == nil {
 		return false
@@ -73,8 +71,8 @@ func (a *access) sourcesChange(l lists) bool {
 	return false
 }
 
-// touch notes that the lists have been fetched: package managers leave the time of
-// their folder alone where they find nothing new.
+// touch records that the lists have been fetched: package managers do not update the time of their folder if nothing is
+// new.
 func (a *access) touch(ctx context.Context, l lists) error {
 	exit, err := a.Run(ctx, modules.Command{Argv: []string{"touch", "-c", l.dir}, Timeout: queryTimeout})
 	if err == nil && exit.Code != 0 {

@@ -63,8 +63,8 @@ type changer interface {
 
 // lister sees to the lists of available packages.
 type lister interface {
-	// fresh reports whether they are younger than that. It is always so for a
-	// manager that fetches them by itself.
+	// fresh reports whether the lists are younger than the given age. It is always true for a manager that fetches them
+	// by itself.
 	fresh(ctx context.Context, within time.Duration) (bool, error)
 	fetch(ctx context.Context) error
 }
@@ -72,7 +72,7 @@ type lister interface {
 // surveyor is a manager that can query many packages at once. Names that are missing from its answers need a query
 // each.
 type surveyor interface {
-	// survey adds what the host has of packages.
+	// survey adds the states of packages on the host.
 	survey(ctx context.Context, names []string, states map[string]State) error
 	// offers adds the newest version that is available of each.
 	offers(ctx context.Context, names []string, offers map[string]string) error
@@ -94,7 +94,7 @@ type transaction struct {
 	released bool // some are on hold now, and will be taken off it before
 }
 
-// An item is a package and a full version; "" leaves that to the manager.
+// An item is a package and a full version; if that is empty, the manager chooses it.
 type item struct {
 	name, version string
 	pinned        bool   // the manifest names the version
@@ -131,12 +131,12 @@ type access struct {
 	files    modules.FileReader
 	program  string
 	lockWait time.Duration
-	limited  bool          // cache_valid is given; otherwise lists are fetched as the manager is configured
+	limited  bool          // cache_valid is set; otherwise lists are fetched as the manager is configured
 	valid    time.Duration // how old lists may be; 0: not at all
 	forecast modules.Forecast
 	// private is the folder for logs and caches of a query in a check run; empty means the host's own.
 	private string
-	// newest means that the answer depends on what repositories have now, and not on the cache.
+	// newest means that the answer depends on the current content of repositories, and not on the cache.
 	newest bool
 }
 
@@ -196,7 +196,7 @@ var missing = map[string]string{
 	"pacman": "provider pacman needs pacman and pacman-conf",
 }
 
-// has reports whether all of these programs are where programs are looked for.
+// has reports whether all of these programs are in the search path.
 func has(files modules.FileReader, programs ...string) (bool, error) {
 	for _, program := range programs {
 		found := false

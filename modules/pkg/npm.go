@@ -19,7 +19,7 @@ type npm struct {
 	rights modules.FileRights
 }
 
-// database implements [changer]. Where global packages are kept only npm knows.
+// database implements [changer]. Only npm knows the folder of global packages.
 func (n *npm) database() string {
 	if n.p.User != "" || n.p.Directory == "" {
 		return ""
@@ -92,7 +92,7 @@ func (n *npm) survey(ctx context.Context, names []string, states map[string]Stat
 	switch {
 	case err != nil:
 		return err
-	case n.isMissing(exit): // nothing is there
+	case n.isMissing(exit): // nothing is installed
 	case exit.Code > 1 || exit.Code == 1 && tree.Dependencies == nil:
 		return n.failure("npm ls", exit)
 	}

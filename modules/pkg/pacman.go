@@ -17,8 +17,7 @@ type pacman struct{ *access }
 
 func (pacman) database() string { return "/var/lib/pacman/db.lck" }
 
-// changes implements [changer]. Each package has a folder of its own; while any of them changes, a
-// lock is there.
+// changes implements [changer]. Each package has a folder of its own; while any of them changes, a lock file exists.
 func (p pacman) changes() modules.Sources {
 	return p.told("/var/lib/pacman/db.lck", "/etc/pacman.conf")
 }
@@ -28,7 +27,7 @@ func (pacman) order(_ context.Context, one, other string) (int, error) {
 	return compareAlpm(one, other), nil
 }
 
-// against implements [judge]. A release that wanted leaves open may be anything.
+// against implements [judge]. If wanted has no release, any release matches.
 func (pacman) against(_ context.Context, have, wanted string) (int, error) {
 	return compareAlpm(have, wanted), nil
 }
@@ -111,7 +110,7 @@ func (p pacman) offer(ctx context.Context, name, version string) (string, error)
 	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(versionsFrom(found))))
 }
 
-// nothing finds out why there is no such package: it is "" for a virtual one.
+// nothing returns an error for a package that is not found, or "" for a virtual package.
 func (p pacman) nothing(ctx context.Context, name, version string) (string, error) {
 	exit, err := p.query(ctx, "", nil, "pacman", "-Sg", "--", name)
 	switch {
@@ -131,8 +130,7 @@ func (p pacman) nothing(ctx context.Context, name, version string) (string, erro
 	return "", err
 }
 
-// A source is where a package of some version can be had: from a repository, or
-// from a file in the cache.
+// A source is a place from which a version of a package can be installed: a repository, or a file in the cache.
 type source struct{ version, repository, file string }
 
 // target is the source as an argument of pacman.
@@ -152,7 +150,7 @@ func pick(sources []source, version string) (source, bool) {
 	return sources[i], true
 }
 
-// sources lists where a package can be had, repositories first, in their order.
+// sources lists the sources of a package, repositories first, in their order.
 func (p pacman) sources(ctx context.Context, name string) ([]source, error) {
 	info, err := p.synced(ctx, name)
 	if err != nil {
@@ -220,8 +218,7 @@ func (p pacman) fetch(ctx context.Context) error {
 	return p.touch(ctx, pacmanLists)
 }
 
-// rehearse implements [changer]. pacman does not say beforehand which packages are
-// in the way of others.
+// rehearse implements [changer]. pacman cannot report in advance which packages conflict with others.
 func (p pacman) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
 	calls, err := p.calls(ctx, t)
 	if err != nil {

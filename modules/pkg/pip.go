@@ -68,7 +68,7 @@ func (y *pip) command(python string, arguments ...string) modules.Command {
 	argv := append([]string{python, "-m", "pip"}, arguments...)
 	c := modules.Command{Env: pipEnvironment, Timeout: queryTimeout, User: y.p.User}
 	if y.p.Index != "" && (arguments[0] == "install") {
-		// The user who opens /dev/stdin has to own it, and cat's output is.
+		// The user who opens /dev/stdin must own it, which is true for cat's output.
 		argv = append([]string{"/bin/sh", "-c", `cat | "$@" -r /dev/stdin`, "pip"}, argv...)
 		c.Stdin = "--index-url " + y.p.Index + "\n"
 	}
@@ -345,7 +345,7 @@ func (y *pip) failure(command string, exit modules.Exit) error {
 	return failure(command, exit, nil)
 }
 
-// shown is a text of pip without what could be a secret of the index.
+// shown is a text of pip without possible secrets of the index.
 func (y *pip) shown(text string) string {
 	u, err := url.Parse(y.p.Index)
 	if err != nil || y.p.Index == "" {

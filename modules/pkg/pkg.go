@@ -35,7 +35,7 @@ type Package struct {
 	Index               string   `json:"index,omitempty" secret:"url" looks:"^https?://" doc:"pip: URL of the index, instead of the host's own; pip reads it from standard input; npm: URL of the registry"`
 	Options             []string `json:"options,omitempty" doc:"pip and npm: more options of its command install, such as --find-links=/srv/wheels or --ignore-scripts"`
 
-	// Content is the file, where it comes from the controller.
+	// Content is the file, if the controller sends it.
 	Content modules.Content `json:"content,omitzero" wire:"only"`
 
 	fetched bool // the lists, by this resource or together with it

@@ -16,7 +16,7 @@ func (p *Package) Related() []modules.Relation {
 	return all
 }
 
-// ThingLibraries are the packages of a language that are kept for all of a host, which are changed one after the other.
+// ThingLibraries are the global packages of a language on a host, which are changed one after the other.
 const ThingLibraries modules.ThingKind = "libraries"
 
 // languageRelations returns the relations of a language package: it comes after the programs that install it, after its

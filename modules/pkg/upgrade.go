@@ -42,7 +42,7 @@ const upgradeEffect modules.EffectKind = "upgrade"
 
 func (u *Upgrader) scope() string { return map[bool]string{true: "security", false: "all"}[u.Security] }
 
-// upgradeSteps goes from Plan to Apply.
+// upgradeSteps is passed from Plan to Apply.
 type upgradeSteps struct {
 	fetch   bool // fetch the lists first: the available versions are unknown yet
 	outlook outlook
@@ -110,7 +110,7 @@ func (u *Upgrader) planned(h modules.Host) bool {
 	return done
 }
 
-// look finds out what an upgrade would do, and how the packages are now.
+// look returns the changes that an upgrade would make, from the current versions.
 func (u *Upgrader) look(ctx context.Context, h modules.Host, m manager, by upgrader) (outlook, []modules.Change, error) {
 	o, err := by.outlook(ctx, u)
 	if err != nil {

@@ -45,7 +45,7 @@ func (z zypper) offer(ctx context.Context, name, version string) (string, error)
 	return best.version, err
 }
 
-// nothing finds out why there is no such package: it is "" for a virtual one.
+// nothing returns an error for a package that is not found, or "" for a virtual package.
 func (z zypper) nothing(ctx context.Context, name string) (string, error) {
 	rows, err := z.search(ctx, "--provides", name)
 	if err != nil || len(rows) > 0 {
@@ -69,7 +69,7 @@ func (z zypper) offers(ctx context.Context, names []string, offers map[string]st
 	return z.ask(ctx, said, append([]string{"info", "-t", "package", "--"}, names...)...)
 }
 
-// search lists what the repositories have under exactly that name.
+// search lists the packages in the repositories with exactly that name.
 func (z zypper) search(ctx context.Context, what, name string) ([]rpmRow, error) {
 	said := &zypperOutput{}
 	err := z.ask(ctx, said, "search", what, "--match-exact", "-t", "package", "--", name)

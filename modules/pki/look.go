@@ -15,7 +15,7 @@ const MaxSize = modules.MaxKept
 
 // Found is the current state of a path.
 type Found struct {
-	modules.FileInfo // Kind Absent if nothing is there
+	modules.FileInfo // Kind Absent if the path does not exist
 	Text             []byte
 	// Predicted is the state of an effect of the given kind, if a check run knows no more about the future content of
 	// the file.
@@ -51,7 +51,7 @@ func Look(h modules.Host, path string, kind modules.EffectKind) (Found, error) {
 	return Found{FileInfo: at, Text: text}, err
 }
 
-// LookKey finds the private key at a path. The signer is nil where the key is only predicted, or nothing is there.
+// LookKey finds the private key at a path. The signer is nil if the key is only predicted, or the path does not exist.
 func LookKey(h modules.Host, path string) (Found, crypto.Signer, Key, error) {
 	at, err := Look(h, path, KeyEffect)
 	if err != nil || at.Kind == modules.Absent {

@@ -38,7 +38,7 @@ func (o *Output) file() *file.File {
 	return f
 }
 
-// Settled reports whether nothing is made, since the resource takes something away or puts it back.
+// Settled reports whether no content is made, since the resource removes or restores the file.
 func (o *Output) Settled() bool { return o.Was != nil || o.Absent }
 
 // CheckSettled is the Check of such a resource.

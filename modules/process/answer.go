@@ -96,8 +96,7 @@ func (f *Fault) Unwrap() error { return f.err }
 
 func (f *Fault) Error() string { return f.Hiding(func(s string) string { return s }) }
 
-// Hiding is the text of the error; hide takes secrets out of a line, before
-// anything of it is cut.
+// Hiding is the text of the error; hide removes secrets from a line, before the line is cut.
 func (f *Fault) Hiding(hide func(string) string) string {
 	switch f.kind {
 	case empty:

@@ -29,7 +29,7 @@ func (p *Properties) UnmarshalJSON(b []byte) error {
 // ExactNumbers has a controller keep the digits of numbers, too.
 func (Properties) ExactNumbers() {}
 
-// JSON is a value in one line, with characters as they are.
+// JSON is a value in one line, without escapes for HTML characters.
 func JSON(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -40,8 +40,7 @@ func Safe(files modules.FileReader, uid int, name string) error {
 // ErrTooLong means that a text is longer than the limit.
 var ErrTooLong = errors.New("it is too long")
 
-// ReadText reads the first most bytes of a file. The error of a longer one is
-// [ErrTooLong], and its beginning is there.
+// ReadText reads the first most bytes of a file. For a longer file it returns them with the error [ErrTooLong].
 func ReadText(files modules.FileReader, name string, most int) (string, error) {
 	r, err := files.Open(name)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // steps are the steps of Apply.
 type steps struct {
-	back bool // the host is back: nothing but to say so
+	back bool // the host is back: only report it
 	boot string
 }
 
@@ -152,7 +152,7 @@ func (r *Reboot) noted(h modules.Host) *note {
 	return &n
 }
 
-// Apply implements [modules.Resource]. When the host goes down, the host program is ended with all others.
+// Apply implements [modules.Resource]. The shutdown ends the host program like all others.
 func (r *Reboot) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {

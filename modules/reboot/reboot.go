@@ -45,7 +45,7 @@ func (r *Reboot) Validate() error {
 // timeout is how long the host may take.
 func (r *Reboot) timeout() (time.Duration, error) {
 	const least, most = 10 * time.Second, 24 * time.Hour
-	if r.Timeout == "" { // it is not known yet
+	if r.Timeout == "" { // not known yet
 		return most, nil
 	}
 	d, err := time.ParseDuration(r.Timeout)

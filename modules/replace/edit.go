@@ -38,7 +38,8 @@ func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
 	return edit.Done{Action: action, Changes: changes}, nil
 }
 
-// namesCR reports whether the resource is about the byte \r. Otherwise \r\n is one line end, so that $ matches before it.
+// namesCR reports whether the expressions contain the byte \r. Otherwise \r\n is one line end, so that $ matches before
+// it.
 func (r *Replace) namesCR() bool {
 	expressions := r.Regexp + r.After + r.Before
 	return strings.Contains(expressions+r.Replace, "\r") || strings.Contains(expressions, `\r`) || strings.Contains(expressions, `\x`) || strings.Contains(expressions, `\0`)

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// Subject implements [modules.Reverser]: what the expression matches, as a part of the file.
+// Subject implements [modules.Reverser]: the matches of the expression, as a part of the file.
 func (r *Replace) Subject() string { return r.edited().Path + "\nreplace " + r.Name + " " + r.Regexp }
 
 // Reversal implements [modules.Reverser].

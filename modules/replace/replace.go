@@ -24,7 +24,7 @@ type Replace struct {
 	Before  string `json:"before,omitempty" doc:"as after, but replace only before the first match of this expression; with after: before its first match below that"`
 	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 
 	discreet bool // nothing of it may be seen

@@ -168,8 +168,7 @@ func (r *Repository) change(ctx context.Context, h modules.Host, p modules.Plan,
 	})
 }
 
-// read has the package manager fetch what the repository offers, from a definition that only that call
-// knows of.
+// read runs the package manager to fetch the lists of the repository, from a definition that only this call uses.
 func (r *Repository) read(ctx context.Context, h modules.Host, do steps) error {
 	if do.read.IsZero() {
 		return nil

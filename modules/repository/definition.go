@@ -48,7 +48,7 @@ func (r *Repository) keyRead(provider string) string {
 	return ""
 }
 
-// hasKey reports whether the key is looked after, too.
+// hasKey reports whether the key is managed, too.
 func (r *Repository) hasKey() bool { return !r.Key.IsZero() || r.remote() }
 
 // settings are the settings of the definition for a package manager.
@@ -96,7 +96,7 @@ func (r *Repository) settings(provider string) []setting {
 	return all
 }
 
-// lines are the definition as it is written.
+// lines are the lines of the definition.
 func (r *Repository) lines(provider string) []string {
 	if provider == apt {
 		var lines []string
@@ -124,7 +124,7 @@ func stanza(lines []edit.Line, separator string) []setting {
 		name, value, ok := strings.Cut(text, separator)
 		switch {
 		case strings.HasPrefix(text, "#") || strings.HasPrefix(text, ";") || strings.TrimSpace(text) == "":
-		case strings.TrimLeft(text, " \t") != text && len(all) > 0: // goes on
+		case strings.TrimLeft(text, " \t") != text && len(all) > 0: // continuation line
 			last := &all[len(all)-1]
 			last.value = strings.TrimSpace(last.value + " " + strings.Join(strings.Fields(text), " "))
 		case ok:

@@ -200,7 +200,7 @@ func (r *Repository) fetch(ctx context.Context, h modules.Host, dir string) (io.
 	return into, nil
 }
 
-// existing is a directory or, if it is not there, the nearest above it.
+// existing is a directory or, if it does not exist, the nearest existing one above it.
 func existing(files modules.FileReader, dir string) string {
 	for dir != "/" {
 		if _, err := files.Stat(dir); err == nil {

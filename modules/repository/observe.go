@@ -10,7 +10,7 @@ import (
 // Subject implements [modules.Reverser].
 func (r *Repository) Subject() string { return "repository " + r.Name }
 
-// Reversal implements [modules.Reverser]: the files as they are, and the key.
+// Reversal implements [modules.Reverser]: the current files, and the key.
 func (r *Repository) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	provider, err := r.provider(h)
 	if err != nil {

@@ -40,9 +40,9 @@ type Repository struct {
 	Options       map[string]string `json:"options,omitempty" doc:"further settings as the package manager calls them, such as exclude or Languages"`
 	Refresh       *bool             `json:"refresh,omitempty" doc:"false: it is set up without fetching its package lists first; default: true"`
 	Path          string            `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
-	// Key is the public key, once it is prepared.
+	// Key is the public key, after Prepare.
 	Key modules.Content `json:"key,omitzero" wire:"only"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
 	managers Managers

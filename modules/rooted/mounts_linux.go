@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// MountPoints returns where something is mounted at a name in an opened directory, or below it, also
-// where that is done through a bind mount of it at another path. dir may be good for nothing but a path.
+// MountPoints returns the mount points at a name in an opened directory, or below it, also those of a mount that was
+// made through a bind mount of it at another path. dir may be a descriptor with O_PATH.
 func MountPoints(table mountinfo.Table, dir int, name string) []modules.MountPoint {
 	id, err := mountID(dir)
 	if err != nil {

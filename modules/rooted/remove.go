@@ -12,10 +12,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// RemoveTree removes a name from a directory, with everything below it. It follows no link and enters
-// no other mount: if something is mounted there, it removes nothing, and the error is a
-// [modules.MountedError]. If something is mounted while it works, it stops there. It is the only
-// function here that removes a tree, since [os.Root.RemoveAll] enters mounts.
+// RemoveTree removes a name from a directory, with everything below it. It follows no link and enters no other mount:
+// if something is mounted there, it removes nothing, and the error is a [modules.MountedError]. If something is mounted
+// during the removal, it stops there. It is the only function here that removes a tree, since [os.Root.RemoveAll]
+// enters mounts.
 func RemoveTree(dir *os.Root, name string) error {
 	top, err := dir.Open(".")
 	if err != nil {

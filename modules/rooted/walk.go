@@ -106,8 +106,8 @@ func Judge(name string) error {
 	return nil
 }
 
-// PlainParent opens the directory that holds an absolute path, and refuses every symbolic link on
-// the way: for programs and calls that are about one path and no other.
+// PlainParent opens the directory that holds an absolute path, and refuses every symbolic link on the way: for programs
+// and calls that need exactly this path.
 func PlainParent(name string) (*Place, error) {
 	w, err := from("/", name)
 	if err != nil {
@@ -351,7 +351,7 @@ func (w *walk) up() error {
 // isLink reports whether an error comes from opening a link with O_NOFOLLOW: EMLINK is FreeBSD's.
 func isLink(err error) bool { return err == unix.ELOOP || err == unix.EMLINK }
 
-// follow has the target of a link be walked next, if it is a link to follow.
+// follow puts the target of a link in front of the rest of the path, if it is a link to follow.
 func (w *walk) follow(name string) error {
 	full := path.Join(w.at().path, name)
 	target, st, err := readLink(w.at().fd, name)
@@ -482,7 +482,7 @@ func (w *walk) root() (*os.Root, error) {
 	return root, nil
 }
 
-// refuse reports a link on a path that has to be plain.
+// refuse reports a link on a path that must not contain any.
 func (w *walk) refuse(link string) error {
 	return fmt.Errorf("%w: %s is a symbolic link, and %q must have none", modules.ErrPlanted, link, w.given)
 }

@@ -37,5 +37,5 @@ func readLink(dir int, name string) (target string, st unix.Stat_t, err error) {
 	return string(buffer[:n]), st, nil
 }
 
-// openPlain opens nothing: there is no call for it.
+// openPlain opens nothing: BSDs have no call for it.
 func openPlain(string) *os.File { return nil }

@@ -9,7 +9,7 @@ import (
 // openDir opens a directory as the start of a next step, without the right to read it.
 const openDir = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
-// openPath opens what can be used as a path only, a link itself included.
+// openPath opens a file for use as a path only, also a link itself.
 const openPath = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 // readLink opens a link and reads it, so that owner and target belong to the same link.

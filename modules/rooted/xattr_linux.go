@@ -109,8 +109,8 @@ func modeInto(name string, value []byte, mode fs.FileMode) {
 	}
 }
 
-// ProcPath leads to what a descriptor of this process is open on, wherever that has been moved to
-// since. The kernel does not read it as a name, so no link can be planted on it.
+// ProcPath is a path to the file of an open descriptor of this process, even if the file has been moved since. The
+// kernel does not resolve it by name, so no user can plant a link on it.
 func ProcPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // xattr is one of the calls of xattr(7), which take path, name, value, size and flags, in this order. If name is empty,

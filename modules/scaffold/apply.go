@@ -10,9 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Apply implements [modules.Resource]. Each file is replaced as a whole; a run that
-// ends early leaves some of them new and some old, and no directory that is of no
-// use without them.
+// Apply implements [modules.Resource]. It replaces each file as a whole. A run that ends early leaves some files new
+// and some old, and no useless new directories.
 func (s *Scaffold) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	steps, ok := p.Steps.([]step)
 	if !ok {
@@ -46,7 +45,7 @@ func (a *applying) steps(ctx context.Context, steps []step) error {
 			}
 			if err := a.step(ctx, &steps[i]); err != nil {
 				if a.shop != nil {
-					// The copies may be secret; the error is the one that counts.
+					// The copies may be secret. The other error is more important.
 					_ = a.shop.clear(context.WithoutCancel(ctx))
 				}
 				return err

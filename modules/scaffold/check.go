@@ -16,8 +16,8 @@ import (
 // do is an action of Apply at one path.
 type do int
 
-// In the order in which Apply goes through them: no file is written before there
-// is a directory for it, and nothing is removed before the rest has succeeded.
+// The order of Apply: no file is written before its directory exists, and nothing is removed before the rest has
+// succeeded.
 const (
 	makeDirectory do = iota + 1
 	write
@@ -32,7 +32,7 @@ type step struct {
 	name string            // absolute path
 	node *modules.TreeNode // nil of a file that is not in the tree, and of the target
 	want modules.Attributes
-	post []command // run on the file before it is put in place
+	post []command // commands to run on the file before it is put in place
 }
 
 // survey is a Check under way.
@@ -82,7 +82,7 @@ func (s *Scaffold) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 // keepsItsWay refuses to replace or remove a link on the way to the target: later steps would use another directory.
 func (v *survey) keepsItsWay() error {
 	at, passed, err := modules.Resolve(v.h.Files, v.Name)
-	if err != nil || len(passed) == 0 { // there is no target yet, or no link
+	if err != nil || len(passed) == 0 { // the target does not exist yet, or has no link
 		return nil
 	}
 	for _, s := range v.steps {
@@ -232,8 +232,7 @@ func (v *survey) made(name string, kind modules.FileKind, a modules.Attributes) 
 		// An error has been reported before.
 		parent, _ = modules.Follow(v.h.Files, path.Dir(name))
 	}
-	// Where a directory hands its group on: one with the setgid bit, and on the BSDs
-	// every one.
+	// New entries inherit the group in a directory with the setgid bit, and on BSDs in every one.
 	inherits := parent.Mode&fs.ModeSetgid != 0
 	if inherits && kind == modules.Directory {
 		info.Mode |= fs.ModeSetgid
@@ -248,7 +247,7 @@ func (v *survey) made(name string, kind modules.FileKind, a modules.Attributes) 
 	return info
 }
 
-// willBe notes what a path will be.
+// willBe records the predicted state of a path.
 func (v *survey) willBe(name string, info modules.FileInfo, content modules.Content) {
 	if info.Kind == modules.Directory {
 		v.fresh[name] = info
@@ -392,7 +391,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	v.steps = append(v.steps, step{do: write, name: name, node: n, want: v.given(want, at), post: post})
 	v.needs = append(v.needs, n.Content)
 	v.change(n.Path, have, become)
-	if at.Kind != modules.Symlink { // its text is not there, but where it leads
+	if at.Kind != modules.Symlink { // the text of a link's target may be elsewhere
 		v.text(modules.TextChange{Path: name, Want: n.Content})
 	}
 	return nil

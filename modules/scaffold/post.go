@@ -32,10 +32,10 @@ const (
 // maxRecord bounds the size of a record, in bytes.
 const maxRecord = 8 << 20
 
-// postTimeout ends a post command that does not end by itself.
+// postTimeout is the timeout of a post command.
 const postTimeout = 10 * time.Minute
 
-// A command is one that runs on a file, in words.
+// A command is a post command, as its words.
 type command []string
 
 // commandsFor returns the commands for a file, in the order of the property.
@@ -124,7 +124,7 @@ func (s *Scaffold) notes(h modules.Host) (string, error) {
 	return dir, nil
 }
 
-// mayWork finds out before a command is to run that there is no place for it.
+// mayWork returns an error if post commands would have no directory to run in.
 func (v *survey) mayWork() error {
 	dir, err := v.notes(v.h)
 	if err != nil {

@@ -31,7 +31,7 @@ type purge struct {
 	names   int
 }
 
-// mountPoints returns where something is mounted below the target, or at it: "".
+// mountPoints returns the mount points below the target; the target itself is "".
 func (v *survey) mountPoints() map[string]bool {
 	mounted := map[string]bool{}
 	at, _, err := modules.Resolve(v.h.Files, v.Name)

@@ -12,13 +12,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Scaffold is a directory and the folder of templates that fills it. It does
-// what CCM's scaffold resource does, except that on purpose:
+// A Scaffold is a directory and the folder of templates that fills it. It behaves like CCM's scaffold resource, with
+// intended exceptions:
 //   - templates are rendered once per host and run, by the controller;
 //   - post commands run only for files that change, never in a check run;
 //   - symbolic links and the modes of files come from the source, too;
-//   - a file that is no text is copied as it is;
-//   - purge removes the directories that it leaves empty;
+//   - a file that is not text is copied unchanged;
+//   - purge removes the directories that become empty;
 //   - nothing is written or removed through a symbolic link in the target.
 type Scaffold struct {
 	Name           string              `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path of the target directory, without . or .. elements"`

@@ -184,7 +184,8 @@ func (b *Seboolean) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 	return nil
 }
 
-// keep has semanage keep the value, or nothing of the boolean. It can forget all at once only, so the others are kept again.
+// keep runs semanage to store the value, or to remove it. semanage can only remove all values at once, so the others
+// are stored again.
 func (b *Seboolean) keep(ctx context.Context, h modules.Host, do steps) error {
 	if do.want.kept != "" {
 		return do.system.Import(ctx, h, "boolean -m --"+do.want.kept+" "+b.Name)

@@ -8,13 +8,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Seboolean is a switch of the policy: its value now, where SELinux runs, and the one that it keeps.
+// A Seboolean is a boolean of the policy: its current value, if SELinux runs, and its stored value.
 type Seboolean struct {
 	Name       string `json:"name" text:"argument" required:"true" looks:"^[A-Za-z0-9_.-]+$" doc:"the boolean, such as httpd_can_network_connect; getsebool -a lists them"`
 	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the host stores no value for it, so that the policy sets it at boot"`
 	Value      *bool  `json:"value,omitempty" doc:"whether it is on; required unless absent"`
 	Persistent *bool  `json:"persistent,omitempty" doc:"false: only the running SELinux has the value, until the next boot; default: true"`
-	// Live is the value that the running SELinux has again, where the resource undoes another one.
+	// Live is the value to restore in the running SELinux, if the resource undoes another one.
 	Live *bool `json:"live,omitempty" wire:"only"`
 }
 

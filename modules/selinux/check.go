@@ -67,7 +67,7 @@ func (s *Selinux) installed(files modules.FileReader) error {
 	return modules.PermissionRefusal(err)
 }
 
-// now is the mode that the kernel has, in a check run the one that it will have; "" if it runs no SELinux.
+// now is the kernel's current mode, in a check run the predicted one; empty if it does not run SELinux.
 func (s *Selinux) now(h modules.Host) (string, error) {
 	if state, predicted := h.Forecast.Lookup(modeEffect, ""); predicted {
 		return state.(string), nil

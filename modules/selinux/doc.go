@@ -1,2 +1,2 @@
-// Package selinux is the resource type "selinux": whether a host goes by SELinux, and by which policy.
+// Package selinux is the resource type "selinux": whether a host uses SELinux, and with which policy.
 package selinux

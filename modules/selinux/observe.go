@@ -11,7 +11,7 @@ import (
 // Subject implements [modules.Reverser]: a host has one mode.
 func (s *Selinux) Subject() string { return "selinux" }
 
-// Reversal implements [modules.Reverser]: the mode that the kernel has, and the file as it is.
+// Reversal implements [modules.Reverser]: the kernel's current mode, and the current file.
 func (s *Selinux) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	now, err := s.now(h)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage"
 )
 
-// A Selinux is the mode of SELinux: the one that the kernel has at boot, by /etc/selinux/config, and where it runs the one
-// that it has now.
+// A Selinux is the mode of SELinux: the kernel's mode at boot, from /etc/selinux/config, and its current mode, if it
+// runs SELinux.
 type Selinux struct {
 	Name   string `json:"name" required:"true" doc:"enforcing, permissive or disabled; something else if mode has it"`
 	Mode   string `json:"mode,omitempty" enum:"enforcing,permissive,disabled" doc:"the mode, where the resource is called otherwise; default: name. enforcing: actions that the policy does not allow are refused; permissive: they are only logged; disabled: SELinux is off from the next boot, and permissive until then"`
 	Policy string `json:"policy,omitempty" text:"argument" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: unchanged"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Live, for a reversal, is the mode that the kernel had; empty if it had none.
 	Live string `json:"live,omitempty" wire:"only"`
@@ -74,7 +74,7 @@ func (s *Selinux) live() string {
 	return s.mode()
 }
 
-// files are the one that it edits.
+// files are the files to edit.
 func (s *Selinux) files() edit.Files {
 	return edit.Files{{
 		Path: semanage.Config, Optional: s.mode() == disabled && s.Policy == "" || s.Restore != nil, Edit: s.edit,

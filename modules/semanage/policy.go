@@ -24,7 +24,7 @@ const (
 	Typ     Symbol = 3 // length, value, properties, bounds
 )
 
-// Declares reports whether the policy surely has a name. It is looked for in the file that the kernel loads.
+// Declares reports whether the policy certainly has a name. It searches the file that the kernel loads.
 func (s System) Declares(files modules.FileReader, kind Symbol, name string) bool {
 	file, err := files.Open(s.newest(files))
 	if err != nil {

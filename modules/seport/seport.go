@@ -70,7 +70,7 @@ type port struct {
 	first, last int // equal for a port alone
 }
 
-// maxPort is the highest one there is.
+// maxPort is the highest port.
 const maxPort = 65535
 
 func (p *Seport) port() (port, error) {

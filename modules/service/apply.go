@@ -123,7 +123,7 @@ func (s *Service) failed(ctx context.Context, h modules.Host, t *task, v verb, w
 	if err != nil {
 		u = t.unit
 	}
-	if u.broken != "" { // in the unit file as it is read now
+	if u.broken != "" { // in the current unit file
 		text = fmt.Sprintf("%s %s: %s", v, t.unit.id, u.broken)
 	}
 	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u, t.begun)}

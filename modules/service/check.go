@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// task goes from Check to Apply and Verify.
+// task is passed from Check to Apply and Verify.
 type task struct {
 	manager manager
 	unit    unit
@@ -27,7 +27,7 @@ func (s *Service) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if s.Action != "" && u.runs() { // else it is started
+	if s.Action != "" && u.runs() { // otherwise it is started
 		return s.again(h, m, u, verbs, s.Action == reloaded)
 	}
 	return s.plan(h, m, u, verbs)
@@ -101,14 +101,14 @@ func (s *Service) verbs(files modules.FileReader, u unit) ([]verb, error) {
 	add(unmask, is(s.Masked, false) && u.masked())
 	add(stop, s.Ensure == stopped && !u.stopped() && u.state != crashed)
 	add(disable, is(s.Enable, false) && !u.disabled())
-	// Before it is started: systemd forgets how a unit ended that nothing refers to.
+	// before the start: systemd forgets the result of a unit without references
 	add(enable, is(s.Enable, true) && !u.enabled())
 	add(start, s.Ensure != stopped && !u.runs())
 	add(mask, is(s.Masked, true) && !u.masked())
 	return verbs, nil
 }
 
-// possible refuses what could not come true.
+// possible refuses states that cannot be reached.
 func (s *Service) possible(files modules.FileReader, u unit) error {
 	unmasked := u.masked() && !is(s.Masked, false)
 	switch {
@@ -139,7 +139,7 @@ func (s *Service) disableable(u unit) error {
 	return s.notAlias(u, "disabled")
 }
 
-// maskable refuses to mask a unit file where the mask would have to be.
+// maskable refuses to mask a unit whose file is at the path of the mask.
 func (s *Service) maskable(files modules.FileReader, u unit) error {
 	own := path.Join(modules.UnitFolders[0], u.id)
 	_, err := files.Stat(own)

@@ -116,7 +116,7 @@ func (l *links) also(name string, fresh bool) {
 	}
 }
 
-// existing adds the links to a unit that are there: systemd removes them all.
+// existing adds the existing links to a unit: systemd removes them all.
 func (l *links) existing(u unit) {
 	names, err := l.files.List(l.dir)
 	if err != nil {

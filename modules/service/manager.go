@@ -29,7 +29,7 @@ type manager interface {
 	log(ctx context.Context, h modules.Host, u unit, since time.Time) []string
 }
 
-// A verb is one thing that a manager does to a unit, as systemctl calls it.
+// A verb is one action of a manager on a unit, by systemctl's name.
 type verb string
 
 // The verbs.
@@ -51,7 +51,7 @@ const (
 // the host is in trouble.
 const queryTimeout = 30 * time.Second
 
-// manager finds what runs services on the host.
+// manager finds the service manager of the host.
 func (s *Service) manager(h modules.Host) (manager, error) {
 	bySystemd, err := exists(h.Files, "/run/systemd/system") // sd_booted(3)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) manager(h modules.Host) (manager, error) {
 	return nil, modules.Refuse("no suitable provider found: neither systemd nor OpenRC runs this host")
 }
 
-// exists reports whether there is something at a path, links followed.
+// exists reports whether a path exists, links followed.
 func exists(files modules.FileReader, name string) (bool, error) {
 	_, err := modules.Follow(files, name)
 	if modules.NotThere(err) {

@@ -17,7 +17,7 @@ type openrc struct {
 	describe bool // find out whether services can reload
 }
 
-// Where OpenRC has its files.
+// The folders of OpenRC.
 const (
 	initScripts = "/etc/init.d"
 	runlevels   = "/etc/runlevels"      // a folder each, with links to the scripts

@@ -57,7 +57,7 @@ func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	return properties, nil
 }
 
-// reversible refuses what systemd would not find again afterwards.
+// reversible refuses a unit that systemd would not find again afterwards.
 func (s *Service) reversible(files modules.FileReader, u unit) error {
 	var at modules.FileInfo
 	var err error = fs.ErrNotExist

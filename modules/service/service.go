@@ -8,15 +8,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Service is a unit of systemd or a service of OpenRC. It does what CCM's
-// service resource does, except that on purpose:
+// A Service is a unit of systemd or a service of OpenRC. It behaves like CCM's service resource, with intended
+// exceptions:
 //   - instances of templates, "app@1", and escaped names are accepted;
 //   - a unit that does not exist counts as stopped and disabled, where CCM fails;
 //   - a service that dies within half a second of its start has failed;
-//   - a unit of Type=oneshot that has ended well counts as running, as long as
-//     systemd remembers it;
-//   - what cannot come true (a masked unit shall run, a static one be disabled) is
-//     refused before anything is done;
+//   - a unit of Type=oneshot that has ended well counts as running, as long as systemd remembers it;
+//   - an impossible state (a masked unit that runs, a static one that is disabled) is refused before any change;
 //   - a unit file that has changed is read again, and that is reported.
 //
 // `reload`, `masked`, `timeout` and `action` are ours.
@@ -71,7 +69,7 @@ func (s *Service) validateAction() error {
 // maxName is how long the name of a unit may be, in bytes (systemd.unit(5)).
 const maxName = 255
 
-// dangerous are the characters that a shell would not leave alone.
+// dangerous are characters with a special meaning in a shell.
 const dangerous = ";&|$`()[]{}<>*?'\"!\n\r\t"
 
 // wellNamed reports whether a name has only allowed characters: those of CCM, @ before the instance of a template, and

@@ -12,10 +12,10 @@ import (
 type unit struct {
 	id    string   // its own name
 	names []string // id and other names of it
-	file  string   // where its definition is; empty if that is unknown
+	file  string   // path of its definition; empty if unknown
 	files []string // all files of the definition
 
-	missing bool   // there is no such service, and nothing of it runs
+	missing bool   // the service does not exist, and nothing of it runs
 	broken  string // why its definition cannot be used
 	stale   bool   // its definition has changed since the manager has read it
 	sysV    bool   // a System V script that systemd has wrapped
@@ -23,10 +23,10 @@ type unit struct {
 	state    string // active, reloading, inactive, failed, activating, deactivating…
 	result   string // how it ended: success, exit-code, timeout…
 	status   string // the exit status of its main process
-	unmet    bool   // its conditions kept it from starting
+	unmet    bool   // its conditions prevented its start
 	endedRun bool   // Type=oneshot, and it has ended well since the boot
 	oneshot  bool   // it does its work and ends
-	restarts int    // how often the manager has restarted it by itself
+	restarts int    // automatic restarts by the manager
 
 	fileState string   // enabled, disabled, static, masked…
 	levels    []string // the runlevels that start it; of OpenRC
@@ -56,7 +56,7 @@ func (u unit) condition() string {
 
 func (u unit) masked() bool { return u.fileState == "masked" || u.fileState == "masked-runtime" }
 
-// quote is for texts that come from a manifest or a host.
+// quote quotes a text from a manifest or a host.
 func quote(s string) string { return strconv.Quote(s) }
 
 // suffixes are the suffixes of systemd.unit(5).
@@ -102,8 +102,8 @@ func (u unit) effects() []modules.Effect {
 	return list
 }
 
-// predicted is the unit as earlier resources of a check run leave it. It is last
-// if none of them has changed another unit since, which might have a say in it.
+// predicted is the unit in the state after earlier resources of a check run. last is false if one of them has changed
+// another unit since, which might affect it.
 func predicted(f modules.Forecast, name string) (u unit, last, ok bool) {
 	state, ok := f.Lookup(unitEffect, name)
 	if !ok {

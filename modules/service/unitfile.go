@@ -46,8 +46,7 @@ func appeared(files modules.FileReader, u unit) (unit, error) {
 	return u, nil
 }
 
-// overridden reports whether there is a unit file that goes before the one that
-// systemd has read.
+// overridden reports whether a unit file exists that takes precedence over the one that systemd has read.
 func overridden(files modules.FileReader, u unit) (bool, error) {
 	priority := slices.Index(modules.UnitFolders, path.Dir(u.file)) // -1: it was generated, or is somewhere else
 	// The last two may be one folder.
@@ -60,7 +59,7 @@ func overridden(files modules.FileReader, u unit) (bool, error) {
 	return false, nil
 }
 
-// hasNewDropIn reports whether there is a drop-in that systemd has not read.
+// hasNewDropIn reports whether a drop-in exists that systemd has not read.
 func hasNewDropIn(files modules.FileReader, u unit) bool {
 	for _, name := range fileNames(u.id) {
 		for _, dir := range modules.UnitFolders {
@@ -109,8 +108,8 @@ func sources(id string) []string {
 	return list
 }
 
-// pending reports whether earlier resources of a check run will change what
-// defines a unit, or the links that enable it.
+// pending reports whether earlier resources of a check run will change the definition of a unit, or the links that
+// enable it.
 func pending(h modules.Host, u unit) bool {
 	changed := func(name string) bool {
 		_, ok := h.Forecast.Lookup(modules.PathEffect, name)

@@ -65,7 +65,7 @@ func changes(u unit, verbs []verb) []modules.Change {
 	return list
 }
 
-// change is the property that a verb changes, if it is one.
+// change is the property that a verb changes, if any.
 func (v verb) change(u unit) []modules.Change {
 	switch v {
 	case reread:

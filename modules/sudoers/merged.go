@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A line is one that sudo reads.
+// A line is a line that sudo reads.
 type line struct {
 	file   string
 	number int
@@ -59,7 +59,7 @@ func (s *Sudoers) merged(files modules.FileReader, rules []string) (all []line, 
 	return all, included
 }
 
-// among refuses rules that are correct alone, and wrong among all lines that sudo reads: an alias that two files
+// among refuses rules that are valid alone, and invalid among all lines that sudo reads: an alias that two files
 // define, for example. A sudo that finds a mistake may refuse everything.
 func (s *Sudoers) among(ctx context.Context, h modules.Host, after []line) error {
 	mistake, err := s.mistakeIn(ctx, h, after)
@@ -154,7 +154,7 @@ func parseGrant(text string) (r grant, ok bool) {
 	return r, true
 }
 
-// covers reports whether a rule is about the user and the commands of another one, too.
+// covers reports whether a rule also applies to the user and the commands of another one.
 func (r grant) covers(own grant, tables *accounts.Tables) bool {
 	who := r.who == "ALL" || r.who == own.who
 	if group, is := strings.CutPrefix(r.who, "%"); is && tables != nil {

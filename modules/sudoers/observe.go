@@ -11,7 +11,7 @@ import (
 // Subject implements [modules.Reverser].
 func (s *Sudoers) Subject() string { return s.at() }
 
-// Reversal implements [modules.Reverser]: the file as it is.
+// Reversal implements [modules.Reverser]: the current file.
 func (s *Sudoers) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	var earlier modules.Resource
 	if before, ok := kept.(*Sudoers); ok && before.Was != nil {

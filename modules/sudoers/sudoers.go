@@ -21,7 +21,7 @@ type Sudoers struct {
 	Ensure string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the rules are there"`
 	Rules  []string `json:"rules,omitempty" doc:"the lines, such as deploy ALL=(root) NOPASSWD: /usr/bin/systemctl reload nginx; required for present"`
 	Path   string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the folder; default: /etc/sudoers.d"`
-	// Was is set where the resource undoes another one: the file that was there.
+	// Was, set if the resource undoes another one, is the earlier file.
 	Was *file.File `json:"was,omitempty" wire:"only"`
 
 	informed modules.Circumstances

@@ -233,9 +233,9 @@ func (s *Swap) activate(ctx context.Context, h modules.Host, options []string) e
 	return s.run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.Name)
 }
 
-// takeBack undoes what a failed Apply has done. The contents of a swap area mean nothing, so a new area
-// of the earlier size replaces the old one. The mode stays: a file that others could read
-// before stays unreadable for them.
+// takeBack undoes the changes of a failed Apply. The contents of a swap area are not needed, so a new area of the
+// earlier size replaces the old one. The mode is not restored: a file that others could read before stays unreadable
+// for them.
 func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error) error {
 	if err == nil {
 		return nil

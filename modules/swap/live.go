@@ -105,7 +105,7 @@ func (s *Swap) signature(ctx context.Context, h modules.Host) (string, error) {
 	return "something else", nil // a table of partitions
 }
 
-// listed reports whether it is swapped to, and with which priority.
+// listed reports whether the kernel uses the area, and with which priority.
 func (s *Swap) listed(h modules.Host) (active bool, priority int, err error) {
 	file, err := h.Files.Open("/proc/swaps")
 	switch {
@@ -140,7 +140,7 @@ func sameFile(told, path string) bool {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(told) == path
 }
 
-// may refuses what only root can do.
+// may returns an error unless the user is root.
 func may(files modules.FileRights) error {
 	if !modules.HasRootRights(files, fstab.Path) {
 		return modules.Refuse("only root can set up swap space; use become")

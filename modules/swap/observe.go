@@ -12,8 +12,8 @@ import (
 // Subject implements [modules.Reverser].
 func (s *Swap) Subject() string { return "swap " + s.Name }
 
-// Reversal implements [modules.Reverser]: whether there was a file, how large it was, whether it was active, and
-// fstab as it is. A device stays a swap area.
+// Reversal implements [modules.Reverser]: whether the file existed, its size, whether it was active, and the current
+// fstab. A device stays a swap area.
 func (s *Swap) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	is, err := s.now(ctx, h)
 	if err != nil {

@@ -22,7 +22,7 @@ type Swap struct {
 	Priority *int     `json:"priority,omitempty" doc:"which one is swapped to first: 0 to 32767; default: as the kernel chooses"`
 	Options  []string `json:"options,omitempty" text:"argument" doc:"further options of swapon(8), such as nofail or discard"`
 	Fstab    string   `json:"fstab,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 }
 
@@ -98,7 +98,7 @@ func (s *Swap) Validate() error {
 	return errors.Join(errs...)
 }
 
-// device reports whether it is a device, and no file.
+// device reports whether the name is a device, and not a file.
 func (s *Swap) device() bool { return strings.HasPrefix(s.Name, "/dev/") }
 
 // options are the options in the line of fstab.
@@ -124,7 +124,7 @@ func (s *Swap) files() edit.Files {
 	return edit.Files{file}.Restoring(s.Restore)
 }
 
-// is reports whether a line of fstab is about it.
+// is reports whether a line of fstab belongs to the area.
 func (s *Swap) is(fields []string) bool {
 	return fields[fstab.Device] == s.Name && fields[fstab.Type] == "swap"
 }

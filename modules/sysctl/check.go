@@ -69,7 +69,7 @@ func (s *Sysctl) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	return plan, nil
 }
 
-// now is the value that holds, in a check run the one that will.
+// now is the current value, in a check run the predicted one.
 func (s *Sysctl) now(h modules.Host) (string, error) {
 	if state, predicted := h.Forecast.Lookup(settingEffect, s.key()); predicted {
 		return state.(string), nil
@@ -117,8 +117,8 @@ func (s *Sysctl) settable(h modules.Host, have string) error {
 	return nil
 }
 
-// alike reports whether the kernel will take a value: it is as many numbers as there are. Of others
-// only the kernel knows.
+// alike reports whether the kernel will accept a value: it has as many numbers as the current one. Only the kernel can
+// check other values.
 func alike(have, want string) bool {
 	number := func(word string) bool { _, err := strconv.ParseInt(word, 10, 64); return err == nil }
 	is, will := strings.Fields(have), strings.Fields(want)

@@ -32,8 +32,8 @@ var spread = map[string]bool{
 	"ipv6/force_forwarding": false,
 }
 
-// effects returns what changes when the kernel sets the setting to a value that it does not have yet: the setting, and
-// others that the kernel sets with it.
+// effects returns the changes when the kernel sets the setting to a new value: the setting, and others that the kernel
+// sets with it.
 func (s *Sysctl) effects(h modules.Host, want string) []modules.Effect {
 	var all []modules.Effect
 	set := func(key, want string) {

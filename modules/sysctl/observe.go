@@ -10,7 +10,7 @@ import (
 // Subject implements [modules.Reverser].
 func (s *Sysctl) Subject() string { return "sysctl " + s.key() }
 
-// Reversal implements [modules.Reverser]: the value that holds now, and the file as it is.
+// Reversal implements [modules.Reverser]: the current value, and the current file.
 func (s *Sysctl) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	back := map[string]any{"persist": false, "runtime": false}
 	var earlier *edit.Restore

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// A Sysctl is a setting of the kernel. It is written to a file that is read at boot, and to
-// /proc/sys; no program is started for either.
+// A Sysctl is a setting of the kernel. It is written to a file that is read at boot, and to /proc/sys; neither needs a
+// program.
 type Sysctl struct {
 	Name    string `json:"name" text:"argument" required:"true" doc:"the setting, such as net.ipv4.ip_forward; with slashes where a part has a dot: net/ipv4/conf/eth0.1/forwarding"`
 	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is not in the file; the current value stays"`
@@ -18,7 +18,7 @@ type Sysctl struct {
 	Runtime *bool  `json:"runtime,omitempty" doc:"false: the current value stays; default: true"`
 	Persist *bool  `json:"persist,omitempty" doc:"false: nothing is written for the next boot; default: true"`
 	Path    string `json:"path,omitempty" also:"sysctl_file" looks:"^/" doc:"absolute path of the file; default: /etc/sysctl.d/90-ccm-push.conf"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 }
 

@@ -10,7 +10,7 @@ import (
 // Subject implements [modules.Reverser]: a host has one time zone.
 func (z *Timezone) Subject() string { return "timezone" }
 
-// Reversal implements [modules.Reverser]: where the link leads, and the file as it is.
+// Reversal implements [modules.Reverser]: the current target of the link, and the current file.
 func (z *Timezone) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	target, at, err := z.leads(h.Files)
 	switch {

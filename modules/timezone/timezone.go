@@ -14,12 +14,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/link"
 )
 
-// A Timezone is the time zone of the host: where /etc/localtime leads (localtime(5)). Where there is
-// /etc/timezone, as on Debian, it is named there too. No program is started for either.
+// A Timezone is the time zone of the host: the target of /etc/localtime (localtime(5)). If /etc/timezone exists, as on
+// Debian, it contains the zone too. Neither needs a program.
 type Timezone struct {
 	Name string `json:"name" required:"true" doc:"the zone, such as Europe/Vienna or UTC; something else if zone has it"`
 	Zone string `json:"zone,omitempty" text:"argument" doc:"the zone, where the resource is called otherwise; default: name"`
-	// Restore is set where the resource undoes another one.
+	// Restore is set if the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Target, for a reversal, is the old target of the link; empty means that the link is removed.
 	Target string `json:"target,omitempty" wire:"only"`

@@ -35,7 +35,7 @@ func (by *authority) signed(cert *x509.Certificate) bool {
 	return err == nil && issuer == by.said.subject && key.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature) == nil
 }
 
-// authority finds the one that signs; nil if the certificate is self-signed.
+// authority returns the signing authority; nil if the certificate is self-signed.
 func (c *TLSCert) authority(h modules.Host) (*authority, error) {
 	if c.CACert == "" || c.Ensure == request {
 		return nil, nil
@@ -65,7 +65,7 @@ func (c *TLSCert) authority(h modules.Host) (*authority, error) {
 	return &authority{said, cert, signer}, nil
 }
 
-// mayOutlive refuses to sign what would be valid for longer than the authority.
+// mayOutlive refuses to sign a certificate that would be valid for longer than the authority.
 func (by *authority) mayOutlive(c *TLSCert) error {
 	left := time.Until(by.said.ends)
 	if left < time.Duration(c.days())*day {
@@ -177,7 +177,7 @@ func (c *TLSCert) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	return o.Check(ctx, h, at, action, changes, modules.Effect{Kind: certEffect, Key: c.Name, State: will})
 }
 
-// issuer names who signs.
+// issuer names the signer.
 func (c *TLSCert) issuer(by *authority) string {
 	if by == nil {
 		return selfSigned

@@ -118,7 +118,7 @@ func shownSubject(parts pkix.RDNSequence) string {
 	return strings.Join(all, ", ")
 }
 
-// A name is one that a certificate is for.
+// A name is a name in a certificate.
 type name struct{ kind, text string }
 
 // The kinds of names, as openssl writes them.

@@ -11,7 +11,7 @@ import (
 // Subject implements [modules.Reverser].
 func (c *TLSCert) Subject() string { return c.Name }
 
-// Reversal implements [modules.Reverser]: the file as it is.
+// Reversal implements [modules.Reverser]: the current file.
 func (c *TLSCert) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	var was *file.File
 	if before, ok := kept.(*TLSCert); ok {

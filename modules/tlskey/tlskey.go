@@ -24,7 +24,7 @@ type TLSKey struct {
 	Owner     string `json:"owner,omitempty" doc:"name or id of its owner; default: unchanged; for a new file, the user that the play runs as"`
 	Group     string `json:"group,omitempty" doc:"name or id of its group; default: unchanged; for a new file, the group of the user that the play runs as"`
 	Mode      string `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]?[0-7]{3}$" default:"0600" doc:"permissions in octal"`
-	// Was is set where the resource undoes another one: the file that was there.
+	// Was, set if the resource undoes another one, is the earlier file.
 	Was *file.File `json:"was,omitempty" wire:"only"`
 
 	informed modules.Circumstances

@@ -24,11 +24,11 @@ func hold(root *os.Root, name string) (*os.File, error) {
 		return nil, err
 	}
 	err = syscall.Flock(int(dir.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) { // it is being removed
+	if errors.Is(err, syscall.EWOULDBLOCK) { // another process is removing it
 		dir.Close()
 		return nil, err
 	}
-	// Where nothing can be locked, age alone protects it: see remove.
+	// Without locks, only its age protects the tree: see remove.
 	if err := verify(root, name, dir); err != nil {
 		dir.Close()
 		return nil, err
@@ -36,8 +36,8 @@ func hold(root *os.Root, name string) (*os.File, error) {
 	return dir, nil
 }
 
-// verify holds a tree against its listing, and that against the name. By then it is
-// locked: another process may have moved it away before.
+// verify compares a tree with its listing, and the listing with the name. The tree is locked, but another process may
+// have moved it away before.
 func verify(root *os.Root, name string, dir *os.File) error {
 	opened, err := dir.Stat()
 	if err != nil {
@@ -113,7 +113,7 @@ func lockAll(ctx context.Context, root *os.Root) (unlock func(), err error) {
 	for {
 		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return func() { dir.Close() }, nil // where there are no locks, it goes without
+			return func() { dir.Close() }, nil // the file system has no locks, so continue without
 		}
 		select {
 		case <-ctx.Done():

@@ -32,7 +32,7 @@ type Store struct {
 	held map[string]*os.File // trees in use, by their hash; locked until the process ends
 }
 
-// A Source is where the files of a tree come from.
+// A Source provides the files of a tree.
 type Source struct {
 	modules.Contents
 	// Want requests contents that will be opened; nil if all are here.
@@ -85,8 +85,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// open opens the directory of the store, which it makes if it is missing. It has to
-// be one that only the own user can look into.
+// open opens the directory of the store, and creates it if it is missing. Only this user may have access to it.
 func (s *Store) open() (*os.Root, error) {
 	above, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -113,8 +112,7 @@ func (s *Store) open() (*os.Root, error) {
 	return above.OpenRoot(Folder)
 }
 
-// place puts a tree where it is not or is broken, unless another process has just done
-// so, and removes old ones.
+// place writes a missing or damaged tree, unless another process has just done so, and removes old ones.
 func (s *Store) place(ctx context.Context, root *os.Root, listing modules.Content, from Source) (*os.File, error) {
 	unlock, err := lockAll(ctx, root)
 	if err != nil {

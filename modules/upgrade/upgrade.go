@@ -16,7 +16,7 @@ type Upgrade struct {
 	LockTimeout string `json:"lock_timeout,omitempty" pattern:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
 
 	by func(*Upgrade) Manager
-	// manager knows what this resource has done in this run.
+	// manager remembers the actions of this resource in this run.
 	manager Manager
 }
 

@@ -21,8 +21,8 @@ type draft struct {
 	tools    accounts.Tools
 	steps    []step
 	after    accounts.PredictedUser
-	isNew    bool // the user is made by this plan
-	newHome  bool // the home is made by this plan
+	isNew    bool // this plan creates the user
+	newHome  bool // this plan creates the home
 	account  bool // something other than files changes
 }
 
@@ -65,7 +65,7 @@ func (u *User) draft(h modules.Host) (*draft, error) {
 	return &draft{User: u, h: h, tables: tables, defaults: defaults}, err
 }
 
-// findTools finds out how accounts are changed here. Keys need none of that.
+// findTools finds the tools that change accounts here. Keys need no tools.
 func (d *draft) findTools() (err error) {
 	d.tools, err = accounts.FindTools(d.h.Files)
 	return err
@@ -98,7 +98,7 @@ func (d *draft) differs(property, have, want string) {
 	d.Changes = append(d.Changes, modules.Change{Property: property, Have: have, Want: want})
 }
 
-// run adds a program to what Apply does.
+// run adds a program to Apply.
 func (d *draft) run(argv ...string) {
 	d.account = true
 	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
@@ -106,8 +106,8 @@ func (d *draft) run(argv ...string) {
 	})
 }
 
-// setHash adds that the user gets a field of shadow(5). It goes through standard
-// input: arguments can be read by every user of the host.
+// setHash adds a change of the user's field in shadow(5). It uses standard input, since every user of the host can read
+// arguments.
 func (d *draft) setHash(field string) {
 	d.account = true
 	c := modules.Command{Argv: []string{"chpasswd", "-e"}, Stdin: d.Name + ":" + field + "\n"}

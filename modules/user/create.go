@@ -58,7 +58,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 	return d.keys(ctx)
 }
 
-// give notes what a new user is given, each as a change. listed are the groups that list its name already.
+// give adds the properties of a new user, each as a change. listed are the groups that list its name already.
 func (d *draft) give(ctx context.Context, listed []string, groups regroup) error {
 	if d.UID != nil {
 		if err := d.free(ctx); err != nil {
@@ -93,7 +93,7 @@ func (d *draft) give(ctx context.Context, listed []string, groups regroup) error
 	return d.giveAccess()
 }
 
-// giveAccess is the part of give that is in shadow(5).
+// giveAccess is the part of give about shadow(5).
 func (d *draft) giveAccess() error {
 	const fresh = "!" // initial value of both tools
 	shadow := accounts.Shadow{Name: d.Name, Hash: d.wantHash(fresh)}
@@ -193,7 +193,7 @@ func (d *draft) addPrimary(group primary) {
 	d.Effects = append(d.Effects, accounts.GroupEffects(group.Group, true)...)
 }
 
-// commonOptions adds what both tools have.
+// commonOptions adds the options that both tools have.
 func (d *draft) commonOptions(argv []string, system, comment, home string) []string {
 	if d.System {
 		argv = append(argv, system)

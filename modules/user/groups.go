@@ -37,8 +37,8 @@ func (d *draft) findGroup(ctx context.Context, property, nameOrID string) (g acc
 	return accounts.Group{Name: nameOrID, GID: gid}, false, err
 }
 
-// wantGroups resolves the supplementary groups, sorted. The primary group is not
-// among them, whether or not it is listed: it counts anyway.
+// wantGroups resolves the supplementary groups, sorted. It omits the primary group, even if it is listed: the user is a
+// member anyway.
 func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error) {
 	var names []string
 	for i, name := range d.Groups {

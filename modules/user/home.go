@@ -101,8 +101,7 @@ const (
 	maxSkelSize  = 64 << 10
 )
 
-// predictHome adds the effects of making the home. Of a user without an id yet they say only what
-// will be there.
+// predictHome adds the effects of making the home. If the user has no id yet, they only contain that the home exists.
 func (d *draft) predictHome() {
 	s := &skel{
 		files:   d.h.Files,
@@ -117,7 +116,7 @@ func (d *draft) predictHome() {
 	d.Effects = append(d.Effects, s.effects...)
 }
 
-// skel collects what a new home will hold.
+// skel collects the predicted files of a new home.
 type skel struct {
 	files   modules.FileReader
 	root    string

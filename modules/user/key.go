@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
-// maxKeyLines bounds how many keys are given.
+// maxKeyLines bounds the number of keys.
 const maxKeyLines = 1000
 
 type key = publickey.Key

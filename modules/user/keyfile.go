@@ -15,7 +15,7 @@ import (
 // A keyFile is the state of a user's authorized_keys and its folder.
 type keyFile struct {
 	dir, name      string
-	inDir, present modules.FileInfo // Kind Absent if it is not there
+	inDir, present modules.FileInfo // Kind Absent if it does not exist
 	text           string
 }
 
@@ -69,8 +69,7 @@ func (d *draft) whose(ctx context.Context, home modules.FileInfo) error {
 	return err
 }
 
-// own describes something in the user's home, which must be of that kind and the
-// user's own if it is there.
+// own returns the info of a path in the user's home. If it exists, it must be of that kind and belong to the user.
 func (d *draft) own(name string, kind modules.FileKind) (modules.FileInfo, error) {
 	info, err := d.h.Files.Stat(name)
 	switch {

@@ -19,8 +19,7 @@ const (
 	keyFileMode fs.FileMode = 0o600
 )
 
-// maxKeyFile bounds authorized_keys, in bytes: what a program prints is kept up
-// to this.
+// maxKeyFile bounds authorized_keys, in bytes: longer output of a program is truncated.
 const maxKeyFile = modules.MaxOutput
 
 // storeTimeout bounds the script that runs as the user, whose home may be on a server.
@@ -69,7 +68,7 @@ func (d *draft) writeKeys(f *keyFile, want []key) error {
 	return nil
 }
 
-// compareKeys notes what differs between the keys of the file and those wanted.
+// compareKeys notes the differences between the keys of the file and the wanted ones.
 func (d *draft) compareKeys(have, want []key) {
 	for _, w := range want {
 		lines := slices.DeleteFunc(slices.Clone(have), func(k key) bool { return k.Blob != w.Blob })

@@ -20,9 +20,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage"
 )
 
-// makeHome plans to make the home, if it is a new one. useradd would follow a link that another user
-// has planted on the way to it. If that fails for a new user, the account is removed again: with it
-// the next run would find the user there, and make no home.
+// makeHome plans to create a new home. useradd would follow a link that another user has planted on the way to it. If
+// that fails for a new user, the account is removed again: otherwise the next run would find an existing user, and
+// create no home.
 func (d *draft) makeHome() {
 	if !d.newHome {
 		return
@@ -107,13 +107,13 @@ func justMade(name string, opened *os.File) error {
 	return nil
 }
 
-// A homeWriter copies what a new home begins with, as useradd(8) does.
+// A homeWriter copies the skeleton to a new home, as useradd(8) does.
 type homeWriter struct {
 	ctx        context.Context
 	h          modules.Host
 	skel, home string
 	uid, gid   int
-	made       []string // relative paths, each after the directory that it is in
+	made       []string // relative paths, each after its directory
 }
 
 // maxSkel is how many paths are copied at most.
@@ -214,7 +214,7 @@ func (w *homeWriter) dress(made *os.File, from string, info modules.FileInfo) er
 		if err != nil {
 			return err
 		}
-		// The label of the copy depends on where it is, and is set at the end.
+		// The label of the copy depends on its path, and is set at the end.
 		xattrs = slices.DeleteFunc(rooted.Written(xattrs), func(one string) bool { return strings.HasPrefix(one, selinuxLabel) })
 		if len(xattrs) > 0 {
 			if err := rooted.SetXattrs(int(made.Fd()), xattrs, info.Mode.Perm()); err != nil {

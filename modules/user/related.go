@@ -14,7 +14,7 @@ import (
 func (u *User) Related() []modules.Relation {
 	group := u.Group
 	if group == "" {
-		group = u.Name // which is made with the user where the host does so
+		group = u.Name // the group that is created with the user, if the host does so
 	}
 	if u.Ensure == absent {
 		return []modules.Relation{

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// update plans what differs of a user who is there.
+// update plans the changes of an existing user.
 func (d *draft) update(ctx context.Context, have accounts.User) (err error) {
 	d.after = accounts.PredictedUser{User: have, Exists: true, Primary: d.tables.Primary(ctx, have), Groups: d.tables.GroupsOf(have.Name)}
 	ids, err := d.updateIDs(ctx, have)
@@ -88,7 +88,7 @@ func id(n int) string {
 	return strconv.Itoa(n)
 }
 
-// idle refuses what cannot be done while a user has processes.
+// idle refuses changes that are impossible while a user has processes.
 func (d *draft) idle(have accounts.User, property string) error {
 	if have.UID == accounts.Unknown {
 		return nil

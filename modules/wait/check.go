@@ -36,7 +36,7 @@ func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	return plan, nil
 }
 
-// Apply implements [modules.Resource]: it looks until it is so, or the time is up.
+// Apply implements [modules.Resource]: it looks until the condition is met, or the timeout has passed.
 func (w *Wait) Apply(ctx context.Context, h modules.Host, _ modules.Plan) error {
 	timeout, err := duration("timeout", w.Timeout, 5*time.Minute)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 	maxLook = 10 * time.Second
 )
 
-// maxLine bounds a line of a file that is looked for, in bytes.
+// maxLine bounds a line of a file, in bytes.
 const maxLine = 1 << 20
 
 // look returns in why the reason why the condition is not met yet; nil if it is. err means that it cannot be checked. A
@@ -120,7 +120,7 @@ func (w *Wait) find(h modules.Host) (why, err error) {
 		return nil, err
 	}
 	f, err := h.Files.Open(w.Path)
-	if modules.NotThere(err) { // it was there a moment ago
+	if modules.NotThere(err) { // it existed a moment ago
 		return errors.New("it does not exist"), nil
 	}
 	if err != nil {

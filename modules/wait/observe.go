@@ -9,8 +9,7 @@ import (
 // Subject implements [modules.Reverser].
 func (w *Wait) Subject() string { return "wait " + w.Name }
 
-// Reversal implements [modules.Reverser]. Waiting changes nothing, so what undoes it has nothing to
-// wait for.
+// Reversal implements [modules.Reverser]. Waiting changes nothing, so its reversal does not wait.
 func (w *Wait) Reversal(_ context.Context, _ modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil

@@ -82,7 +82,7 @@ func (w *Wait) Validate() error {
 	return errors.Join(append(errs, timeout, interval)...)
 }
 
-// validateOne requires that exactly one thing is waited for.
+// validateOne requires exactly one condition.
 func (w *Wait) validateOne() error {
 	var given []string
 	for _, one := range []struct {

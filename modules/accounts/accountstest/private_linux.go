@@ -45,7 +45,7 @@ func Private(t *testing.T, test func(t *testing.T)) {
 	require.NoError(t, err, "in a mount namespace:\n%s", out)
 }
 
-// mount puts a copy over /etc and empty folders over what else would be changed.
+// mount puts a copy over /etc and empty folders over the other paths that tests change.
 func mount(t *testing.T) {
 	t.Helper()
 	etc := filepath.Join(t.TempDir(), "etc")
@@ -58,8 +58,8 @@ func mount(t *testing.T) {
 	}
 }
 
-// Busybox replaces the tools of shadow-utils by a BusyBox that has them. Where
-// none is installed ($CCM_PUSH_BUSYBOX names one), the test is skipped.
+// Busybox replaces the tools of shadow-utils by a BusyBox with the same tools. If none is installed ($CCM_PUSH_BUSYBOX
+// names one), the test is skipped.
 func Busybox(t *testing.T) {
 	t.Helper()
 	program := os.Getenv("CCM_PUSH_BUSYBOX")

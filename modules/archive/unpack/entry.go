@@ -12,11 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// An entry is one thing in an archive.
+// An entry is one entry of an archive.
 type entry struct {
 	name     string // clean, below the directory
 	kind     kind
-	mode     fs.FileMode // permissions that are kept
+	mode     fs.FileMode // permissions to keep
 	size     int64       // bytes, of files
 	target   string      // target of a link; for a hard one, the name of an earlier entry
 	modified time.Time

@@ -19,8 +19,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// Inspect reads the whole archive and refuses what [Archive.Extract] must not
-// meet. It writes nothing. It counts entries, and the bytes of files.
+// Inspect reads the whole archive and refuses entries that [Archive.Extract] must not unpack. It writes nothing. It
+// counts entries, and the bytes of files.
 func (a *Archive) Inspect(ctx context.Context) (entries int, bytes int64, err error) {
 	list := listing{kinds: map[string]kind{}}
 	err = a.walk(ctx, func(e *entry, body io.Reader) error {
@@ -77,7 +77,7 @@ type extraction struct {
 	held    string            // the temporary name of last, once it has come
 	locked  *os.File          // that file, open, if last names a file
 	swept   map[string]bool   // directories searched for leftovers of killed runs
-	made    map[string]bool   // directories that are there
+	made    map[string]bool   // existing directories
 	disks   map[uint64]string // a directory of each file system that was written to
 	dir     *os.Root          // the directory of the latest entry, held open; may be nil
 	dirName string
@@ -206,7 +206,7 @@ func unlock(file *os.File) {
 	}
 }
 
-// make makes what an entry is. A file is given open, so that it stays locked.
+// make creates the file, link or directory of an entry. It returns a file open, so that it stays locked.
 func (x *extraction) make(e *entry, temporary string, body io.Reader) (*os.File, error) {
 	if e.kind == hardlink {
 		return nil, x.link(x.present(e.target), temporary)
@@ -234,7 +234,7 @@ func (x *extraction) make(e *entry, temporary string, body io.Reader) (*os.File,
 		at := unix.NsecToTimeval(e.modified.UnixNano())
 		err = unix.Futimes(int(f.Fd()), []unix.Timeval{at, at})
 	}
-	if err == nil && runtime.GOOS != "linux" { // where sync does not wait
+	if err == nil && runtime.GOOS != "linux" { // on other systems, sync does not wait
 		err = f.Sync()
 	}
 	return f, err
@@ -262,7 +262,7 @@ func (x *extraction) present(name string) string {
 	return name
 }
 
-// directory makes a directory unless it is there, and those above it.
+// directory makes a directory and its parents, unless they exist.
 func (x *extraction) directory(name string, mode fs.FileMode) error {
 	if x.made[name] {
 		return nil

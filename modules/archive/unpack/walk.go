@@ -31,11 +31,11 @@ type Archive struct {
 // maxTop is how many names [Archive.Top] returns.
 const maxTop = 5
 
-// Top names what the archive has outside of any folder, folders with a slash at
-// their end, once it is inspected. If that is much, the last name is "…".
+// Top names entries outside of any folder, folders with a slash at their end, once the archive is inspected. If there
+// are many, the last name is "…".
 func (a *Archive) Top() []string { return a.top }
 
-// Names are the paths that the archive has, directories too, once it is inspected.
+// Names are the paths in the archive, directories included, once it is inspected.
 func (a *Archive) Names() []string { return a.names }
 
 // freeSize is the allowed size of the contents for the smallest archive, in bytes.
@@ -99,7 +99,7 @@ func (a *Archive) walkTar(ctx context.Context, visit func(e *entry, body io.Read
 	for {
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
-			_, err := io.Copy(io.Discard, out) // where the stream's own checksum is
+			_, err := io.Copy(io.Discard, out) // read to the end, where the stream's own checksum is
 			return err
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {

@@ -1,8 +1,7 @@
-// Package compile makes host programs with the go command: for the generator
-// that fills modules/builds/bin, and for tests.
+// Package compile compiles host programs with the go command: for the generator that fills modules/builds/bin, and for
+// tests.
 //
-// A program depends on its sources, the Go version and its target, and on
-// nothing else of the machine it is made on.
+// A program depends on its sources, the Go version and its target, and on nothing else of the machine that compiles it.
 package compile
 
 import (
@@ -64,9 +63,8 @@ func ParseTarget(s string) (Target, error) {
 	return Target{OS: goos, Arch: arch}, nil
 }
 
-// environment is the part of the go command's environment that decides about
-// its output. Settings of the caller must not: the oldest CPU of each kind is
-// the one that all hosts of that kind have.
+// environment is the part of the go command's environment that affects its output. Settings of the caller must not:
+// programs are compiled for the oldest CPU of each architecture, so that they run on all hosts.
 func (t Target) environment() []string {
 	return append(os.Environ(),
 		"GOOS="+t.OS, "GOARCH="+t.Arch, "CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",

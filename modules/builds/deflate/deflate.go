@@ -15,11 +15,11 @@ import (
 
 const (
 	regionSize = 1 << 20 // bytes whose matches are in memory at a time
-	rounds     = 4       // times that the steps of a block are looked for
+	rounds     = 4       // number of searches for the steps of a block
 )
 
-// Gzip compresses b, which has less than 2 GiB, with a header that holds neither name nor time.
-// Equal bytes give equal members, on any machine.
+// Gzip compresses b, which must be smaller than 2 GiB, with a header that contains neither name nor time. Equal bytes
+// result in equal members, on any machine.
 func Gzip(b []byte) []byte {
 	// RFC 1952: deflate, no flags, no time, best compression, no particular system.
 	w := &bitWriter{out: []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255}}

@@ -78,8 +78,7 @@ const (
 	costUnit = 1 << costBits
 )
 
-// log2 is the logarithm of n in bits, times costUnit. Floating point would not give the same
-// on all machines.
+// log2 is the logarithm of n in bits, times costUnit. Floating point could differ between machines.
 func log2(n int) int32 {
 	whole := bits.Len(uint(n)) - 1
 	x := uint64(n) << 31 >> whole // from 1 to 2, times 1<<31
@@ -152,7 +151,7 @@ func (k *costs) cheapest(f *finder, from, to int) []match {
 		for _, m := range f.at(from + i) {
 			c := cost[i] + k.distance[distanceSymbol(m.distance)]
 			end := min(int(m.length), to-from-i)
-			if m.length == maxLength { // in a long run, of which no step has to be shorter
+			if m.length == maxLength { // in a long run, shorter steps are no improvement
 				n = max(n, end)
 			}
 			for ; n <= end; n++ {

@@ -170,7 +170,7 @@ func (g *generator) make(ctx context.Context, t compile.Target) (builds.Entry, e
 	return b.Write(g.out)
 }
 
-// holds reports whether the file of e is there and has its size.
+// holds reports whether the file of e exists and has its size.
 func (g *generator) holds(e builds.Entry) bool {
 	info, err := os.Stat(filepath.Join(g.out, e.File()))
 	return err == nil && info.Size() == e.CompressedSize

@@ -199,7 +199,7 @@ func (b *bill) addModule(m *debug.Module) string {
 	return purl
 }
 
-// document has everything in one order, so that equal programs give equal bytes.
+// document sorts everything, so that equal programs result in equal bytes.
 func (b *bill) document(programs []string) document {
 	release := component{Type: "application", Ref: "ccm-push", Name: "ccm-push", Version: b.version}
 	slices.Sort(programs)

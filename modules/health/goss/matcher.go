@@ -120,8 +120,8 @@ func scalar(expected any) (Matcher, error) {
 	return matcher{same, shown(expected)}, nil
 }
 
-// patterns expects that each of several texts or /regular expressions/ is found in
-// the lines, or with a ! before it that it is not.
+// patterns expects that the lines contain each of several texts or /regular expressions/, or with a ! before it that
+// they do not.
 func patterns(list []any) (Matcher, error) {
 	type pattern struct {
 		found  func(string) bool
@@ -358,7 +358,7 @@ func document(s shape, arg any, depth int) (Matcher, error) {
 	}, "gjson " + shown(arg)}, nil
 }
 
-// literalOnly expects exactly a value, also where a list of patterns would do.
+// literalOnly expects exactly a value, also if it could be a list of patterns.
 func literalOnly(s shape, arg any) (Matcher, error) {
 	switch items, many := arg.([]any); {
 	case s == anything:
@@ -380,7 +380,7 @@ func literalOnly(s shape, arg any) (Matcher, error) {
 	return literal(s, arg)
 }
 
-// several expects all or one of several things.
+// several expects all or one of several values.
 func several(s shape, name string, arg any, depth int) (Matcher, error) {
 	items, ok := arg.([]any)
 	if !ok || len(items) == 0 {
@@ -447,7 +447,7 @@ func plain(v any) any {
 	return v
 }
 
-// numberIn returns a number, or the one that a text is.
+// numberIn returns a number, or the number that a text spells.
 func numberIn(v any) (float64, bool) {
 	if text, ok := v.(string); ok {
 		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)

@@ -79,8 +79,8 @@ func (r Rule) Proxy() (*url.URL, error) {
 	return u, nil
 }
 
-// Redact returns a text without the secrets of a rule: its password, what its request headers say, and the
-// password of its proxy.
+// Redact returns a text without the secrets of a rule: its password, its request headers, and the password of its
+// proxy.
 func (r Rule) Redact(text string) string {
 	if r.Kind != "http" {
 		return text

@@ -16,7 +16,7 @@ type Rules []Rule
 type Rule struct {
 	Kind       string
 	Name       string             // name, or the parameter used in its place: exec of a command, path of a file
-	Key        string             // how it is called
+	Key        string             // key in the rules file
 	Expect     map[string]Matcher // by attribute
 	Parameters map[string]any     // options of the query: texts, whole numbers, booleans
 }
@@ -88,7 +88,7 @@ var kinds = map[string]kind{
 // also are other spellings of attributes.
 var also = map[string]string{"contains": "contents", "resolveable": "resolvable"}
 
-// Kinds lists what rules can be about.
+// Kinds lists the kinds of rules.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // An Error describes a mistake in rules. Hint, which may be empty, describes the correction.
@@ -96,7 +96,7 @@ type Error struct{ Msg, Hint string }
 
 func (e *Error) Error() string { return e.Msg }
 
-// Errors takes apart what [Parse] has returned.
+// Errors splits an error of [Parse].
 func Errors(err error) []*Error {
 	if err == nil {
 		return nil

@@ -71,7 +71,7 @@ func summary(asked int, unmet []string) string {
 	return strings.Join(append([]string{count}, unmet...), "\n")
 }
 
-// look finds out about the thing that a rule is about.
+// look returns the finder for the thing that a rule names.
 func look(ctx context.Context, h modules.Host, r goss.Rule) (finder, error) {
 	l := looker{ctx, h, r}
 	switch r.Kind {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Times after which goss gives up.
+// Timeouts of goss.
 const (
 	addrTime = 500 * time.Millisecond
 	dnsTime  = 500 * time.Millisecond

@@ -70,7 +70,7 @@ func (l looker) file() (finder, error) {
 		return nil, err
 	}
 	target := info
-	if info.Kind == modules.Symlink { // as goss, which looks at what a link leads to
+	if info.Kind == modules.Symlink { // like goss, which reads the target of a link
 		if target, err = modules.Follow(l.host.Files, name); err != nil && !modules.NotThere(err) {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-// Hello stands for the host program where a test needs only a program.
+// Hello replaces the host program in tests that need only some program.
 package main
 
 import "fmt"
