@@ -244,7 +244,7 @@ func (b *builder) finish() (*Inventory, error) {
 	return b.order()
 }
 
-// order puts hosts and groups in order, of which all is known.
+// order sorts hosts and groups, after all of them are known.
 func (b *builder) order() (*Inventory, error) {
 	b.setMergeOrder()
 	if err := b.errs.Err(); err != nil {

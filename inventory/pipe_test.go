@@ -58,7 +58,7 @@ func TestLoadOfAPipeEndsWithTheContext(t *testing.T) {
 		_, err := Load(ctx, []string{path}, Options{})
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, os.Chmod(path, 0o600))
-		writer, err := os.OpenFile(path, os.O_RDWR, 0) // lets go what still waits
+		writer, err := os.OpenFile(path, os.O_RDWR, 0) // ends a pending open
 		require.NoError(t, err)
 		require.NoError(t, writer.Close())
 	})

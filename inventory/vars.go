@@ -45,9 +45,9 @@ const (
 	connectNowhere    = "here a group uses ansible_user, ansible_become and so on; choose another name for a variable"
 )
 
-// connectVariable looks at a variable called connect. It refuses a map that has only keys
-// of a connect map. It warns of a map that has other keys too, since {host: db, port: 5432}
-// may well be a variable, and of one with only keys that look misspelt.
+// connectVariable checks a variable called connect. It refuses a map that has only keys of a connect map. It warns of a
+// map that has other keys too, since {host: db, port: 5432} may well be a variable, and of one with only keys that look
+// misspelt.
 func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	known := func(p yamlpos.Pair) bool { return connection.IsKey(p.Key.Text) }
 	other := func(p yamlpos.Pair) bool { return !known(p) }

@@ -36,7 +36,7 @@ func (s Source) Check(data map[string]any, layers []Layer) error {
 	return errs.Err()
 }
 
-// Demands reports whether an annotation is about what lies at a path of the data.
+// Demands reports whether an annotation checks the value at a path of the data.
 func (s Source) Demands(path string) bool {
 	return slices.ContainsFunc(s.annotations.rules, func(r rule) bool { return r.name() == path })
 }

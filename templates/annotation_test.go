@@ -152,7 +152,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestChecksEnd holds an endless check against its bound.
+// TestChecksEnd checks that an endless check ends at its limit.
 func TestChecksEnd(t *testing.T) {
 	check, err := expression.ParseCheck("let l = split(value, ','); any(l, any(l, any(l, any(l, # == 'x'))))")
 	require.NoError(t, err)

@@ -134,7 +134,7 @@ func TestHostilePathsInGo(t *testing.T) {
 	}
 }
 
-// TestComputedPathsStayUnsaid has a host send the path of a lookup.
+// TestComputedPathsStayUnsaid lets a host send the path of a lookup, and checks that no error shows it.
 func TestComputedPathsStayUnsaid(t *testing.T) {
 	env := &templates.Env{Facts: map[string]any{"x": "data.hunter2"}, Data: map[string]any{}}
 	for source, want := range map[string]string{

@@ -55,8 +55,7 @@ func inventoryCases() []struct{ expression, jet, golang, want, built string } {
 	}
 }
 
-// TestInventoryInEveryLanguage has each language see the inventory, and build no more of it
-// than it names.
+// TestInventoryInEveryLanguage checks that each language sees the inventory, and builds only the parts that it names.
 func TestInventoryInEveryLanguage(t *testing.T) {
 	for _, c := range inventoryCases() {
 		t.Run(c.expression, func(t *testing.T) {

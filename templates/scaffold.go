@@ -32,8 +32,7 @@ func isStatic(s Scaffold, content []byte) bool {
 	return !bytes.Contains(content, []byte(left))
 }
 
-// A ScaffoldTree is a scaffold that has been read and parsed. It is shared by all
-// hosts of a run.
+// A ScaffoldTree is a parsed scaffold. It is shared by all hosts of a run.
 type ScaffoldTree struct {
 	Mode  fs.FileMode // mode of the folder, permission bits only
 	files *render.Files

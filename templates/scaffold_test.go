@@ -264,8 +264,7 @@ func TestScaffoldBounds(t *testing.T) {
 	require.EqualError(t, err, "s/a:1:1: rendering did not end in time: context canceled")
 }
 
-// TestScaffoldRenderErrors is about what goes wrong for one host: no error shows a
-// value.
+// TestScaffoldRenderErrors checks the errors for one host: no error shows a value.
 func TestScaffoldRenderErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -335,8 +334,7 @@ func TestScaffoldFacts(t *testing.T) {
 	}
 }
 
-// TestScaffoldPaths is about data that is made of facts, which is known only
-// together with the play.
+// TestScaffoldPaths checks data that is made from facts, which is known only together with the play.
 func TestScaffoldPaths(t *testing.T) {
 	f := scaffoldFolder(t, map[string]string{"s/a": "[[ file(Data.x) ]]"})
 	tree, err := templates.LoadScaffold(f, templates.Scaffold{Folder: "s"}, scaffoldBounds())

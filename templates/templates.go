@@ -98,8 +98,8 @@ func ParseExpr(s string, pos Position) (*Expr, error) {
 	return expression.ParseExpr(s, pos, languages{})
 }
 
-// ParseMarked parses a string of a document as [Parse] does, with the values in
-// the place of their marks; see [expression.ParseMarked].
+// ParseMarked parses a string of a document like [Parse], with the values instead of their marks; see
+// [expression.ParseMarked].
 func ParseMarked(m *Marked, s string, pos Position, quoted bool) (*Text, error) {
 	return expression.ParseMarked(m, s, pos, quoted, languages{})
 }

@@ -24,8 +24,8 @@ type ccmResponse struct {
 	State    *ccmEvent `json:"state,omitempty"`
 }
 
-// ensure answers a request of CCM. As in CCM, a failure of any kind is in the
-// answer alone: the error is about writing it.
+// ensure answers a request of CCM. As in CCM, a failure of any kind is only in the answer: the returned error is an
+// error of writing it.
 func ensure(ctx context.Context, input []byte, check bool, out io.Writer) error {
 	answer := ccmResponse{Protocol: ccmResponseProtocol}
 	task, err := readCCM(ctx, input)

@@ -145,7 +145,7 @@ func TestCCMAnswers(t *testing.T) {
 	}
 }
 
-// conforms holds an answer against what CCM's published schema requires of one.
+// conforms checks an answer against CCM's published schema.
 func conforms(t testing.TB, text string) {
 	t.Helper()
 	var answer map[string]json.RawMessage

@@ -25,7 +25,7 @@ type ccmEvent struct {
 	FinalEnsure       string          `json:"final_ensure"` // "" if it failed
 	Duration          time.Duration   `json:"duration"`     // ns
 	Properties        json.RawMessage `json:"properties,omitempty"`
-	Status            *ccmStatus      `json:"status"` // null if it cannot be looked at
+	Status            *ccmStatus      `json:"status"` // null if it cannot be read
 	NoopMessage       string          `json:"noop_message,omitempty"`
 	Error             []string        `json:"error"`
 	Changed           bool            `json:"changed"`
@@ -53,7 +53,7 @@ type ccmStatus struct {
 	exitCode    *int // set if a command has run
 }
 
-// ccmMetadata is for types that say no more of themselves.
+// ccmMetadata is the state for types without a description.
 type ccmMetadata struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"`
@@ -137,7 +137,7 @@ func (t *ccmTask) event(ctx context.Context, check bool) (*ccmEvent, error) {
 	return event, nil
 }
 
-// status returns the part of an event that is about the host.
+// status returns the part of an event that describes the host.
 func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent, described modules.Description, result *wire.Result) *ccmStatus {
 	s := &ccmStatus{
 		Timestamp:   time.Now().UTC(),

@@ -47,7 +47,7 @@ func listener() (watch.Listener, error) {
 	return listen.New(func(line string) { fmt.Fprintln(os.Stderr, "ccm-module:", line) })
 }
 
-// look looks at the lock of the host. One that cannot be looked at holds up nothing.
+// look reads the lock of the host. A lock that cannot be read does not delay anything.
 func look(lock *system.RunLock) watch.Look {
 	holder, held, turn, err := lock.Look()
 	if err != nil {

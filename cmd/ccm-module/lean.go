@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
-// rules are for the full program: they need an HTTP client.
+// rules are only implemented in the full program, since they need an HTTP client.
 var rules engine.Rules
 
 // folders is only implemented in the full program, like all types whose resources need a folder.

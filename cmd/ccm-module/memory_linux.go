@@ -24,7 +24,7 @@ func giveBack() {
 		var from, to uintptr
 		var rights string
 		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &rights); n == 3 && rights[1] == '-' && strings.HasSuffix(line, " "+self+"\n") {
-			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // nothing writes there, so the file has it
+			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // these pages are never written, so they can be read from the file again
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (c *custom) add(path string) {
 }
 
 func readBounded(path string) (string, error) {
-	// The file may have become a link or a pipe since it was looked at.
+	// The file may have become a link or a pipe since the check.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", reason(err)

@@ -64,7 +64,7 @@ func reachable(text string) (netip.Addr, bool) {
 // localAddress returns the address from which the host would send to a public one, or "". Connecting a UDP socket
 // chooses it and sends nothing. The system calls are made here because net.Dial would link a whole resolver.
 func localAddress(public netip.Addr) string {
-	const port = 53 // any will do
+	const port = 53 // any port works
 	domain, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Addr: public.As16(), Port: port})
 	if public.Is4() {
 		domain, to = unix.AF_INET, &unix.SockaddrInet4{Addr: public.As4(), Port: port}

@@ -57,7 +57,7 @@ func INILines(file string, data []byte) iter.Seq2[INILine, error] {
 	}
 }
 
-// An iniReader goes through a file line by line.
+// An iniReader reads a file line by line.
 type iniReader struct {
 	file    string
 	number  int    // line number

@@ -84,7 +84,7 @@ def answer(s):
 print(json.dumps([answer(s) for s in json.load(sys.stdin)]))
 `
 
-// TestLiteralsAreThoseOfPython holds random texts against the real thing.
+// TestLiteralsAreThoseOfPython compares random texts with the result of Python.
 func TestLiteralsAreThoseOfPython(t *testing.T) {
 	texts := randomTexts(1, 20_000, []string{
 		"1", "0", "00", "01", "0x1f", "0o17", "0b101", "1_000", "1__0", "1.", ".5", "1e3", "1.e5", "1e", "0e0", "09.5", "0_7", "1j",

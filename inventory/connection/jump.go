@@ -33,8 +33,7 @@ func (h JumpHost) String() string {
 
 const jumpHint = "write [user@]host[:port], several of them with commas, outermost first"
 
-// parseJumps reads the value of jump: none, or [user@]host[:port],... as the
-// ProxyJump of ssh_config(5) has it.
+// parseJumps reads the value of jump: none, or [user@]host[:port],... like the ProxyJump of ssh_config(5).
 func parseJumps(name, text string) ([]JumpHost, error) {
 	if text == "none" {
 		return nil, nil

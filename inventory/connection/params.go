@@ -47,7 +47,7 @@ type Params struct {
 // NoRelay as [Params.Relay] means no relay.
 const NoRelay = "none"
 
-// An Option is an option of ssh, as ssh_config(5) has it.
+// An Option is an option of ssh, see ssh_config(5).
 type Option struct {
 	Name  string // as written
 	Value string

@@ -105,8 +105,8 @@ func args(name string, n *yamlpos.Node) Setting {
 	return s
 }
 
-// setting reads the value n, written under name, of a key. Null is a setting too:
-// it takes away what a lower layer set under that name.
+// setting reads the value n, written under name, of a key. Null is a setting too: it removes the value that a lower
+// layer set under that name.
 func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 	s := Setting{name: name, rank: k, at: n}
 	switch {

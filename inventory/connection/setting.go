@@ -18,7 +18,7 @@ type Setting struct {
 	secret  *yamlpos.Node // a password as it is written; nil for any other setting
 }
 
-// refuse notes why the setting cannot be honoured, unless err is nil.
+// refuse records why the setting cannot be applied, unless err is nil.
 func (s *Setting) refuse(err error) {
 	if err == nil {
 		return
@@ -43,7 +43,7 @@ const (
 type field struct {
 	key string // in a connect map; "" of options
 	set func(*Params)
-	// option goes to Params.Options in place of a field; its Pos is not set.
+	// option is added to Params.Options instead of setting a field; its Pos is not set.
 	option Option
 }
 

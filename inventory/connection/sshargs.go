@@ -164,8 +164,7 @@ func optionKey(option string) string {
 	return ""
 }
 
-// optionNames are the options that are handed on as they are, in
-// [Params.Options].
+// optionNames are the options that are passed on unchanged, in [Params.Options].
 var optionNames = []string{
 	"AddressFamily", "BatchMode", "CertificateFile", "Ciphers", "Compression", "ConnectionAttempts", "GlobalKnownHostsFile",
 	"HashKnownHosts", "HostKeyAlgorithms", "HostKeyAlias", "IdentitiesOnly", "IdentityAgent", "KbdInteractiveAuthentication",

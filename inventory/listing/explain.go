@@ -137,7 +137,7 @@ func (o Origin) layer(kind string) string {
 	return text
 }
 
-// jsonable puts texts into the place of floats that JSON does not have.
+// jsonable replaces floats that JSON does not have by texts.
 func jsonable(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

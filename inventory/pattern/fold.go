@@ -61,8 +61,7 @@ type kind struct {
 // A row is the numbers of one name, filled up with zeros.
 type row [maxAxes]number
 
-// hole stands for a number in a skeleton. No name has it, and it sorts before
-// what names have.
+// hole replaces a number in a skeleton. No name contains it, and it sorts before the characters of names.
 const hole = '\x00'
 
 // A number is a run of digits: its length above its value, so that numbers sort

@@ -125,8 +125,7 @@ func indexWarnings(terms []string) (warnings []string) {
 	return warnings
 }
 
-// withFiles puts the lines of its file in the place of each term @FILE, and hosts in the
-// place of a recorded run.
+// withFiles replaces each term @FILE by the lines of its file, and a recorded run by hosts.
 func (s Selector) withFiles(pattern string, terms []string) ([]string, error) {
 	var all []string
 	for _, term := range terms {

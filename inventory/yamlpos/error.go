@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Pos returns "file:line:column", as far as they are known.
+// Pos returns the known parts of "file:line:column".
 func (e *Error) Pos() string { return position(e.Path(), e.Line, e.Column) }
 
 // Path returns the name of the file as messages show it.

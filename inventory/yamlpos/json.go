@@ -163,7 +163,7 @@ type jsonReader struct {
 	counted, columns int // characters of the line before data[counted]
 }
 
-// advance goes to the beginning of the next token.
+// advance moves to the beginning of the next token.
 func (r *jsonReader) advance() {
 	end := int(r.dec.InputOffset())
 	for r.at < len(r.data) {

@@ -20,8 +20,7 @@ type Opener interface {
 	Check(n *Node) error
 	// Value opens a value; see [Node.Sealed].
 	Value(n *Node) (string, error)
-	// File opens a file that is encrypted as a whole. Others are given back as they are, and are
-	// not sealed.
+	// File opens a file that is encrypted as a whole. Other files are returned unchanged, with sealed false.
 	File(name string, data []byte) (text []byte, sealed bool, err error)
 }
 

@@ -17,8 +17,8 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// unmarshalers remembers of types whether they read themselves from a text: to find out takes longer than to set
-// most values. A type never changes.
+// unmarshalers caches for each type whether it reads itself from a text, since the check takes longer than setting most
+// values. A type never changes.
 var unmarshalers sync.Map // reflect.Type → bool
 
 func isUnmarshaler(t reflect.Type) bool {

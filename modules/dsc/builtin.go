@@ -173,7 +173,7 @@ func readRelease(h modules.Host, file string) (map[string]string, error) {
 // comparison is a version with an operator before it.
 var comparison = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(>=|<=|=|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*$`) })
 
-// versionFits holds a version against a comparison such as ">= 12".
+// versionFits checks a version against a comparison such as ">= 12".
 func versionFits(wanted, actual any) bool {
 	want, _ := wanted.(string)
 	have, _ := actual.(string)

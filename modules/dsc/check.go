@@ -70,7 +70,7 @@ func (rs *resource) reportQuirks(v verdict) {
 // nothing replaces a missing value in errors.
 const nothing = "(none)"
 
-// notAsserted returns the failure of an instance that only had to be tested.
+// notAsserted returns the failure of an instance that is only tested.
 func (in *instance) notAsserted(v verdict) error {
 	var texts []string
 	for _, c := range in.changes(v) {

@@ -47,7 +47,7 @@ func TestConverges(t *testing.T) {
 	)
 }
 
-// TestPredicts holds check runs against the runs that follow them.
+// TestPredicts compares check runs with the runs that follow them.
 func TestPredicts(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)

@@ -28,7 +28,7 @@ type DSC struct {
 	Candidates []Candidate `json:"candidates,omitempty" wire:"only"`
 	// Rejected lists manifests in that folder that cannot be used.
 	Rejected []Reject `json:"rejected,omitempty" wire:"only"`
-	// Near is the type in that folder that is called most alike, if none is called so.
+	// Near is the most similar type in that folder, if none has the name.
 	Near string `json:"near,omitempty" wire:"only"`
 	// Evaluate is set if the properties hold expressions of a configuration document,
 	// which are evaluated on the host.
@@ -38,7 +38,7 @@ type DSC struct {
 	// Security is the user that the host program must run as, in the words of documents: elevated is root, restricted
 	// is any other user, "" is any user.
 	Security string `json:"security,omitempty" wire:"only"`
-	// Metadata goes to resources that take _metadata.
+	// Metadata is passed to resources that take _metadata.
 	Metadata process.Properties `json:"metadata,omitempty" wire:"only"`
 
 	// parsed has the YAML that the controller has read for the instances of the host, by the checksum of the text; each

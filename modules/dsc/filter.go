@@ -42,8 +42,8 @@ func allObjects(list []any) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(item any) bool { _, ok := item.(map[string]any); return !ok })
 }
 
-// fits compares texts without case and with * for anything, objects as far as the
-// filter has members, lists by whether each wanted element is there.
+// fits compares texts without case and with * for anything, objects by the members of the filter, lists by whether they
+// contain each wanted element.
 func fits(want, have any) bool {
 	switch want := want.(type) {
 	case string:
@@ -72,7 +72,7 @@ func fits(want, have any) bool {
 	return want == have
 }
 
-// matches holds a text against a pattern in which * is any text.
+// matches matches a text against a pattern in which * is any text.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -29,7 +29,7 @@ type search struct {
 	known   []string // types that there are
 	skipped []string // files whose condition is false
 	looked  []string // directories
-	unsafe  []error  // why others are not looked into
+	unsafe  []error  // why other directories are not read
 }
 
 // find finds the resource: in the play's folder, among the built-in ones, and on the host. It selects the newest

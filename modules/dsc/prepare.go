@@ -89,8 +89,8 @@ func (d *DSC) hasOwnCandidate() bool {
 	return slices.ContainsFunc(d.Candidates, func(c Candidate) bool { return c.Manifest.Is(d.TypeName) })
 }
 
-// checkProperties holds the properties against the schema of the manifest that will be
-// taken. Where a condition or a command has a say, only the host can.
+// checkProperties checks the properties against the schema of the manifest that will be selected. If a condition or a
+// command decides, only the host can check.
 func (d *DSC) checkProperties(src modules.Source) error {
 	within, err := manifest.ParseRange(d.Version)
 	if err != nil {

@@ -23,7 +23,7 @@ type resource struct {
 	own  *builtinResource   // built-in implementation; nil if the resource is a program
 	file string             // the manifest of as, on the host
 	dir  string             // folder of run's manifest: the working directory
-	path string             // colon list of where its programs are looked for
+	path string             // search path of its programs, separated by colons
 
 	schema   *schema.Schema // nil if unknown
 	timeout  time.Duration  // per call

@@ -60,8 +60,7 @@ func (rs *resource) parse(c call, exit modules.Exit, read func(printed) error) e
 	return err
 }
 
-// read takes apart what a call has printed, which is a state, and with diff the names
-// of the properties that differ.
+// read parses the output of a call: a state, and with diff the names of the properties that differ.
 func (rs *resource) read(c call, exit modules.Exit, diff bool) (r reading, err error) {
 	err = rs.parse(c, exit, func(p printed) error {
 		r, err = rs.parseState(p, diff)

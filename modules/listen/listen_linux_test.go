@@ -396,7 +396,7 @@ func TestWriters(t *testing.T) {
 	require.NoError(t, err)
 	h := heard(t, l)
 	require.NoError(t, in.Close())
-	cmd.Wait() // read has met the end of its input
+	cmd.Wait() // read has reached the end of its input
 	program, err := filepath.EvalSymlinks("/bin/sh")
 	require.NoError(t, err)
 	require.Equal(t, []int{1}, h.Sources)

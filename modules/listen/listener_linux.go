@@ -362,7 +362,7 @@ func (l *Listener) mounted() {
 	l.tell(Hint{Sources: l.mounts})
 }
 
-// mountPoints finds out where something is mounted.
+// mountPoints reads the mount points.
 func (l *Listener) mountPoints() {
 	text, err := os.ReadFile(mountinfo.File)
 	if err != nil {
@@ -382,7 +382,7 @@ func (l *Listener) unseenMounts() {
 	}
 }
 
-// listen takes in the events that there are, for a while.
+// listen handles pending events, for a while.
 func (l *Listener) listen(buffer []byte) {
 	var passed []chan struct{}
 	var hint Hint

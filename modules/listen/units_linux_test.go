@@ -97,7 +97,7 @@ func await(t *testing.T, l *Listener, so func(Hint) bool) {
 	}
 }
 
-// TestUnits of a bus that comes and goes, as does who has systemd's name there.
+// TestUnits checks units on a bus that appears and disappears, like the owner of systemd's name there.
 func TestUnits(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "bus")
 	address := "unix:path=" + socket
@@ -223,7 +223,7 @@ func TestSystemd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"", "", ""}, polled)
 	heard(t, l)
-	for range 3 { // it is loaded for that, and let go of
+	for range 3 { // a query loads and unloads it
 		run("show", unit)
 		require.Empty(t, heard(t, l).Sources)
 	}

@@ -145,7 +145,7 @@ walk:
 	return t.turn(l, edges, end, seen.String())
 }
 
-// turn makes a target wait at these edges from now on, and below the directory end if it is about a tree. changed reports
+// turn makes a target wait at these edges from now on, and for a tree also below the directory end. changed reports
 // whether the way to it, or the directories below, differ from before.
 func (t *target) turn(l *Listener, edges []edge, end, seen string) (changed bool) {
 	old := t.edges
@@ -335,7 +335,7 @@ func (l *Listener) leave(d *dir, t *target) {
 	}
 }
 
-// handle takes in one event.
+// handle handles one event.
 func (l *Listener) handle(e event) {
 	for _, d := range l.wds[e.wd] {
 		switch {
@@ -352,7 +352,7 @@ func (l *Listener) handle(e event) {
 			}
 		}
 	}
-	if e.mask&unix.IN_IGNORED != 0 { // the kernel let go of it
+	if e.mask&unix.IN_IGNORED != 0 { // the kernel has removed the watch
 		for _, d := range slices.Clone(l.wds[e.wd]) {
 			l.move(d, -1)
 		}

@@ -17,7 +17,7 @@ import (
 const written = unix.FAN_CREATE | unix.FAN_DELETE | unix.FAN_MOVED_FROM | unix.FAN_MOVED_TO | unix.FAN_MODIFY |
 	unix.FAN_CLOSE_WRITE | unix.FAN_ATTRIB | unix.FAN_EVENT_ON_CHILD | unix.FAN_ONDIR
 
-// handleFID is AT_HANDLE_FID of linux/fcntl.h: a name will do that nothing can be opened by.
+// handleFID is AT_HANDLE_FID of linux/fcntl.h: it requests a handle that need not be usable to open anything.
 const handleFID = 0x200
 
 // maxStray is the number of moved directories that may stay marked.
@@ -138,7 +138,7 @@ func writes(b []byte) iter.Seq[write] {
 	}
 }
 
-// hearWriters takes in who wrote, until nothing more is known.
+// hearWriters reads writers, until no more are known.
 func (l *Listener) hearWriters(buffer []byte) {
 	if l.fanotify < 0 {
 		return

@@ -15,7 +15,7 @@ const Effect modules.EffectKind = "ral"
 
 func (p *provider) effectKey(name string) string { return p.full() + "\x00" + name }
 
-// task goes from Check to Apply.
+// task is passed from Check to Apply.
 type task struct {
 	provider *provider
 	want     values

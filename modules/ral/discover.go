@@ -17,7 +17,7 @@ import (
 // dataDirs are the default folders of libral on a host. Their subfolders providers/ contain the providers.
 var dataDirs = []string{"/usr/local/share/libral", "/usr/share/libral"}
 
-// dataDirsVariable is the variable that names others, to be looked at first.
+// dataDirsVariable is the variable that names additional folders, which are read first.
 const dataDirsVariable = "RALSH_DATA_DIR"
 
 const (

@@ -397,7 +397,7 @@ func TestMuchToSay(t *testing.T) {
 	require.Equal(t, "last", r.Messages[maxLogLines-1].Text)
 }
 
-// TestEnvironment looks at what a provider is given.
+// TestEnvironment checks the environment of a provider.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET", "s3cr3t")
 	dir := folder(t, map[string]string{"env.prov": "#!/bin/sh\ncat <<EOF\n{\"resources\":[{\"name\":\"n\",\"env\":\"$(env | sed 's/=.*//' | sort | tr '\\n' ' ')$LANG $PWD $#\"}]}\nEOF\n",

@@ -25,7 +25,7 @@ func libral(t *testing.T) string {
 	return dir
 }
 
-// TestPackageApt looks at packages of this machine.
+// TestPackageApt reads packages of this machine.
 func TestPackageApt(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash", "dpkg-query", "apt-cache")
 	dir := libral(t)

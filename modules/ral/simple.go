@@ -33,7 +33,7 @@ func unfit(text string) error {
 	return nil
 }
 
-// simpleText writes a value as the simple convention has it: a list with commas.
+// simpleText writes a value in the form of the simple convention: a list with commas.
 func simpleText(v any) (string, error) {
 	list, isList := v.([]string)
 	if !isList {

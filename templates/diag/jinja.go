@@ -83,7 +83,7 @@ func JinjaInJet(text, left, right string) *JinjaLeftover {
 	return first
 }
 
-// withoutActions puts blanks in place of the actions of Jet, so that offsets stay.
+// withoutActions replaces the actions of Jet by blanks, so that offsets stay the same.
 func withoutActions(text, left, right string) string {
 	b := []byte(text)
 	for at := 0; ; {

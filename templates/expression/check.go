@@ -116,7 +116,7 @@ func unknownInCheck(name string) *diag.Fault {
 	return f
 }
 
-// checkPattern looks at a literal pattern of isRegex.
+// checkPattern checks a literal pattern of isRegex.
 func checkPattern(n *ast.CallNode) *diag.Fault {
 	callee, named := n.Callee.(*ast.IdentifierNode)
 	if !named || !slices.Contains(regexTests(), callee.Value) || len(n.Arguments) != 2 {

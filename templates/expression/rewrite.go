@@ -286,8 +286,7 @@ func (w *rewriter) nats(n *ast.CallNode, name string) ast.Node {
 	return hidden(n, natsFunction, append([]ast.Node{&ast.StringNode{Value: name}}, n.Arguments...)...)
 }
 
-// finish looks at paths that came through variables: those may hold whatever the
-// expression reads.
+// finish checks paths that came through variables: those may hold any value that the expression reads.
 func (w *rewriter) finish() error {
 	paths := w.expr.reads.Files
 	for i := range paths {

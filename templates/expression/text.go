@@ -17,7 +17,7 @@ type Text struct {
 	reads render.Reads
 }
 
-// A part is literal text, an expression, or a value in the place of one.
+// A part is literal text, an expression, or a value that replaces one.
 type part struct {
 	literal  string
 	expr     *Expr
@@ -84,8 +84,8 @@ func markedParts(m *render.Marked, s string) []part {
 	return parts
 }
 
-// FromHost reports whether the value can hold what a host sent. A fact counts if it is
-// part of the value, and not if only a condition looks at it.
+// FromHost reports whether the value can contain text from a host. A fact counts if it is part of the value, and not if
+// only a condition reads it.
 func (t *Text) FromHost(taint render.Taint) bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.hostile(taint) })
 }
@@ -184,7 +184,7 @@ func (t *Text) Reads() *render.Reads { return &t.reads }
 // Literal returns a text without expressions.
 func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
 
-// Mentions reports whether the text itself can read a root, such as "Facts". Templates that it renders are not looked at.
+// Mentions reports whether the text itself can read a root, such as "Facts". Templates that it renders are not checked.
 func (t *Text) Mentions(root string) bool { return t.reads.Roots[root] }
 
 // Inputs returns the inputs of the text, including those through the files of the play.

@@ -43,7 +43,7 @@ func TestValueTestsInSnakeCase(t *testing.T) {
 	}
 }
 
-// TestHostnamesByPattern holds the answer against a regular expression.
+// TestHostnamesByPattern compares the answer with a regular expression.
 func TestHostnamesByPattern(t *testing.T) {
 	const label = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 	pattern := regexp.MustCompile(`^` + label + `(\.` + label + `)*$`)

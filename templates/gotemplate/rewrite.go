@@ -21,7 +21,7 @@ type rewriter struct {
 	indirect  []filePath  // files whose path comes through a variable or the context
 	inner     int         // ranges and withs around: the context is not the root
 	defined   bool        // in a template of its own: its context is unknown
-	rooted    bool        // the pipe that is looked at reads a context or a variable
+	rooted    bool        // the current pipe reads a context or a variable
 	err       error       // the first one
 }
 
@@ -41,8 +41,7 @@ func (w *rewriter) position(pos parse.Pos) diag.Position {
 	return w.template.body.Position(int(pos))
 }
 
-// finish looks at paths that came through variables: with those, the template
-// must not read facts.
+// finish checks paths that came through variables: with those, the template must not read facts.
 func (w *rewriter) finish() error {
 	for _, p := range w.indirect {
 		if p.flow.AddReads(&w.reads); w.template.scaffold != nil && w.template.scaffold.Part {
@@ -105,8 +104,8 @@ func (w *rewriter) branch(b *parse.BranchNode, inner int) {
 	w.list(b.ElseList)
 }
 
-// templatePipe looks at the context of a template that is called. To hand on the own
-// context reads nothing: the called template is looked at as if it had the root.
+// templatePipe analyses the context passed to a called template. Passing the own context reads nothing: the called
+// template is analysed as if it had the root.
 func (w *rewriter) templatePipe(p *parse.PipeNode) {
 	if p == nil || len(p.Cmds) == 1 && len(p.Cmds[0].Args) == 1 && p.Cmds[0].Args[0].Type() == parse.NodeDot {
 		return
@@ -114,8 +113,7 @@ func (w *rewriter) templatePipe(p *parse.PipeNode) {
 	w.pipe(p)
 }
 
-// pipe looks at a pipe, and reports whether its value can come from a variable
-// or the context.
+// pipe analyses a pipe, and reports whether its value can come from a variable or the context.
 func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 	outside, rooted := w.flow, w.rooted
 	w.flow, w.rooted = render.Flow{}, false
@@ -218,8 +216,8 @@ func literal(cmd *parse.CommandNode, i int) (string, bool) {
 	return s.Text, true
 }
 
-// renderPart binds render to a file of the scaffold, which must be literal. The
-// part is looked at as if it had the context of its caller.
+// renderPart binds render to a file of the scaffold, which must be literal. The part is analysed as if it had the
+// context of its caller.
 func (w *rewriter) renderPart(cmd *parse.CommandNode, piped bool) {
 	w.callee(cmd, piped)
 	name, ok := literal(cmd, 1)

@@ -95,7 +95,7 @@ func TestSprig(t *testing.T) {
 	require.Equal(t, templatetest.Host(nil).Data, env.Data, "the data of the host is as it was")
 }
 
-// TestSprigDefaults has keys be missing where a default follows, and only there.
+// TestSprigDefaults checks that keys may be missing only if they have a default.
 func TestSprigDefaults(t *testing.T) {
 	env := templatetest.Host(nil)
 	for _, c := range []errorCase{

@@ -301,8 +301,8 @@ func (w *rewriter) render(n *jet.CallExprNode, name string) jet.Expression {
 	return w.hidden(n, callFunc, site{text: name, call: call}, function)
 }
 
-// renderPart binds render() to a file of the scaffold, which must be literal. The
-// part is looked at as if it had the context of its caller.
+// renderPart binds render() to a file of the scaffold, which must be literal. The part is analysed as if it had the
+// context of its caller.
 func (w *rewriter) renderPart(n *jet.CallExprNode) jet.Expression {
 	if len(n.Exprs) != 2 {
 		w.fail(n, diag.Faultf("render takes a path and a context, not %d arguments", len(n.Exprs)).WithHint(`write render("_partials/name", .)`))

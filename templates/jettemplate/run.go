@@ -137,8 +137,7 @@ func (x *execution) placed(err error) error {
 	return err
 }
 
-// explain turns a panic into a [diag.Error]. Messages of Jet may hold values, so
-// only their kind is looked at.
+// explain turns a panic into a [diag.Error]. Messages of Jet may contain values, so only their kind is used.
 func (x *execution) explain(s *site, p any) error {
 	err, ok := p.(error)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIsFileName holds the answer against a regular expression.
+// TestIsFileName compares the answer with a regular expression.
 func TestIsFileName(t *testing.T) {
 	pattern := regexp.MustCompile(`^[\w./-]+\.\w{1,8}$`)
 	named := 0

@@ -61,8 +61,8 @@ func OpenFiles(dir string) (*Files, error) {
 	return &Files{dir: dir, root: root, onRead: func(string) {}}, nil
 }
 
-// OnRead has note be called before a file is read, or a folder listed, for the first time, by several
-// goroutines at once. It has to be called before anything is.
+// OnRead sets a function that is called before a file is read, or a folder listed, for the first time, by several
+// goroutines at once. Call it before the first read.
 func (f *Files) OnRead(note func(name string)) { f.onRead = note }
 
 // Close releases the folder. Content that was read stays valid.
@@ -92,7 +92,7 @@ func HostFileHint(name string) string {
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
 func (f *Files) ReadOnce(name string) ([]byte, error) {
 	f.onRead(name)
-	// It is looked at before it is opened: opening a pipe would wait for its other end.
+	// Stat comes before open: opening a pipe would wait for its other end.
 	switch info, err := f.root.Stat(filepath.FromSlash(name)); {
 	case err != nil:
 		return nil, f.explain(name, err)

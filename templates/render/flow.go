@@ -14,8 +14,7 @@ type Taint struct {
 	AllData bool            // any key of the data may be made of facts
 }
 
-// A Flow is where a value comes from, as far as a host may have a say in it.
-// Conditions and comparisons let nothing through.
+// A Flow has the sources of a value that a host may influence. Conditions and comparisons pass nothing on.
 type Flow struct {
 	Facts, item bool
 	data        []string // keys of the data

@@ -177,8 +177,7 @@ func (in Inputs) ItemPaths() (paths []string, all bool) {
 // Templates returns the files of called templates.
 func (in Inputs) Templates() []string { return in.templates }
 
-// ReadsData reports whether what lies at a path of the data, above it or below it is
-// among the inputs.
+// ReadsData reports whether the inputs include the value at a path of the data, or a value above or below it.
 func (in Inputs) ReadsData(path string) bool {
 	return in.allData || slices.ContainsFunc(in.data, func(read string) bool {
 		return strings.HasPrefix(read+".", path+".") || strings.HasPrefix(path+".", read+".")
@@ -241,7 +240,7 @@ const (
 	hashedKey = 1
 )
 
-// part writes what lies at paths below a root, or all of it.
+// part writes the values at paths below a root, or all of it.
 func (p *inputHash) part(root map[string]any, there bool, paths []string, all bool) {
 	p.bool(there)
 	if all {

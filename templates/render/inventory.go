@@ -66,7 +66,7 @@ func IsInventoryRoot(name string) bool { return slices.Contains(inventoryRoots()
 // A Lazy is a map of plain values that is built when an expression first reads it, and once. It is safe for concurrent
 // use.
 type Lazy struct {
-	number uint64 // no other one has it
+	number uint64 // unique
 	value  func() map[string]any
 	json   func() ([]byte, error)
 }

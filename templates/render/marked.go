@@ -8,9 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// Marked is a document that a Jet template has written, such as YAML, with a mark in the
-// place of each value that it printed. Values are put in once the document is parsed, so
-// that none is read as syntax of the document or as an expression.
+// Marked is a document that a Jet template has written, such as YAML, with a mark instead of each value that it
+// printed. Values are inserted once the document is parsed, so that none is read as syntax of the document or as an
+// expression.
 type Marked struct {
 	Text   string
 	values []Constant

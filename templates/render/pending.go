@@ -150,8 +150,7 @@ func (r *Run) take(into map[string]any, keys []string) (path string, err error) 
 	return strings.Join(keys, "."), nil
 }
 
-// WithPart has what follows see only those parts of the data that m reads, evaluated.
-// restore ends that.
+// WithPart restricts the data to the parts that m reads, evaluated, until restore is called.
 func (r *Run) WithPart(m *Reads) (restore func(), err error) {
 	total := m.Follow(nil)
 	data, err := r.part(total.data, total.allData)

@@ -45,7 +45,7 @@ func Begin(ctx context.Context, env *Env) (*Run, error) {
 	return r, r.CheckDeadline()
 }
 
-// New begins an evaluation that looks at its deadline only later.
+// New begins an evaluation that checks its deadline only later.
 func New(ctx context.Context, env *Env) *Run { return &Run{ctx: ctx, Env: env} }
 
 // WithoutDeadline begins an evaluation that only its steps bound.

@@ -37,7 +37,7 @@ type Template struct {
 	at     diag.Position
 }
 
-// NewTemplate is for the engines. at is the position of the first character.
+// NewTemplate makes a template for an engine. at is the position of the first character.
 func NewTemplate(e Engine, reads Reads, at diag.Position) *Template {
 	return &Template{Engine: e, reads: reads, at: at}
 }

@@ -86,8 +86,7 @@ func Document(tb testing.TB, source string) *yamlpos.Node {
 	return docs[0]
 }
 
-// A countdown is a context that is over after it was looked at a number of
-// times: a deadline without a clock.
+// A countdown is a context that expires after a number of checks: a deadline without a clock.
 type countdown struct {
 	context.Context
 	left int

@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// How long a start may take, and how often it is looked whether users have changed.
+// The timeout of a start, and the interval between checks for changed users.
 const (
 	startTime = time.Minute
 	lookTime  = time.Second

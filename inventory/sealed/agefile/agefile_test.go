@@ -92,7 +92,7 @@ func TestSealAndOpen(t *testing.T) {
 	require.True(t, isOther)
 }
 
-// TestOnlyWhatChangesIsEncryptedAnew edits a text in clear and has all else stay.
+// TestOnlyWhatChangesIsEncryptedAnew edits a text in clear and checks that everything else stays the same.
 func TestOnlyWhatChangesIsEncryptedAnew(t *testing.T) {
 	anna, key := someone(t, "anna")
 	text := sealed(t, "a.yaml", clearText, anna)
@@ -120,8 +120,7 @@ func TestOnlyWhatChangesIsEncryptedAnew(t *testing.T) {
 	require.Equal(t, 1, differ)
 }
 
-// TestEveryExchangeIsRefused puts each value in the place of each other one, of the same file
-// and of another one.
+// TestEveryExchangeIsRefused replaces each value by each other one, from the same file and from another one.
 func TestEveryExchangeIsRefused(t *testing.T) {
 	anna, key := someone(t, "anna")
 	one := unlocked(t, "one.yaml", sealed(t, "one.yaml", clearText, anna), key)

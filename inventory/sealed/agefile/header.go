@@ -72,7 +72,7 @@ func (h *Header) Text() string {
 	return b.String()
 }
 
-// newHeader makes a key for a file and the header that has it.
+// newHeader makes a key for a file and a header with the key.
 func newHeader(file string, readers []recipients.Reader) (*Header, *dataKey, error) {
 	if strings.ContainsFunc(file, unicode.IsControl) || !utf8.ValidString(file) {
 		return nil, nil, errors.New("a file of such a name cannot be encrypted")

@@ -59,7 +59,7 @@ func (k *Keys) Usual() []string {
 	return paths
 }
 
-// Paths returns the files that are read, as far as they exist.
+// Paths returns the existing files that are read.
 func (k *Keys) Paths() []string {
 	if len(k.Files) > 0 {
 		return k.Files
@@ -102,7 +102,7 @@ func (k *Keys) Tried() string {
 	return text
 }
 
-// PublicOf returns the public keys in the files, as far as they are known without a passphrase.
+// PublicOf returns the public keys in the files that are known without a passphrase.
 func (k *Keys) PublicOf() []string {
 	k.once.Do(k.read)
 	var list []string

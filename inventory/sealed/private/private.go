@@ -62,8 +62,8 @@ var viNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(n|g|r|e|rg)?(vi|vim|view|ex|vimdiff|vimx)([.-].*)?$`)
 })
 
-// isVim reports whether a program is vim or neovim, whatever it is called: on many systems vi and
-// editor are. Only a program that is called like one of them, or is a link to one, is run to find out.
+// isVim reports whether a program is vim or neovim, whatever its name: on many systems vi and editor are. To find out,
+// it runs only programs that have the name of one of them, or are a link to one.
 func isVim(ctx context.Context, program string) bool {
 	found, err := exec.LookPath(program)
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package project is about the files of one project that are encrypted with age: all below the
-// folder with .ccm-secrets.yaml. They are read and written here, and given to other people all
-// at once, or not at all.
+// Package project reads and writes the age-encrypted files of one project: all below the folder with .ccm-secrets.yaml.
+// It changes the readers of all files at once, or of none.
 package project

@@ -40,7 +40,7 @@ func Import(name string, keys *identity.Keys, by yamlpos.Opener) (d *Document, n
 	return d, n, err
 }
 
-// EncryptWhole writes a text in the place of a file, encrypted as a whole.
+// EncryptWhole replaces the content of a file by a text, encrypted as a whole.
 func (d *Document) EncryptWhole(clear []byte) error {
 	readers, err := d.Readers()
 	if err != nil {

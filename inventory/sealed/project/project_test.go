@@ -302,7 +302,7 @@ func TestAccess(t *testing.T) {
 	require.Len(t, a.To, 2)
 }
 
-// TestJournalOfOthers has one that comes with a project write nothing outside of it.
+// TestJournalOfOthers checks that a journal in a foreign project cannot write outside of it.
 func TestJournalOfOthers(t *testing.T) {
 	m := newTeam(t)
 	m.rules(t, "anna")

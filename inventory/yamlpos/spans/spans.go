@@ -88,7 +88,7 @@ func decode(text []byte) (documents []*yaml.Node, err error) {
 	}
 }
 
-// A finder goes through the nodes of a text.
+// A finder visits the nodes of a text.
 type finder struct {
 	file  string
 	text  *Text

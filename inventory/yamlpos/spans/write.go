@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Change writes New in the place of the bytes from Start to End.
+// A Change replaces the bytes from Start to End by New.
 type Change struct {
 	Start, End int
 	New        string

@@ -60,7 +60,7 @@ type function struct {
 	min, max int    // arguments; max -1 is any number
 	kinds    []kind // kinds of the arguments; the last one applies to all further ones
 
-	special func(context.Context, *Evaluator, *call) (Result, error) // looks at the arguments itself
+	special func(context.Context, *Evaluator, *call) (Result, error) // evaluates the arguments itself
 	names   func(*Evaluator, *call, []any) (Result, error)           // queries the document
 	host    bool                                                     // queries the host
 	do      func(*Evaluator, []any) (any, error)
@@ -126,5 +126,5 @@ func pure(name string, least, most int, do func([]any) (any, error), kinds ...ki
 // moving marks a pure function that does not read the parts that it moves.
 func moving(f *function) *function { f.moves = true; return f }
 
-// holding marks a moving function that does not look at its arguments either.
+// holding marks a moving function that does not read its arguments either.
 func holding(f *function) *function { f.moves, f.holds = true, true; return f }

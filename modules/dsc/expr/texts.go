@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// textFunctions make and take apart strings. Positions count characters.
+// textFunctions make and split strings. Positions count characters.
 var textFunctions = []*function{
 	moving(pure("concat", 2, -1, concat, kString|kArray)),
 	pure("string", 1, 1, toText, anything),

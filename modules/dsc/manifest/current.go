@@ -63,7 +63,7 @@ var schemaURIs = []string{
 	"https://raw.githubusercontent.com/PowerShell/DSC/main/schemas/",
 }
 
-// schemaURI looks at $schema. It is never fetched.
+// schemaURI checks $schema. It is never fetched.
 func (m *Manifest) schemaURI(r *reader, what string) {
 	uri := ""
 	r.text("$schema", &uri)

@@ -151,5 +151,5 @@ type Adapter struct {
 type Requirement struct {
 	Resource     string `json:"resource"`
 	ResourceType string `json:"resourceType"`      // "executable" or "OS"
-	Version      string `json:"version,omitempty"` // a range as NuGet writes it; not looked at
+	Version      string `json:"version,omitempty"` // a range as NuGet writes it; not checked
 }

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxSteps bounds what holding a value against a schema may take: a schema can name
-// itself in ways that double the work with each level. A step is about a keyword of a
-// schema for one value, and takes less than a microsecond.
+// maxSteps limits the work of checking a value against a schema: a schema can name itself in ways that double the work
+// with each level. A step is about a keyword of a schema for one value, and takes less than a microsecond.
 const maxSteps = 5_000_000
 
 // A budget is the number of remaining steps.
@@ -42,14 +41,14 @@ func (b *budget) number(v any) (number, bool) {
 // maxScopes bounds how deep schemas are applied within each other.
 const maxScopes = 10_000
 
-// A check holds one value against a schema.
+// A check checks one value against a schema.
 type check struct{ *budget }
 
 // A scope is a schema that is being applied. Dynamic references are resolved in the surrounding scopes.
 type scope struct {
 	n      *node
 	in     *scope
-	value  int // how far below the whole the value is; one scope within another has the same if it is about the same value
+	value  int // depth of the value below the whole; scopes for the same value have the same depth
 	levels int
 }
 
@@ -65,7 +64,7 @@ type frame struct {
 	ok    bool
 }
 
-// apply holds a value against a schema. Faults go to out; nil if only the answer counts.
+// apply checks a value against a schema. Faults are added to out; nil if only the answer counts.
 func (c check) apply(n *node, v any, at *location, in *scope, deeper int, seen evaluated, out *faults) bool {
 	s := &scope{n: n, in: in}
 	if in != nil {
@@ -223,7 +222,7 @@ func (f *frame) text(v string) {
 	}
 }
 
-// inLimits looks at a length or a number of parts.
+// inLimits checks a length or a number of parts.
 func (f *frame) inLimits(what string, got int) {
 	if least, ok := f.n.counts["min"+what]; ok && got < least {
 		f.refuse("min%s: got %d, want %d", what, got, least)
@@ -244,7 +243,7 @@ var bounds = [...]struct {
 	{"exclusiveMaximum", func(c int) bool { return c < 0 }},
 }
 
-// inBounds looks at how large a number is.
+// inBounds checks the size of a number.
 func (f *frame) inBounds() {
 	n := f.n
 	if n.bounds == nil && n.multipleOf == nil {

@@ -109,7 +109,7 @@ func isNumber(s string) bool {
 
 // A Property has the annotations of one property in a schema.
 type Property struct {
-	WriteOnly bool // no state has it
+	WriteOnly bool // never in a state
 	Default   any  // in the form of [Value], or nil
 	Declared  bool
 }

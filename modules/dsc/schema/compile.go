@@ -107,7 +107,7 @@ func (c *compiler) reconcile(n *node, object map[string]any) {
 	if _, ok := object["items"].([]any); ok { // without such a list it has no effect
 		n.rest = n.additionalItems
 	}
-	if n.res.draft == draft7 && n.ref != nil { // its neighbours are not looked at
+	if n.res.draft == draft7 && n.ref != nil { // its neighbours are ignored
 		*n = node{at: n.at, raw: n.raw, res: n.res, ref: n.ref}
 	}
 }

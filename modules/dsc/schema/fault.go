@@ -46,8 +46,7 @@ func (s *Schema) Check(v any) []Fault {
 	return out.list
 }
 
-// Known names the members that a schema has where a fault is about an unknown one, as
-// far as it lists them; sorted.
+// Known lists the members that a schema knows in the place of a fault about an unknown one, if it lists them; sorted.
 func (s *Schema) Known(f Fault) []string {
 	if f.by == nil {
 		return nil

@@ -188,7 +188,7 @@ func (f *field) count() {
 	f.n.counts[f.key] = n.count()
 }
 
-// array reads a list, which may have to have something in it.
+// array reads a list; with some it must not be empty.
 func (f *field) array(some bool) []any {
 	list, ok := f.v.([]any)
 	if f.is(ok, "array") && some && len(list) == 0 {

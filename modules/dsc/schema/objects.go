@@ -66,7 +66,7 @@ func (f *frame) member(name string, v any) {
 	}
 }
 
-// additional looks at a member that has no schema of its own, but one for all such.
+// additional checks a member without a schema of its own against the schema for such members.
 func (f *frame) additional(n *node, name string, v any) {
 	if !n.is(false) {
 		f.mustAtChild(n, v, f.at.member(name))

@@ -338,7 +338,7 @@ func TestFormats(t *testing.T) {
 		for _, text := range formatTexts {
 			want := judge.Validate(text) == nil
 			if name == "uri-template" && strings.ContainsAny(text, "{}") {
-				want = text == "https://a/{b}" || text == "{a}{b}" // of the others the oracle looks at some only
+				want = text == "https://a/{b}" || text == "{a}{b}" // the oracle checks only some of the others
 			}
 			require.Equal(t, want, ofFormat(name, text), "%s %q", name, text)
 			if want {

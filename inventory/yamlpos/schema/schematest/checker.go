@@ -14,11 +14,10 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
-// A Checker holds files against a schema.
+// A Checker checks files against a schema.
 type Checker struct{ compiled *jsonschema.Schema }
 
-// Compile reads a schema from its own text, and holds that against the schema of
-// schemas.
+// Compile reads a schema from its own text, and checks it against the schema of schemas.
 func Compile(t testing.TB, s *schema.Schema) Checker {
 	t.Helper()
 	text, err := s.Encode()
