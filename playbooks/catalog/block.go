@@ -43,8 +43,8 @@ func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, 
 	return x.add(e, o, RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)})
 }
 
-// inTurn has the entries of a part of a block, from begin to before end, come after those of
-// the parts before it, which begin with first.
+// inTurn orders the entries of a part of a block, from begin to before end, after the entries of the earlier parts,
+// which begin with first.
 func (x *expansion) inTurn(first, begin, end int, part string) {
 	earlier, own := x.direct(first, begin), x.direct(begin, end)
 	for _, to := range own {
@@ -54,7 +54,7 @@ func (x *expansion) inTurn(first, begin, end int, part string) {
 	}
 }
 
-// direct are the entries of a range but for those that another one of them stands for.
+// direct returns the entries of a range except those that another entry of the range represents.
 func (x *expansion) direct(first, end int) (all []int) {
 	for i := end - 1; i >= first; i-- {
 		all = append(all, i)

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// showBlocks is show with the parts of blocks, and with what comes after what in a graph.
+// showBlocks is show with the parts of blocks, and with the order in a graph.
 func showBlocks(entries []wire.Entry) string {
 	lines := strings.Split(showNested(entries), "\n")
 	for i, e := range entries {
@@ -53,7 +53,7 @@ func TestBlocks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			compiler, _, err := nesting(t, c.archive, Options{})
 			require.NoError(t, err)
-			for range 2 { // also from what is remembered
+			for range 2 { // the second time from the memo
 				compiled, err := compiler.Compile(t.Context(), web1)
 				require.NoError(t, err)
 				require.Equal(t, c.want, showBlocks(compiled.Catalog.Entries))
@@ -62,7 +62,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestUserOfABlock: an exec that names no user has that of the nearest block, before that of the play.
+// TestUserOfABlock checks that an exec without a user has the nearest block's user, before the play's.
 func TestUserOfABlock(t *testing.T) {
 	c := compiler(t, `
 defaults: {exec: {user: play, timeout: 5s}}
@@ -117,7 +117,7 @@ ccm:
 
 // TestHostsChooseNothingInBlocks: the element of a block may be made of facts.
 func TestHostsChooseNothingInBlocks(t *testing.T) {
-	for _, name := range []string{"{{ Item }}", "{{ Outer }}"} { // which of them a host has a say in is not told apart
+	for _, name := range []string{"{{ Item }}", "{{ Outer }}"} { // the check does not distinguish which of them a host can influence
 		_, _, err := nesting(t, `
 -- site.yaml --
 ccm:

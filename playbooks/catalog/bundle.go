@@ -12,23 +12,22 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// resourcesFolder is where, beside a manifest, the programs stand that it brings
-// along.
+// resourcesFolder is the folder next to a manifest with the programs that it brings along.
 const resourcesFolder = "resources"
 
-// A bundle is a folder resources/ as hosts get it: read and hashed once per run.
-// What is done with it for each host does not grow with it.
+// A bundle is a folder resources/ as hosts receive it: read and hashed once per run. The work per host does not grow
+// with it.
 type bundle struct {
 	nodes   []modules.TreeNode
 	listing modules.Content // the tree as JSON
 	texts   map[string][]byte
 	files   map[string]sourceFile
-	look    fs.FS // what types see of it on the controller
+	look    fs.FS // view of the folder for types on the controller
 	err     error // why it cannot be sent
 }
 
-// readBundle reads the folder of that name. The error of a folder that cannot be
-// sent is in the bundle, so that it is one of the resources that ask for it.
+// readBundle reads the folder of that name. If a folder cannot be sent, the bundle has the error, so that the resources
+// that need the folder report it.
 func readBundle(from *sources, folder string) *bundle {
 	if _, err := from.root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -51,7 +50,7 @@ func readBundle(from *sources, folder string) *bundle {
 	return w.bundle
 }
 
-// finish makes the listing of what has been found.
+// finish makes the listing of the nodes found.
 func (b *bundle) finish() error {
 	tree := modules.Tree{Mode: ownerAll, Nodes: b.nodes}
 	if err := tree.Validate(); err != nil {
@@ -82,9 +81,8 @@ func withBundle(all []*bundle, b *bundle) []*bundle {
 	return append(all, b)
 }
 
-// union lays the folders resources/ of a play and of the manifests that it applies over
-// each other, once for all hosts; without any it is nil. What is in several of them has to
-// be the same.
+// union merges the folders resources/ of a play and of the manifests that it applies, once for all hosts; nil without
+// any. A path that is in several of them must be the same in all.
 func (s *loadedManifests) union(all []*bundle) (*bundle, error) {
 	switch len(all) {
 	case 0:
@@ -122,7 +120,7 @@ func (s *loadedManifests) union(all []*bundle) (*bundle, error) {
 	return b, b.err
 }
 
-// byElements orders paths so that a directory stands before what is in it.
+// byElements orders paths so that a directory is before its contents.
 func byElements(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
-// A program is a resource that looks into the folder resources/ for a file of its
-// name, and for a YAML document beside it.
+// A program is a resource that looks in the folder resources/ for a file of its name, and for a YAML document next to
+// it.
 type program struct {
 	modules.Resource `json:"-"`
 	Name             string          `json:"name" required:"true" doc:"of the file"`
@@ -107,7 +107,7 @@ func textOf(t testing.TB, c *Compiled, content modules.Content) string {
 	return string(b)
 }
 
-// listed gives the folder that a host is sent: path, mode and text or target.
+// listed returns the folder that a host is sent: path, mode and text or target.
 func listed(t testing.TB, c *Compiled) []string {
 	t.Helper()
 	var tree modules.Tree
@@ -259,8 +259,8 @@ func TestResourcesFolderThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestCheckLiteral finds before any host is contacted what is wrong with resources that are
-// literal, and leaves those alone that a host may not need.
+// TestCheckLiteral checks that errors of literal resources are found before any host is contacted, and that resources
+// which a host may not need are skipped.
 func TestCheckLiteral(t *testing.T) {
 	tests := []struct{ name, resource, want string }{
 		{"literal", uses("nothing"), `:3:17: name: resources/ has no "nothing"`},
@@ -285,8 +285,7 @@ func TestCheckLiteral(t *testing.T) {
 	}
 }
 
-// BenchmarkResourcesFolder is what each host costs whose play brings along a folder of
-// 1000 files.
+// BenchmarkResourcesFolder measures the cost per host of a play with a resources folder of 1000 files.
 func BenchmarkResourcesFolder(b *testing.B) {
 	files := map[string]string{"site.yaml": manifestOf(uses("tool")), "resources/tool": "#!/bin/sh\n"}
 	for i := range 1000 {

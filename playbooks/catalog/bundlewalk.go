@@ -18,17 +18,16 @@ type bundleWalk struct {
 	sources *sources
 	folder  string
 	bundle  *bundle
-	size    int64 // of the files, in bytes
+	size    int64 // total size of the files, in bytes
 	ignored []ignored
 }
 
-// fault says what is wrong with a path of the folder.
+// fault returns err as the error of a path of the folder.
 func (w *bundleWalk) fault(name string, err error) error {
 	return fmt.Errorf("%s: %w", path.Join(resourcesFolder, name), unwrapPath(err))
 }
 
-// directory adds what is in a directory, after the directory itself. The folder
-// itself may be reached by a link.
+// directory adds the contents of a directory, after the directory itself. The folder itself may be a link.
 func (w *bundleWalk) directory(name string, depth int) error {
 	if depth > modules.MaxTreeDepth {
 		return w.fault(name, fmt.Errorf("is more than %d directories deep", modules.MaxTreeDepth))
@@ -133,8 +132,8 @@ func (w *bundleWalk) file(name string) error {
 
 const ownerRuns = 0o100
 
-// How programs begin: scripts, those of Linux and FreeBSD (ELF), of macOS (Mach-O of
-// 64 bits, and several in one).
+// First bytes of programs: scripts, programs of Linux and FreeBSD (ELF), and of macOS (Mach-O of 64 bits, and several
+// in one).
 var (
 	script = []byte("#!")
 	elf    = []byte("\x7fELF")

@@ -57,7 +57,7 @@ func play(lines ...string) string {
 
 const root = "owner: root, group: root, mode: '0644'"
 
-// show writes entries as text: type#name(alias) and what they refer to.
+// show writes entries as text: type#name(alias) and their references.
 func show(entries []wire.Entry) string {
 	var all []string
 	for _, e := range entries {
@@ -85,7 +85,7 @@ func show(entries []wire.Entry) string {
 	return strings.Join(all, "\n")
 }
 
-// good are manifests and the entries they come to.
+// good has manifests and their expected entries.
 var good = []struct{ name, manifest, want string }{
 	{"names", play("- exec: [\"echo {{ Facts.os }}\": , \"${ Data.n }\": {alias: \"x{{ Data.n }}\"}]"[:0] + "- exec: [{\"echo {{ Facts.os }}\": }, {\"${ Data.n }\": {alias: \"x{{ Data.n }}\"}}]"), "exec#echo linux\nexec#5(x5)"},
 	{"each", play("- exec: [\"{{ Item }}-{{ Data.n }}\": {each: \"{{ Data.names }}\"}]"), "exec#a-5\nexec#b-5"},
@@ -161,7 +161,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// properties compiles one resource and gives its properties.
+// properties compiles one resource and returns its properties.
 func properties(t *testing.T, manifest string, opts Options) map[string]any {
 	t.Helper()
 	compiled, err := compiler(t, manifest, nil, opts).Compile(t.Context(), web1)
@@ -327,8 +327,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestMissingFilesAreFoundBeforeAnyHost has only those told that every host
-// would stumble over.
+// TestMissingFilesAreFoundBeforeAnyHost checks that only missing files that every host needs are reported.
 func TestMissingFilesAreFoundBeforeAnyHost(t *testing.T) {
 	text := play(`- file:
         - /a: {source: nope, ` + root + `}

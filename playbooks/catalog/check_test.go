@@ -80,8 +80,8 @@ ccm: {resources: [exec: [x: ]]}
 	require.EqualError(t, err, "site.yaml:6:3: key \"address\" failed validation \"isIPv4(value)\"\n  hint: set it with -e address=... or in the inventory")
 }
 
-// TestNotSelected leaves out what tags do not select, and what refers to it
-// still compiles.
+// TestNotSelected checks that resources which tags do not select are omitted, and that references to them still
+// compile.
 func TestNotSelected(t *testing.T) {
 	plays, err := load.Parse(t.Context(), "site.yaml", []byte(`ccm:
   resources:

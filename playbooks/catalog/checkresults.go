@@ -15,14 +15,14 @@ import (
 type resultCheck struct {
 	manifests *loadedManifests
 	inGraph   bool
-	all       map[string][]*manifest.Resource // that register a name, anywhere
+	all       map[string][]*manifest.Resource // resources that register a name, anywhere
 	before    map[string]*manifest.Resource   // the last one so far that does
 	anything  bool                            // some manifests are known only per host
 	errs      yamlpos.Errors
 }
 
-// checkResults checks the names and the fields of results that the play and what it applies
-// read. It notes whether anything is registered at all.
+// checkResults checks the names and fields of results that the play and the manifests that it applies read. It notes
+// whether any result is registered.
 func (c *Compiler) checkResults() error {
 	x := resultCheck{
 		manifests: c.manifests, inGraph: c.play.Graph(), all: map[string][]*manifest.Resource{}, before: map[string]*manifest.Resource{},
@@ -43,8 +43,8 @@ func (c *Compiler) checkResults() error {
 	return manifest.Distinct(x.errs)
 }
 
-// manifest checks the resources of a manifest, and those of the ones that it applies, in the
-// order in which they run.
+// manifest checks the resources of a manifest, and those of the manifests that they apply, in the order in which they
+// run.
 func (x *resultCheck) manifest(m *loadedManifest) {
 	for _, message := range []*manifest.Value{m.play.Pre, m.play.Post} {
 		if message == nil {
@@ -154,7 +154,7 @@ func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name 
 	return at.Errorf(hint, "no resource registers a result called %s", name)
 }
 
-// suggestField says which fields a result has.
+// suggestField returns a hint about the fields of a result.
 func suggestField(field string) string {
 	all := slices.Concat(outcomeFields, saidFields)
 	if meant := yamlpos.Suggest(field, all); meant != "" {

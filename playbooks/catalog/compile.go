@@ -13,14 +13,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A Host is what compilation knows of one host.
+// A Host is the input of the compilation for one host.
 type Host struct {
 	Name    string
 	Facts   map[string]any    // plain JSON values
-	Vars    map[string]any    // of the inventory, merged
+	Vars    map[string]any    // variables of the inventory, merged
 	Secrets []*yamlpos.Node   // the maps of Vars in which something is marked as secret
-	Layers  []templates.Layer // the same before merging, where values shall be explained; else nil
-	// Results are those of the stages before, by entry; see [Compiler.Next].
+	Layers  []templates.Layer // the same before merging, to explain values; else nil
+	// Results are the results of earlier stages, by entry; see [Compiler.Next].
 	Results []*wire.Result
 
 	checked bool // see [Compiler.Check]
@@ -29,34 +29,33 @@ type Host struct {
 // Compiled is a play made ready for one host.
 type Compiled struct {
 	Catalog   wire.Catalog   // Check, Diff and Lock are for the run to set
-	Pre, Post string         // messages; "" if there is none
+	Pre, Post string         // messages; empty means none
 	Notes     []Note         // messages of nested manifests, in the order of their first entries
-	Contents  Contents       // what the host may ask for
+	Contents  Contents       // contents that the host may request
 	NeedsFull bool           // the lean host program cannot carry it out
-	Via       []manifest.Via // where the changed host is to be reached; none is as before
-	// Imports are, by the number of the entry, what it receives from other hosts: its
-	// Receives with From -1.
+	Via       []manifest.Via // new addresses of the changed host; empty means unchanged
+	// Imports has, by entry number, the values from other hosts: the entry's Receives with From -1.
 	Imports map[int][]Import
-	// Elsewhere are, by the number of the entry, those that run on other hosts.
+	// Elsewhere has, by entry number, the entries that run on other hosts.
 	Elsewhere map[int]*Compiled
 
-	// Registrations are, by the number of the entry, what is registered once it is stable.
+	// Registrations has, by entry number, the registrations once the entry is stable.
 	Registrations map[int][]registry.Registration
 
 	size       int64
-	uncompiled map[int]error   // by entry, see [Compiled.Uncompiled]
+	uncompiled map[int]error   // errors by entry, see [Compiled.Uncompiled]
 	registers  map[int]bool    // entries whose results are used by others
 	common     []bool          // by entry: another host had the same properties
 	written    []*yamlpos.Node // by entry
-	restarts   []time.Duration // by entry: how long the host may be away for it
+	restarts   []time.Duration // by entry: how long it may make the host unreachable
 	longest    []time.Duration // by entry: [modules.Limited]
 	runsOnce   map[int]bool    // entries whose command is not safe to repeat
-	watch      *watch.Rules    // of the play
-	watches    []*watch.Rules  // by entry; nil is that of the play
-	parts      *parts          // of the compiler
+	watch      *watch.Rules    // rules of the play
+	watches    []*watch.Rules  // rules by entry; nil means the play's rules
+	parts      *parts          // shared parts of the compiler
 }
 
-// Restarts is how long the host may be away for an entry; 0 is one that does not have it start again.
+// Restarts returns how long an entry may make the host unreachable; 0 if it does not restart the host.
 func (c *Compiled) Restarts(entry int) time.Duration {
 	if entry >= len(c.restarts) {
 		return 0
@@ -91,7 +90,7 @@ func (c *Compiled) Size() int64 { return c.size }
 // nil if the entry is a compiled resource.
 func (c *Compiled) Uncompiled(entry int) error { return c.uncompiled[entry] }
 
-// Written is where the resource of an entry is written; nil if it is in no manifest.
+// Written returns the place of an entry's resource in the manifests; nil if it is in no manifest.
 func (c *Compiled) Written(entry int) *yamlpos.Node {
 	if entry >= len(c.written) {
 		return nil
@@ -107,12 +106,12 @@ type Import struct {
 	Property string
 	Host     string // the name in the inventory
 	Ref      string // type#name or type#alias there
-	Key      string // of the value: "stdout"; dots lead into it
+	Key      string // key of the value: "stdout"; dots lead into it
 }
 
-// A Note is the messages of a nested manifest; "" if there is none.
+// A Note has the messages of a nested manifest; empty means none.
 type Note struct {
-	First, Last int // its entries; the last one is that of the resource that applies it
+	First, Last int // range of its entries; the last one belongs to the applying resource
 	Pre, Post   string
 }
 
@@ -135,8 +134,8 @@ func (c *Compiler) Render(ctx context.Context, h Host) (*Rendered, error) {
 	return rendered, err
 }
 
-// compile takes a play through all steps for one host. With show it also gives what a
-// person wants to see of that; else rendered is nil.
+// compile runs all compilation steps of a play for one host. With show it also returns the view for people; else
+// rendered is nil.
 func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *Rendered, error) {
 	top, err := c.topScope(ctx, h)
 	if err != nil {
@@ -181,11 +180,11 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	return compiled, rendered, nil
 }
 
-// entrySize is about how many bytes an entry takes besides its texts.
+// entrySize is the approximate size of an entry without its texts, in bytes.
 const entrySize = 1 << 10
 
-// finish makes what a host is sent of a draft in order. all is the folder resources/ of
-// all manifests; nil if no resource asked for it.
+// finish converts an ordered draft to the catalog that a host is sent. all is the folder resources/ of all manifests;
+// nil if no resource needs it.
 func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	out := &Compiled{
 		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until, Play: c.play.ID(), Whole: c.play.Whole() && c.play.File != ""},

@@ -18,41 +18,40 @@ import (
 type Compiler struct {
 	play      *manifest.Play
 	opts      Options
-	root      *loadedManifest // of the play
+	root      *loadedManifest // manifest of the play
 	manifests *loadedManifests
 	extra     []templates.Source // -e
 	memo      memo
 	parts     parts
-	uses      sync.Map // *manifest.Resource to *use, of resources that stand in files
+	uses      sync.Map // *manifest.Resource to *use, for resources in files
 	// resultUses is the same with *resultUse, where a resource of the play registers its result.
 	resultUses sync.Map
 	registers  bool // one does, or may
 
-	entries atomic.Int64 // of the last catalog, which the next one will be like
+	entries atomic.Int64 // number of entries of the last catalog, an estimate for the next one
 
-	inputs    templates.Inputs // of the play, its data, and what it applies
-	factPaths []string         // that the play and what it applies can read
+	inputs    templates.Inputs // inputs of the play, its data, and the manifests that it applies
+	factPaths []string         // facts that the play and the manifests that it applies can read
 	allFacts  bool             // when it cannot be known which
 }
 
-// Options are what a run adds to a play.
+// Options are the settings of a run for a play.
 type Options struct {
 	Environ map[string]any    // the controller's, for Environ in expressions
-	EnvFile bool              // whether .env beside the manifest has more of them
+	EnvFile bool              // set if .env next to the manifest has more of them
 	Extra   []templates.Layer // -e: over everything
-	// Inventory gives what expressions see of the inventory and the run when they are
-	// evaluated for a host; nil where there is no inventory.
+	// Inventory returns the inventory and the run as expressions see them for a host; nil without an inventory.
 	Inventory func(host string) *templates.Inventory
 	// HasHost reports whether the inventory has a host of that name; nil takes any.
 	HasHost func(name string) bool
-	// Variables are the expressions in the variables of the inventory; nil if there are none.
+	// Variables are the expressions in the variables of the inventory; nil means none.
 	Variables *templates.Variables
-	Facts     map[string]any    // --facts: over those of every host
-	Hiera     *templates.Source // --hiera: over the play's data; nil if there is none
+	Facts     map[string]any    // --facts: override every host's facts
+	Hiera     *templates.Source // --hiera: overrides the play's data; nil means none
 	Mask      *secret.Mask      // learns the secrets of every host; nil for one of the compiler's own
 	// Opener opens files of a play that ansible-vault has encrypted; nil sends them as they are.
 	Opener yamlpos.Opener
-	// InventorySecrets says that a variable of any host is marked as secret.
+	// InventorySecrets is set if a variable of any host is marked as secret.
 	InventorySecrets bool
 	// Note is called for every file that is about to be read, and every folder that is listed, by several
 	// goroutines at once; it may be nil.
@@ -63,8 +62,7 @@ type Options struct {
 	Downloads *Downloads
 }
 
-// New opens the play's folder. What every host would stumble over, a file or a
-// template that is not there, is an error here.
+// New opens the play's folder. It reports errors that every host would have, such as a missing file or template.
 func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	if opts.Mask == nil {
 		opts.Mask = &secret.Mask{}
@@ -77,7 +75,7 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	return c, nil
 }
 
-// open opens the play's manifest and those that are known to be applied, and checks them.
+// open opens and checks the play's manifest and the manifests that it is known to apply.
 func (c *Compiler) open() (err error) {
 	folder, err := c.manifests.folder(c.play.Folder)
 	if err != nil {
@@ -126,7 +124,7 @@ func (c *Compiler) parseExtra() error {
 	return errs.Err()
 }
 
-// takePrograms has the play take another folder in the place of resources/; "" is none.
+// takePrograms replaces the play's resources/ by another folder; empty means no change.
 func (c *Compiler) takePrograms(folder string) error {
 	if folder == "" {
 		return nil
@@ -144,16 +142,14 @@ func (c *Compiler) reads(paths []string, all bool) {
 	c.factPaths, c.allFacts = append(c.factPaths, paths...), c.allFacts || all
 }
 
-// Facts gives the paths of the facts that the play can read; all is set when
-// that cannot be known.
+// Facts returns the paths of the facts that the play can read; all is set when that cannot be known.
 func (c *Compiler) Facts() (paths []string, all bool) { return c.factPaths, c.allFacts }
 
-// OtherFacts gives the paths of the facts of other hosts that the play can read, as
-// [Compiler.Facts] does.
+// OtherFacts returns the paths of the facts of other hosts that the play can read, in the same form as
+// [Compiler.Facts].
 func (c *Compiler) OtherFacts() (paths []string, all bool) { return c.inputs.OtherFacts() }
 
-// ReadsData reports whether the play, or what it applies, can read what lies at a path
-// of the data, above it or below it.
+// ReadsData reports whether the play, or a manifest that it applies, can read the data at a path, above it or below it.
 func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path) }
 
 // ReadsVariable reports whether the variable of that name can change what Compile makes for a host
@@ -166,15 +162,15 @@ func (c *Compiler) ReadsHost() bool {
 	return all || len(paths) > 0 || c.inputs.Volatile
 }
 
-// Reads reports whether the play, or what it applies, may read a root that is the same for all of its
-// hosts: see [templates.Inputs].
+// Reads reports whether the play, or a manifest that it applies, may read a root that is the same for all of its hosts:
+// see [templates.Inputs].
 func (c *Compiler) Reads(root string) bool { return c.inputs.Reads(root) }
 
-// NATSCalls are where the play, or what it applies, asks NATS, as far as that is known without a host.
+// NATSCalls returns the calls of NATS in the play and the manifests that it applies, as far as they are known without a
+// host.
 func (c *Compiler) NATSCalls() []templates.NATSCall { return c.inputs.NATS }
 
-// Variables are the expressions in the variables of the inventory; nil if there are none: then
-// hosts need no layers.
+// Variables returns the expressions in the variables of the inventory; nil means none, and then hosts need no layers.
 func (c *Compiler) Variables() *templates.Variables { return c.opts.Variables }
 
 // NeedsFull reports whether it is known of every host of the play that it needs
@@ -183,8 +179,7 @@ func (c *Compiler) NeedsFull() bool {
 	return slices.ContainsFunc(c.play.Resources, (*manifest.Resource).NeedsFull)
 }
 
-// Warnings are what in the templates of the play looks like a mistake, as far as they
-// have been read.
+// Warnings returns the possible mistakes in the templates of the play that have been read.
 func (c *Compiler) Warnings() []string {
 	var all []string
 	for _, f := range c.manifests.open {
@@ -194,5 +189,5 @@ func (c *Compiler) Warnings() []string {
 	return slices.Compact(all)
 }
 
-// Close closes the play's folder, and those of the manifests that it applies.
+// Close closes the folders of the play and of the manifests that it applies.
 func (c *Compiler) Close() { c.manifests.close() }

@@ -9,8 +9,7 @@ import (
 	"io/fs"
 )
 
-// Contents are the contents of one host's catalog, by SHA-256: what the host may
-// ask for, and nothing else.
+// Contents are the contents of one host's catalog, by SHA-256. The host may request only these.
 type Contents struct {
 	texts     map[string][]byte // rendered
 	files     map[string]sourceFile
@@ -19,14 +18,14 @@ type Contents struct {
 	bundle    *bundle // shared with other hosts; nil if none is needed
 }
 
-// sourceFile is a file of the play's folder as it was when it was hashed.
+// A sourceFile is a file of the play's folder at the time when it was hashed.
 type sourceFile struct {
 	sources *sources
 	name    string
 	size    int64
 }
 
-// errFileChanged says that a file is not what its hash promises any more.
+// errFileChanged means that a file no longer matches its hash.
 var errFileChanged = errors.New("the file changed during the run")
 
 // Has reports whether a content is of the host's catalog.
@@ -36,7 +35,7 @@ func (c Contents) Has(digest string) bool {
 	return text || file || c.Promised(digest) || c.bundle.has(digest)
 }
 
-// Open gives the bytes of a content and their number.
+// Open returns the bytes of a content and their number.
 func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 	if b, ok := c.texts[digest]; ok {
 		return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil

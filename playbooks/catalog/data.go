@@ -100,8 +100,8 @@ func (c *Compiler) demandsData(path string) bool {
 	return c.ReadsData(path) || slices.ContainsFunc(c.dataSources(), func(s templates.Source) bool { return s.Demands(path) })
 }
 
-// Sealed lists the sealed values of the data that the play can read on every host. over says of
-// a key whether the inventory may set it.
+// Sealed lists the sealed values of the data that the play can read on every host. over reports whether the inventory
+// may set a key.
 func (c *Compiler) Sealed(over func(key string) bool) (nodes []*yamlpos.Node) {
 	above := func(sources []templates.Source, key string) bool {
 		return over(key) || slices.ContainsFunc(sources, func(s templates.Source) bool { return s.Sets(key) })
@@ -122,11 +122,10 @@ func (c *Compiler) dataSources() []templates.Source {
 	return append(sources, c.extra...)
 }
 
-// envFile has more variables of Environ, beside the manifest.
+// envFile is the file next to the manifest with more variables of Environ.
 const envFile = ".env"
 
-// withEnvFile is Environ for a play: what the file beside its manifest has goes over the
-// environment of the controller.
+// withEnvFile returns Environ for a play: the controller's environment, overridden by the file next to its manifest.
 func withEnvFile(environ map[string]any, files *templates.Files) (map[string]any, error) {
 	text, err := files.Read(envFile)
 	switch {
@@ -143,9 +142,8 @@ func withEnvFile(environ map[string]any, files *templates.Files) (map[string]any
 	return all, nil
 }
 
-// envVariables reads lines NAME=VALUE, with export before them or without. Quotes around
-// a whole value do not belong to it; nothing else has a meaning. Other lines are left
-// out, as CCM does: the file may be there for another program.
+// envVariables reads lines NAME=VALUE, optionally with export before them. It removes quotes around a whole value;
+// nothing else has a special meaning. It ignores other lines, as CCM does: the file may be for another program.
 func envVariables(text string) map[string]any {
 	variables := map[string]any{}
 	for line := range strings.Lines(text) {

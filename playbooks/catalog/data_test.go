@@ -27,7 +27,7 @@ func TestWithEnvFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, environ, got)
 
-	again, err := templates.Open(dir) // what is not there is remembered for a run
+	again, err := templates.Open(dir) // missing files are remembered for a run
 	require.NoError(t, err)
 	defer again.Close()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("ROLE=web\n"), 0o600))
@@ -45,8 +45,8 @@ func TestWithEnvFile(t *testing.T) {
 	require.EqualError(t, err, `more variables for Environ: ".env" is outside the folder `+linked+"\n  hint: --no-read-env leaves that file out")
 }
 
-// TestNestedDataOnData holds that the data of a nested manifest sees what it is given, and that
-// what an expression of the parent gave is not evaluated there.
+// TestNestedDataOnData checks that a nested manifest's data sees the data passed to it, and that the results of the
+// parent's expressions are not evaluated there.
 func TestNestedDataOnData(t *testing.T) {
 	files := `
 -- site.yaml --
@@ -80,8 +80,8 @@ ccm: {resources: [file: [/a: {source: "{{ Data.path }}", `+root+`}]]}
 	require.ErrorContains(t, err, "inner.yaml:2:39: data from a host cannot be the name of a file of the play")
 }
 
-// TestVariables holds that variables are evaluated in their own language, that one which
-// nobody reads stays a text, and that facts do not go through them to names of files.
+// TestVariables checks that variables are evaluated in their own language, that an unread one stays a text, and that
+// facts do not get through them into names of files.
 func TestVariables(t *testing.T) {
 	docs, err := yamlpos.Parse("hosts.yaml", []byte("url: 'http://{{ host | lower }}:{{ Data.port }}'\naddr: '{{ host | lower }}:{{ port | default(80) }}'\nhost: '{{ name }}'\nbad: '{{ 1 + 1 }}'\nfile: '{{ os }}.conf'\n"))
 	require.NoError(t, err)

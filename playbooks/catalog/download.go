@@ -16,25 +16,23 @@ import (
 	"github.com/ccm-push/ccm-push/modules/download"
 )
 
-// Downloads are the files that a run gets from web servers for its hosts: each at
-// most once, when the first host asks for it. They are kept in files of mode 0600
-// that have no name any more.
+// Downloads are the files that a run downloads from web servers for its hosts: each at most once, at the first host's
+// request. They are kept in unlinked files of mode 0600.
 type Downloads struct {
 	Client download.Client
 
 	mu     sync.Mutex
-	known  map[string]*fetched // by what is asked of the server
+	known  map[string]*fetched // downloads by request
 	work   sync.WaitGroup
 	closed chan struct{}
 }
 
-// NewDownloads makes an empty store. It is to be closed when no host asks any
-// more.
+// NewDownloads returns an empty store. Close it after the last request.
 func NewDownloads() *Downloads {
 	return &Downloads{known: map[string]*fetched{}, closed: make(chan struct{})}
 }
 
-// Close ends what is under way and gives the disk space back.
+// Close cancels running downloads and frees the disk space.
 func (d *Downloads) Close() {
 	close(d.closed)
 	d.work.Wait()
@@ -45,12 +43,12 @@ func (d *Downloads) Close() {
 	}
 }
 
-// noToken is what downloads are called where nothing is applied.
+// noToken is the token of downloads where nothing is applied.
 var noToken = hex.EncodeToString(make([]byte, sha256.Size))
 
-// fetched is one download, once it has been asked for.
+// A fetched is one requested download.
 type fetched struct {
-	token   string // what hosts call it: it says nothing about credentials
+	token   string // name of the download for hosts; it reveals no credentials
 	request modules.Download
 	once    sync.Once
 	done    chan struct{} // closed once what follows is set
@@ -60,7 +58,7 @@ type fetched struct {
 	err     error
 }
 
-// promise gives what a request is called by hosts.
+// promise returns the download of a request, with the token that hosts use for it.
 func (d *Downloads) promise(request modules.Download) (*fetched, error) {
 	key, err := json.Marshal(request)
 	if err != nil {
@@ -78,8 +76,8 @@ func (d *Downloads) promise(request modules.Download) (*fetched, error) {
 	return f, nil
 }
 
-// await begins the download unless it has begun, and waits for its end or that of
-// ctx. Other hosts may wait for it as well, so it does not end with ctx.
+// await starts the download unless it has started, and waits until it ends or ctx ends. Other hosts may wait for it as
+// well, so the download does not end with ctx.
 func (d *Downloads) await(ctx context.Context, f *fetched) {
 	f.once.Do(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -102,7 +100,7 @@ func (d *Downloads) await(ctx context.Context, f *fetched) {
 	}
 }
 
-// now is await, and gives the hash of what has been got.
+// now calls await and returns the hash of the downloaded file.
 func (d *Downloads) now(ctx context.Context, f *fetched) (sum string, err error) {
 	d.await(ctx, f)
 	select {
@@ -135,7 +133,7 @@ func (d *Downloads) get(ctx context.Context, f *fetched) error {
 	return nil
 }
 
-// verify gives the hash of a file, and holds it against the one that it must have, if there is one.
+// verify returns the hash of a file, and compares it with the expected hash, if there is one.
 func verify(file *os.File, size int64, request modules.Download) (sum string, err error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
@@ -150,7 +148,7 @@ func verify(file *os.File, size int64, request modules.Download) (sum string, er
 
 var errNotWaited = errors.New("the download has not ended")
 
-// open gives the bytes of a download that has been waited for.
+// open returns the bytes of a download after await.
 func (f *fetched) open() (io.ReadCloser, int64, error) {
 	select {
 	case <-f.done:

@@ -137,7 +137,8 @@ func TestNeedsFull(t *testing.T) {
 	}
 }
 
-// What a host sent decides nothing of a download that it does not make itself.
+// TestHostsDoNotChooseDownloads checks that data from a host cannot influence a download that the host does not make
+// itself.
 func TestHostsDoNotChooseDownloads(t *testing.T) {
 	const choice = "data from a host cannot choose a download of the controller\n" +
 		"  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a' : 'b' }}\", use data of the inventory, or let the host download it"
@@ -171,8 +172,8 @@ func TestHostsDoNotChooseDownloads(t *testing.T) {
 	}
 }
 
-// TestDownloadedFiles compiles files of web servers: one with a checksum is got when a host asks for it,
-// one without at once, and once for all hosts.
+// TestDownloadedFiles compiles files of web servers: a file with a checksum is downloaded at a host's request, a file
+// without at once, and once for all hosts.
 func TestDownloadedFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var asks atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// on gives where a resource runs; "" is the host that it is for.
+// on returns the host on which a resource runs; empty means the host that it is for.
 func (x *expansion) on(ctx context.Context, r *manifest.Resource, env *templates.Env) (string, error) {
 	if r.On == nil {
 		return "", nil
@@ -26,8 +26,8 @@ func (x *expansion) on(ctx context.Context, r *manifest.Resource, env *templates
 	return name, nil
 }
 
-// elsewhere adds the entry of a resource that runs on another host. What it is made of goes there
-// and nowhere else; the host that it is for gets a place in its order, without properties.
+// elsewhere adds the entry of a resource that runs on another host. Its properties are sent only to that host. The host
+// that it is for gets an entry without properties, for the order.
 func (x *expansion) elsewhere(e wire.Entry, o origin, p resolved, shown RenderedResource) int {
 	there := e
 	there.Once, there.On, there.Require, there.Properties, there.Sema = false, "", nil, p.made.properties, nil

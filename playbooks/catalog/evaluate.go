@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// evaluate makes an entry of what every resource can say of itself; its references, its
-// health checks and its properties are not in it yet.
+// evaluate makes an entry with the keys that every resource has, without its references, its health checks and its
+// properties.
 func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (wire.Entry, manifest.Meta, error) {
 	var errs yamlpos.Errors
 	e := wire.Entry{
@@ -48,7 +48,7 @@ func meta(ctx context.Context, r *manifest.Resource, env *templates.Env) (manife
 	return manifest.DecodeMeta(n)
 }
 
-// text resolves a value that is a text, or nil for "". What is wrong is added to errs.
+// text resolves a value that is a text, or nil for "". Errors are added to errs.
 func text(ctx context.Context, v *manifest.Value, env *templates.Env, errs *yamlpos.Errors) string {
 	if v == nil {
 		return ""
@@ -58,8 +58,7 @@ func text(ctx context.Context, v *manifest.Value, env *templates.Env, errs *yaml
 	return s
 }
 
-// boolean resolves a value that is true or false, or nil for false. What is wrong is
-// added to errs.
+// boolean resolves a value that is true or false, or nil for false. Errors are added to errs.
 func boolean(ctx context.Context, v *manifest.Value, env *templates.Env, errs *yamlpos.Errors) (b bool) {
 	if v == nil {
 		return false
@@ -89,8 +88,8 @@ func healthChecks(ctx context.Context, r *manifest.Resource, sensitive bool, env
 	return checks, err
 }
 
-// registrations resolves what is registered of a resource once it is stable. Errors about what
-// expressions gave are withheld if it is sensitive.
+// registrations resolves the registrations of a resource once it is stable. If it is sensitive, errors about results of
+// expressions are withheld.
 func registrations(ctx context.Context, r *manifest.Resource, sensitive bool, env *templates.Env) ([]registry.Registration, error) {
 	if r.Registers == nil {
 		return nil, nil

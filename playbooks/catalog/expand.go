@@ -24,7 +24,7 @@ import (
 // [Compiler.expand] need to know of them.
 type draft struct {
 	entries []wire.Entry
-	origins []origin // of the entries
+	origins []origin // origins of the entries
 	names   names
 	notes   []Note
 	turns   []graph.Edge // between the parts of blocks, in a graph
@@ -32,9 +32,9 @@ type draft struct {
 	uncompiled []uncompiled
 
 	until     int            // see [wire.Catalog]
-	remember  *wire.Remember // what the host is to remember; nil is nothing
+	remember  *wire.Remember // data that the host remembers; nil means none
 	contents  Contents
-	bundles   []*bundle // folders resources/ that its resources asked for
+	bundles   []*bundle // folders resources/ that its resources need
 	needsFull bool
 	onlyCheck bool // see [Compiled.Size]
 	size      int64
@@ -44,16 +44,16 @@ type draft struct {
 type origin struct {
 	resource   *manifest.Resource
 	shared     bool        // another host had the same properties
-	refs       *references // nil if there are none that matter any more
+	refs       *references // nil if no unresolved ones are left
 	batch      string      // see [graph.Vertex]
 	relations  []modules.Relation
 	restarts   time.Duration // how long the host may be away for it
 	longest    time.Duration // [modules.Limited]
 	runsOnce   bool          // its command is not safe to repeat
-	watch      *watch.Rules  // nil is that of the play
+	watch      *watch.Rules  // nil means the play's rules
 	registers  []registry.Registration
 	uncompiled error             // why an unselected resource has no entries but this one; nil if it has them
-	elsewhere  *Compiled         // what the host where it runs gets; nil if that is the one that it is for
+	elsewhere  *Compiled         // catalog for the host where it runs; nil if that is the host that it is for
 	shown      *RenderedResource // nil unless the catalog is rendered for people
 }
 
@@ -65,38 +65,37 @@ const (
 	maxErrors  = 100
 )
 
-// A scope is the manifest whose resources are expanded, and what the resource that
-// applies it says of them all.
+// A scope is the manifest whose resources are expanded, with the applying resource's settings for all of them.
 type scope struct {
 	manifest         *loadedManifest
 	env              *templates.Env
-	layers           []templates.Layer  // that env.Data was merged from, low to high
-	by               *manifest.Resource // that applies it; nil for the play itself
+	layers           []templates.Layer  // layers that env.Data was merged from, low to high
+	by               *manifest.Resource // applying resource; nil for the play itself
 	denied           bool               // it may not apply others
 	secrets          secret.Paths       // in env.Data
-	ownSecrets       secret.Paths       // the same in what the inventory says of the host
-	inventorySecrets bool               // there are some in what it says of others
+	ownSecrets       secret.Paths       // secrets in the host's variables of the inventory
+	inventorySecrets bool               // set if other hosts' variables have secrets
 	revealed         bool               // its resources are written by a template that reads secrets
 
 	require                   []int
 	check, sensitive, monitor bool
-	watch                     *watch.Rules // of those that say nothing
+	watch                     *watch.Rules // rules for resources that set none
 	noEdges                   bool         // none of its resources takes part in automatic edges
 
-	part    *part // that its resources belong to, if the first failure ends that; else nil
+	part    *part // part of its resources, if the first failure ends it; else nil
 	awaits  []int // the entries by whose results it is decided whether its resources are managed at all
-	pending bool  // those are to come
+	pending bool  // set if they are not known yet
 }
 
-// An expansion makes the entries of one host of a play's resources, in the order written:
-// those of a nested manifest right before that of the resource that applies it.
+// An expansion makes the entries of a play's resources for one host, in the written order: entries of a nested manifest
+// are right before the entry of the applying resource.
 type expansion struct {
 	compiler  *Compiler
 	draft     *draft
 	host      string     // its name
 	inGraph   bool       // the play's strategy, which nested manifests share
 	downloads *Downloads // nil where nothing is applied
-	show      bool       // a person wants to see what comes of it
+	show      bool       // set to also make the view for people
 	results   results
 	size      int64
 	errs      yamlpos.Errors
@@ -124,13 +123,12 @@ func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*
 	x.addUncompiled()
 	d.size = x.size
 	if d.until = x.results.until; d.until > 0 {
-		x.notWhole() // what has left the manifest is known at the end
+		x.notWhole() // resources that have left the manifest are known at the end
 	}
 	return d, x.errs
 }
 
-// manifest expands the resources of a manifest, or those that its template writes for the
-// host.
+// manifest expands the resources of a manifest, or the resources that its template writes for the host.
 func (x *expansion) manifest(ctx context.Context, in *scope) {
 	resources := in.manifest.play.Resources
 	if in.manifest.play.JetFile != nil {
@@ -181,7 +179,7 @@ func (x *expansion) full() bool {
 // resource expands one resource into its entries: one, or with each one per element.
 func (x *expansion) resource(ctx context.Context, r *manifest.Resource, in *scope) {
 	switch {
-	case r.LeftOut(), r.Unselected && x.show: // people see what is selected
+	case r.LeftOut(), r.Unselected && x.show: // people see only selected resources
 		x.leaveOut(r)
 	case r.Unselected:
 		x.unselected(ctx, r, in)
@@ -241,14 +239,14 @@ func (x *expansion) refreshesNever(r *manifest.Resource, e *wire.Entry) bool {
 	return r.Unselected && r.Child == nil && !r.Applies() && !x.inGraph && !x.compiler.play.Notifies() && len(e.Subscribe) == 0
 }
 
-// entry makes the entry of a resource, or of one element of its each, and returns the
-// number of it; -1 if there is none. What control excludes is not looked at further.
+// entry makes the entry of a resource, or of one element of its each, and returns its number; -1 means none. If control
+// excludes the resource, nothing else of it is evaluated.
 func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) int {
 	before := len(x.errs)
 	defer func() {
 		in.hideShort(x.errs[before:])
 		in.whence(r, env, x.errs[before:])
-		if len(x.errs) > before && r.Register != nil && r.Each == nil && !r.Unselected { // what reads it would only repeat that
+		if len(x.errs) > before && r.Register != nil && r.Each == nil && !r.Unselected { // errors of its readers would only repeat this one
 			x.results.begin(r.Register.Text, false).pending = []int{0}
 		}
 	}()
@@ -322,8 +320,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	return x.add(e, o, shown)
 }
 
-// managed decides control. What stands behind the first condition that decides is not
-// looked at.
+// managed evaluates control. Conditions after the first decisive one are not evaluated.
 func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (bool, error) {
 	for _, e := range r.If {
 		if ok, err := e.Bool(ctx, env); err != nil || !ok {
@@ -338,8 +335,8 @@ func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (boo
 	return true, nil
 }
 
-// exclude adds the entry of a resource that control excludes, under its name and
-// alias if they can be told: they may need data that is not there.
+// exclude adds the entry of a resource that control excludes, with its name and alias if they can be evaluated: they
+// may need missing data.
 func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) int {
 	name, err := r.Name.Text(ctx, env)
 	if err != nil {
@@ -357,8 +354,7 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, in *scope
 	return x.add(e, origin{resource: r}, RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)})
 }
 
-// add adds an entry and returns its number. shown is what is known of it besides, for
-// people.
+// add adds an entry and returns its number. shown has the additional data for people.
 func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	i := len(x.draft.entries)
 	if o.resource.Unselected {
@@ -367,7 +363,7 @@ func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 		x.register(o.resource, &e, i, shown.Env)
 	}
 	if x.show {
-		whole := shown // which is on the heap only where somebody looks
+		whole := shown // allocated on the heap only if the view is shown
 		whole.Resource, whole.Entry = o.resource, e
 		if o.resource.Watch() != nil {
 			whole.Watch = o.watch
@@ -388,8 +384,7 @@ func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	return i
 }
 
-// take adds what was prepared, for this host or an equal one, to what the host may ask
-// for.
+// take adds the prepared contents, made for this host or an equal one, to the contents that the host may request.
 func (x *expansion) take(made *prepared) {
 	c := &x.draft.contents
 	c.texts, c.files, c.downloads = merged(c.texts, made.texts), merged(c.files, made.files), merged(c.downloads, made.downloads)
@@ -407,7 +402,7 @@ func merged[V any](into, from map[string]V) map[string]V {
 	return into
 }
 
-// inherit gives an entry what is said of all resources of its manifest, or of its block.
+// inherit applies the settings for all resources of the entry's manifest, or of its block, to the entry.
 func (in *scope) inherit(e *wire.Entry) {
 	if len(in.require) == 0 && !in.check && !in.sensitive && !in.monitor {
 		return
@@ -431,8 +426,7 @@ func (x *expansion) leaveOut(r *manifest.Resource) {
 	x.leaveOutNested(r)
 }
 
-// leaveOutNested notes the names of what a resource applies, which is not in the
-// catalog.
+// leaveOutNested notes the names of the resources that an omitted resource applies.
 func (x *expansion) leaveOutNested(r *manifest.Resource) {
 	if r.Unknown() {
 		x.draft.names.anyUnknown = true
@@ -445,14 +439,13 @@ func (x *expansion) leaveOutNested(r *manifest.Resource) {
 	}
 }
 
-// unknown notes that neither a resource nor what it applies is in the catalog.
+// unknown notes that neither a resource nor the resources that it applies are in the catalog.
 func (x *expansion) unknown(r *manifest.Resource, e wire.Entry) {
 	x.draft.names.unknown(e.Type, e.Name, e.Alias)
 	x.leaveOutNested(r)
 }
 
-// notWhole notes that the play has resources which are in no entry, and of which it
-// cannot be said what they are called.
+// notWhole notes that the play has resources without an entry whose names are not known.
 func (x *expansion) notWhole() {
 	if x.draft.remember != nil {
 		x.draft.remember.Whole = false

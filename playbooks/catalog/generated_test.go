@@ -97,7 +97,7 @@ func TestGeneratedErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := c.want
-			if msg, hint, _ := strings.Cut(want, "\n"); strings.HasPrefix(want, where) && c.name != "a value" { // with the line as it was written
+			if msg, hint, _ := strings.Cut(want, "\n"); strings.HasPrefix(want, where) && c.name != "a value" { // with the written line
 				line := regexp.MustCompile(`\[\[.*?\]\]`).ReplaceAllString(c.template, "[[…]]")
 				want = msg + ` (in "` + line + `")` + "\n" + hint
 			}

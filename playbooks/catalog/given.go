@@ -14,8 +14,8 @@ import (
 // A GivenProperty is a property of a resource as people may see it.
 type GivenProperty struct {
 	Name     string
-	Value    any           // in the place of a secret stands that it is one
-	Withheld bool          // the value is, and so must be what it was made of
+	Value    any           // a secret is replaced by a marker
+	Withheld bool          // set if the value is withheld; its source must be, too
 	At       *yamlpos.Node // where it was resolved; nil of a default of the type
 	Written  *yamlpos.Node // the same as it is written; nil if nothing is
 }
@@ -69,7 +69,7 @@ func (p *GivenProperty) Expression(longest int) string {
 	return templates.ShownExpression(p.Written.Text, longest)
 }
 
-// property gives a property as it was resolved, and as it is written.
+// property returns a property as resolved, and as written.
 func property(r RenderedResource, f modules.Field) (given, written *yamlpos.Node) {
 	if r.Properties == nil {
 		return nil, nil

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHealthChecks has expressions in the keys of rules, which are what they are
-// about.
+// TestHealthChecks uses expressions in the keys of rules, which name the checked values.
 func TestHealthChecks(t *testing.T) {
 	checks := func(text string) (string, error) {
 		compiled, err := compiler(t, play("- exec: [a: {health_checks: "+text+"}]"), nil, Options{}).Compile(t.Context(), web1)

@@ -11,9 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Some of what lies in a folder resources/ is not a program: what git keeps, and what
-// editors put beside the files that they have open. It is ignored, unless a manifest or
-// a link of the folder names it.
+// Some files in a folder resources/ are not programs: files of git, and files that editors keep next to open ones. They
+// are ignored unless a manifest or a link of the folder names them.
 
 // isIgnored reports whether things of that name stay here.
 func isIgnored(base string) bool {
@@ -27,8 +26,7 @@ type ignored struct {
 	depth int
 }
 
-// addNamed adds what is ignored and named all the same, until nothing of that is
-// found any more: it may name others.
+// addNamed adds the ignored files that are named, until it finds no more: an added file may name others.
 func (w *bundleWalk) addNamed() error {
 	for searched := 0; len(w.ignored) > 0 && searched < len(w.bundle.nodes); {
 		news := w.bundle.nodes[searched:]
@@ -50,7 +48,7 @@ func (w *bundleWalk) addNamed() error {
 	return nil
 }
 
-// addIgnored adds what a text names of what is ignored.
+// addIgnored adds the ignored files that a text names.
 func (w *bundleWalk) addIgnored(text []byte) error {
 	rest := w.ignored
 	w.ignored = nil
@@ -64,8 +62,7 @@ func (w *bundleWalk) addIgnored(text []byte) error {
 	return nil
 }
 
-// names gives the text in which a node may name others: a manifest, or where a link
-// leads.
+// names returns the text in which a node may name others: a manifest, or the target of a link.
 func (w *bundleWalk) names(n modules.TreeNode) ([]byte, error) {
 	if n.Target != "" {
 		return []byte(n.Target), nil
@@ -87,8 +84,7 @@ func (w *bundleWalk) names(n modules.TreeNode) ([]byte, error) {
 	return text, nil
 }
 
-// mentions reports whether a name stands in a text by itself, not as a part of a longer
-// one.
+// mentions reports whether text has name as a whole word, not as a part of a longer one.
 func mentions(text []byte, name string) bool {
 	for at := 0; ; {
 		i := bytes.Index(text[at:], []byte(name))
@@ -103,13 +99,12 @@ func mentions(text []byte, name string) bool {
 	}
 }
 
-// ofName reports whether the name of a file may go on with a byte.
+// ofName reports whether a byte may be part of the name of a file.
 func ofName(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("._-~#", b) >= 0 || b >= 0x80
 }
 
-// withoutIgnored is a folder without what is ignored in it: on the controller, types find
-// in it what they will find on a host.
+// withoutIgnored is a folder without its ignored files: types see the same on the controller as on a host.
 type withoutIgnored struct {
 	fs.FS
 	ignored map[string]bool
@@ -123,7 +118,7 @@ func hideIgnored(folder fs.FS, all []ignored) withoutIgnored {
 	return l
 }
 
-// hidden is the error for a path that is ignored, or is below one that is.
+// hidden returns the error for a path that is ignored, or is below an ignored one.
 func (l withoutIgnored) hidden(op, name string) error {
 	if !fs.ValidPath(name) {
 		return nil // for the folder to refuse

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestResourcesLeftOut has in a folder what git and editors keep there, and what is called
-// so but is named by a manifest, or by a link.
+// TestResourcesLeftOut uses a folder with files of git and editors, and with files of such names that a manifest or a
+// link names.
 func TestResourcesLeftOut(t *testing.T) {
 	files := map[string]string{
 		"site.yaml":                   manifestOf(uses("tool")),
@@ -72,7 +72,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// FuzzMentions: what stands between blanks is found.
+// FuzzMentions checks that a word between blanks is found.
 func FuzzMentions(f *testing.F) {
 	f.Add("a", "run~", "b")
 	f.Add("run~run~", ".git", "\x80")

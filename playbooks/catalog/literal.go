@@ -9,9 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// CheckLiteral has resources that look into the folder resources/ say what is wrong with
-// them, as far as all that they are is literal and every host needs them: then it
-// is known before any host is contacted.
+// CheckLiteral lets resources that read the folder resources/ report their errors before any host is contacted, if all
+// their properties are literal and every host needs them.
 func (c *Compiler) CheckLiteral(ctx context.Context) error {
 	l := literalCheck{downloads: c.opts.Downloads}
 	l.manifest(ctx, c.root)
@@ -23,10 +22,10 @@ func (c *Compiler) CheckLiteral(ctx context.Context) error {
 	return manifest.Distinct(l.errs)
 }
 
-// A literalCheck is what has been found in the manifests so far.
+// A literalCheck collects the findings in the manifests so far.
 type literalCheck struct {
 	downloads *Downloads
-	bundles   []*bundle // that every host needs
+	bundles   []*bundle // bundles that every host needs
 	errs      yamlpos.Errors
 }
 
@@ -56,9 +55,8 @@ func (l *literalCheck) manifest(ctx context.Context, s *loadedManifest) {
 	}
 }
 
-// preparesAlone reports whether preparing a resource needs no host: what it has
-// rendered or downloaded is not wanted yet, and what it applies is looked at
-// by itself.
+// preparesAlone reports whether preparing a resource needs no host. It is false for resources that render or download,
+// which is not wanted yet, and for resources that apply a manifest, which is checked separately.
 func preparesAlone(r *manifest.Resource) bool {
 	res := r.Type.New()
 	_, prepares := res.(modules.Preparer)

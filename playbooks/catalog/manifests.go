@@ -19,8 +19,8 @@ type loadedManifest struct {
 	files   *templates.Files
 	sources *sources
 	tainted map[string]bool // keys of the data that are made of facts
-	checked func() error    // what every host would stumble over, found out once
-	bundled func() *bundle  // the folder resources/; nil if there is none
+	checked func() error    // errors that every host would have, computed once
+	bundled func() *bundle  // folder resources/; nil means none
 	memos   sync.Map        // see [loadedManifest.remembered]
 }
 
@@ -30,8 +30,8 @@ func newLoadedManifest(play *manifest.Play, f *folder, tainted map[string]bool) 
 	return m
 }
 
-// check looks at the files that a manifest names: those that every host needs must be
-// there, and a host may choose none of them.
+// check checks the files that a manifest names: files that every host needs must exist, and a host may choose none of
+// them.
 func (m *loadedManifest) check() error {
 	var errs yamlpos.Errors
 	errs.Add(m.play.CheckPaths(m.files, m.tainted))
@@ -71,17 +71,17 @@ func (m *loadedManifest) place(errs yamlpos.Errors) {
 	}
 }
 
-// remembered is [modules.Source].Memo: what make gives for a key, made once.
+// remembered implements [modules.Source].Memo: it returns the result of make for a key, computed once.
 func (m *loadedManifest) remembered(key string, make func() any) any {
 	once, _ := m.memos.LoadOrStore(key, sync.OnceValue(make))
 	return once.(func() any)()
 }
 
-// loadedManifests are the manifests of a play, and the folders that they read from, each opened
-// once. They may be used by many goroutines at once, but for [loadedManifests.close].
+// loadedManifests are the manifests of a play, and the folders that they read from, each opened once. They are safe for
+// concurrent use, except [loadedManifests.close].
 type loadedManifests struct {
-	hiera  *templates.Source // --hiera; nil if there is none
-	opener yamlpos.Opener    // of files; nil opens none
+	hiera  *templates.Source // --hiera; nil means none
+	opener yamlpos.Opener    // decrypts files; nil decrypts none
 	note   func(path string) // see [Options].Note
 
 	mu     sync.Mutex
@@ -145,7 +145,7 @@ func (all *loadedManifests) close() {
 	}
 }
 
-// applied gives a manifest that a resource of another one applies, loaded.
+// applied returns a manifest that a resource of another one applies, loaded.
 func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource, child *manifest.Play) (*loadedManifest, error) {
 	tainted := templates.KeysFromHost(r.Taint(parent.tainted).Nested(), all.nestedSources(child, r)...)
 	key := manifestKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
@@ -163,8 +163,7 @@ func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource
 	return m, nil
 }
 
-// nestedSources are the sources of data of a nested manifest, but for what the
-// resource that applies it gives.
+// nestedSources returns the sources of data of a nested manifest, except the data that the applying resource passes.
 func (all *loadedManifests) nestedSources(child *manifest.Play, r *manifest.Resource) []templates.Source {
 	sources := []templates.Source{child.Data}
 	if all.hiera != nil && r.DataGiven() != nil { // otherwise the parent's data has it

@@ -8,19 +8,17 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A memo remembers what the properties of resources came to, so that hosts with
-// equal inputs are compiled once. Which inputs those are is known from the syntax
-// trees; see [templates.Inputs].
+// A memo remembers the resolved properties of resources, so that hosts with equal inputs are compiled once. The syntax
+// trees tell which inputs matter; see [templates.Inputs].
 type memo struct {
 	mu     sync.Mutex
 	inputs map[*manifest.Resource]*readSet
-	// What was not asked for while young filled up is forgotten with old.
+	// When young is full it becomes old; entries of old that were not used meanwhile are dropped.
 	young, old map[memoKey]*prepared
-	size       int64 // of young, in bytes
+	size       int64 // size of young, in bytes
 }
 
-// A readSet is what the properties of a resource read, and whether that has turned
-// out to be the same for several hosts.
+// A readSet has the inputs of a resource's properties, and whether several hosts had the same values of them.
 type readSet struct {
 	inputs templates.Inputs
 	made   int // how often they were made
@@ -43,8 +41,7 @@ type memoKey struct {
 	inputs   string
 }
 
-// key gives the name of what the properties come to in env. ok is false where
-// that is not remembered.
+// key returns the memo key of a resource's properties in env. ok is false if they are not remembered.
 func (m *memo) key(r *manifest.Resource, name string, env *templates.Env) (key memoKey, ok bool) {
 	m.mu.Lock()
 	reads := m.inputs[r]
@@ -97,7 +94,7 @@ func (m *memo) remember(key memoKey, what *prepared) {
 	m.put(key, what)
 }
 
-// forget drops what is remembered of a resource.
+// forget drops the remembered properties of a resource.
 func (m *memo) forget(r *manifest.Resource) {
 	of := func(key memoKey, _ *prepared) bool { return key.resource == r }
 	maps.DeleteFunc(m.young, of)

@@ -60,7 +60,7 @@ var memoFiles = map[string]string{
 	"f.txt":       strings.Repeat("the same for all\n", 100),
 }
 
-// randomHost is a host whose inputs are often those of another one.
+// randomHost returns a host whose inputs often equal another one's.
 func randomHost(rng *rand.Rand, i int) Host {
 	pick := func() string { return fmt.Sprint(rng.IntN(3)) }
 	vars := map[string]any{
@@ -79,7 +79,7 @@ func randomHost(rng *rand.Rand, i int) Host {
 	}
 }
 
-// A host gets what it would get if it were the only one, however many have been
+// TestHostsDoNotShareWhatDiffers checks that a host gets the same as if it were the only one, however many were
 // compiled before.
 func TestHostsDoNotShareWhatDiffers(t *testing.T) {
 	var b strings.Builder
@@ -104,7 +104,7 @@ func TestHostsDoNotShareWhatDiffers(t *testing.T) {
 		alone := compiler(t, site, memoFiles, Options{})
 		want, wantErr := alone.Compile(context.Background(), host)
 		require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err))
-		if err != nil { // such as of what only some hosts have
+		if err != nil { // such as a fact that only some hosts have
 			continue
 		}
 		compiled++
@@ -137,7 +137,7 @@ func bytesOf(t *testing.T, c Contents) map[string]string {
 	return all
 }
 
-// What equal hosts ask for is made once, and forgotten when it is not asked for.
+// TestMemoIsUsedAndBounded checks that results for equal hosts are made once, and dropped when they are not used.
 func TestMemoIsUsedAndBounded(t *testing.T) {
 	site := "ccm:\n  resources:\n    - file:\n        - /a: {ensure: present, content: \"{{ Data.x }}\", " + root + "}\n"
 	c := compiler(t, site, nil, Options{})
@@ -156,8 +156,8 @@ func TestMemoIsUsedAndBounded(t *testing.T) {
 	require.Less(t, len(c.memo.young)+len(c.memo.old), 40)
 }
 
-// A manifest that is known only per host is the same for all hosts that apply it:
-// what is kept does not grow with their number.
+// TestNestedManifestsOfHostsAreShared checks that all hosts share a manifest that is known only per host: the memory
+// does not grow with their number.
 func TestNestedManifestsOfHostsAreShared(t *testing.T) {
 	for name, list := range map[string]string{
 		"written":   "resources: [apply: ['{{ Data.role }}.yaml': {data: {x: '{{ Facts.os }}'}}]]",
@@ -181,7 +181,7 @@ func TestNestedManifestsOfHostsAreShared(t *testing.T) {
 	}
 }
 
-// What every host has for itself is not remembered for long.
+// TestWhatIsOwnIsForgotten checks that values of a single host are not kept for long.
 func TestWhatIsOwnIsForgotten(t *testing.T) {
 	c := compiler(t, play(
 		"- file: [/own: {content: \"{{ Facts.name }}\", "+root+"}]",

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
-// names know what the entries so far are called, and what is called so and is not in the
-// catalog: a reference to that is right, and leads to no entry.
+// names has the names of the entries so far, and the names of resources that are not in the catalog: a reference to
+// such a resource is valid, and leads to no entry.
 type names struct {
 	last         map[string][]int // type#name and type#alias → the entries last called so; none: not in the catalog
 	unknownTypes map[string]bool  // types with resources that are not in the catalog, under names that are not known

@@ -13,9 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// nested expands a resource that applies a manifest: the entries of that, and then its
-// own, e. It returns the number of its own; -1 if it has none. edges says whether its
-// resources take part in automatic edges.
+// nested expands a resource that applies a manifest: the manifest's entries, and then its own, e. It returns the number
+// of its own; -1 means none. edges is set if its resources take part in automatic edges.
 func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, edges bool) int {
 	before := len(x.errs)
 	node, err := r.Properties.Resolve(ctx, env)
@@ -67,8 +66,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	})
 }
 
-// nestOf gives the manifest that a resource applies, with what it says of it, once its
-// properties are resolved.
+// nestOf decodes the manifest that a resource applies and its settings, from the resolved properties.
 func nestOf(r *manifest.Resource, name string, node *yamlpos.Node) (modules.Nest, error) {
 	res := r.Type.New()
 	if err := yamlpos.Decode(node, res); err != nil {
@@ -133,8 +131,8 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	return inner, nil
 }
 
-// nestedLayers are the data of a nested manifest, low to high: its own, and over that
-// what the resource gives or, if that gives none, all that its parent has.
+// nestedLayers returns the data of a nested manifest, low to high: its own, then the data that the resource passes or,
+// if it passes none, all of its parent's data.
 func nestedLayers(ctx context.Context, child *manifest.Play, parent *scope, hiera *templates.Source, ask modules.Nest, given bool, node *yamlpos.Node) ([]templates.Layer, error) {
 	layers, err := child.Data.Layers(ctx, parent.env.Facts, parent.env.Inventory)
 	if err != nil {
@@ -164,7 +162,7 @@ func checkNestedData(data map[string]any, layers []templates.Layer, sources []te
 		errs.Add(source.Check(data, layers))
 	}
 	for i, e := range errs {
-		if by.DataGiven() != nil { // what the hints say of the inventory is of no use then
+		if by.DataGiven() != nil { // the hints about the inventory do not apply then
 			e := *e
 			e.Hint = "give it in the data of " + by.Name.Node.Pos()
 			errs[i] = &e

@@ -108,7 +108,7 @@ func TestCompileNested(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			comp, _, err := nesting(t, c.archive, Options{})
 			require.NoError(t, err)
-			for range 2 { // what is loaded for one host serves the next
+			for range 2 { // manifests loaded for one host are reused for the next
 				compiled, err := comp.Compile(t.Context(), web1)
 				require.NoError(t, err)
 				require.Equal(t, c.want, showNested(compiled.Catalog.Entries))
@@ -319,11 +319,11 @@ ccm:
 type nestedTree struct {
 	files map[string]string // with nested manifests
 	flat  []string          // its resources without them
-	names []string          // of the resources so far
+	names []string          // names of the resources so far
 }
 
-// manifest writes one file with random resources. common is what the resources of
-// the flattened form have from those that apply it.
+// manifest writes one file with random resources. common has the keys that the resources of the flattened form inherit
+// from the resources that apply them.
 func (n *nestedTree) manifest(r *rand.Rand, name string, depth int, common []string, requires []string) {
 	lines := []string{"ccm:", "  resources:"}
 	for range 1 + r.IntN(4) {
@@ -353,14 +353,13 @@ func (n *nestedTree) manifest(r *rand.Rand, name string, depth int, common []str
 	n.files[name] = strings.Join(lines, "\n") + "\n"
 }
 
-// written gives properties and references, each once.
+// written returns properties and references, each once.
 func written(keys, refs []string) string {
 	slices.Sort(keys)
 	return strings.Join(append(slices.Compact(keys), "require: ["+strings.Join(refs, ", ")+"]"), ", ")
 }
 
-// TestNestedIsFlattened compares manifests with what they come to when their
-// resources are written into one file.
+// TestNestedIsFlattened compares manifests with one file that has all of their resources.
 func TestNestedIsFlattened(t *testing.T) {
 	deepest := 0
 	seeds := uint64(150)
@@ -399,8 +398,7 @@ func withoutDuplicates(entries []wire.Entry) []wire.Entry {
 	return entries
 }
 
-// withoutScopes leaves out what applies manifests, and checks that each stands for
-// as many entries as it says.
+// withoutScopes removes the entries that apply manifests, and checks that each represents the right number of entries.
 func withoutScopes(t *testing.T, entries []wire.Entry) []wire.Entry {
 	var kept []wire.Entry
 	number := map[int]int{}

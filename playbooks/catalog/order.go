@@ -50,7 +50,7 @@ func orderGraph(d *draft, edges []graph.Edge, show bool) (*graph.Graph, error) {
 	return g, nil
 }
 
-// vertex is that of an entry in a graph.
+// vertex returns the vertex of an entry in a graph.
 func vertex(e *wire.Entry, o *origin) graph.Vertex {
 	v := graph.Vertex{Ref: e.Ref(), At: o.resource.Name.Node}
 	if e.Excluded {
@@ -63,7 +63,7 @@ func vertex(e *wire.Entry, o *origin) graph.Vertex {
 	return v
 }
 
-// rearrange puts the entries, and all that counts them, in another order.
+// rearrange reorders the entries, and everything that refers to them by number.
 func (d *draft) rearrange(order []int) {
 	var moved []int
 	d.entries, moved = graph.Rearrange(d.entries, order)
@@ -83,8 +83,8 @@ func (d *draft) rearrange(order []int) {
 	})
 }
 
-// linearGraph makes the graph of resources that run in the order written. Of the edges,
-// those that lead to earlier entries are in the entries already.
+// linearGraph returns the graph of resources that run in the written order. Edges that lead to earlier entries are in
+// the entries already.
 func linearGraph(d *draft, edges []graph.Edge) (*graph.Graph, error) {
 	vertices := make([]graph.Vertex, len(d.entries))
 	edges = slices.Clone(edges)
@@ -121,7 +121,7 @@ func linearGraph(d *draft, edges []graph.Edge) (*graph.Graph, error) {
 	return g, nil
 }
 
-// setExchanged gives the vertices of a graph that is shown their imports and exports.
+// setExchanged sets the imports and exports of the vertices of a graph that is shown.
 func setExchanged(vertices []graph.Vertex, d *draft) {
 	for i := range vertices {
 		e := &d.entries[i]

@@ -18,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
-// ordered writes entries as text, with all that says when they run.
+// ordered writes entries as text, with everything that decides when they run.
 func ordered(entries []wire.Entry) string {
 	var all []string
 	for i := range entries {
@@ -86,8 +86,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// compileIn is compiler for a manifest that stands in its folder, so that it may
-// apply others.
+// compileIn is compiler for a manifest in its own folder, so that it may apply others.
 func compileIn(t testing.TB, text string, files map[string]string) *Compiler {
 	t.Helper()
 	dir := t.TempDir()
@@ -152,7 +151,7 @@ func TestMeta(t *testing.T) {
 	require.Equal(t, map[int][]Import{1: {{Property: "content", Host: "db1", Ref: "exec#a", Key: "stdout"}}}, got.Imports)
 }
 
-// What a host is sent does not depend on the order written, but for the numbers.
+// TestShuffledGraphsAreTheSame checks that the catalog does not depend on the written order, except for the numbers.
 func TestShuffledGraphsAreTheSame(t *testing.T) {
 	lines := []string{
 		"- file: [/srv/app: {ensure: directory, " + at + "}]", "- file: [/srv/app/a: {" + at + "}]", "- file: [/srv/app/b/c: {" + at + "}]",
@@ -194,8 +193,8 @@ func TestShuffledGraphsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestRenderedOrder has what resources say of each other printed as they say it, with what
-// it comes to on the host. What is printed can be loaded, in the order in which it stands.
+// TestRenderedOrder checks that order keys are printed as written, with their effect on the host. The output can be
+// loaded, in its order.
 func TestRenderedOrder(t *testing.T) {
 	for _, c := range []struct{ name, manifest, want string }{
 		{"in file order",

@@ -12,9 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Packet is the message that carries the catalog, as [wire.Conn] sends one: JSON
-// in one deflate stream. What hosts have in common is compressed once for all of
-// them, which a stream allows: no match of such a part reaches out of it.
+// Packet returns the message with the catalog in the form that [wire.Conn] sends: JSON in one deflate stream. Parts
+// that hosts have in common are compressed once for all of them. The stream allows this because no match of such a part
+// reaches out of it.
 func (c *Compiled) Packet() ([]byte, error) {
 	line, common, err := c.line()
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Compiled) Packet() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// pack compresses line[from:to] for this host alone. What stands before it is known
-// to the host by then, so matches may lie there.
+// pack compresses line[from:to] for this host alone. The host knows the text before it by then, so matches may refer to
+// it.
 func pack(out *bytes.Buffer, line []byte, from, to int, last bool) error {
 	if from == to && !last {
 		return nil
@@ -53,12 +53,12 @@ func pack(out *bytes.Buffer, line []byte, from, to int, last bool) error {
 type span struct{ from, to int }
 
 const (
-	// leastCommon is how long a span must be to be worth a compression of its own,
-	// and mostCommon where the next one begins, in bytes.
+	// leastCommon is the minimum length of a span that is compressed separately, and mostCommon is where the next one
+	// begins, in bytes.
 	leastCommon = 1 << 10
 	mostCommon  = 64 << 10
-	// reach is how far back into what is common the matches of the rest may lie, in
-	// bytes: an entry or two are like it, and to look at more costs time.
+	// reach is how far back into a common part the matches of the rest may refer, in bytes: an entry or two are
+	// similar, and searching more costs time.
 	reach = 1 << 10
 )
 
@@ -106,7 +106,7 @@ func (c *Compiled) length() int {
 
 // head is the message up to its first entry.
 func (c *Compiled) head() ([]byte, error) {
-	// In the place of the entries stands what reflection need not be asked about.
+	// An empty array replaces the entries: appendEntry writes them without reflection.
 	line, err := json.Marshal(&struct {
 		*wire.Catalog
 		Entries [0]struct{} `json:"entries"`
@@ -215,17 +215,16 @@ func appendText(b []byte, s string) []byte {
 // for use by many goroutines at once.
 type parts struct {
 	mu   sync.Mutex
-	done map[string][]byte // by the text
-	size int               // of both, in bytes
+	done map[string][]byte // compressed blocks by text
+	size int               // size of texts and blocks, in bytes
 
 	idle sync.Pool // of *flate.Writer
 }
 
-// maxParts bounds what is remembered, in bytes.
+// maxParts bounds the remembered parts, in bytes.
 const maxParts = 8 << 20
 
-// packed gives the blocks of a deflate stream that are text, ending at a byte. They
-// are not to be changed.
+// packed returns text as blocks of a deflate stream that end at a byte boundary. The caller must not change them.
 func (p *parts) packed(text []byte) ([]byte, error) {
 	p.mu.Lock()
 	known := p.done[string(text)]
@@ -247,11 +246,11 @@ func (p *parts) packed(text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// compress ends with what brings a deflate stream to the end of a byte.
+// compress returns the compressed text, with a flush that ends the stream at a byte boundary.
 func (p *parts) compress(text []byte) ([]byte, error) {
 	// Hosts may have each of their entries in common with others and still no two of
 	// them all: then this is done for each, and to make a writer takes much longer.
-	const level = 6 // of 9; more takes four times as long for the same size
+	const level = 6 // level of 9; higher ones take four times as long for the same size
 	var out bytes.Buffer
 	w, _ := p.idle.Get().(*flate.Writer)
 	if w == nil {

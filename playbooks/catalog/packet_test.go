@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// received is what a host makes of a packet.
+// received decodes a packet as a host does.
 func received(t testing.TB, packet []byte) wire.Catalog {
 	t.Helper()
 	c := wire.NewConn(bufio.NewReader(bytes.NewReader(packet)), nil, wire.MaxFromController)
@@ -142,7 +142,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// What hosts have in common is compressed once, and forgotten at the bound.
+// TestPartsAreBounded checks that common parts are compressed once, and dropped at the size limit.
 func TestPartsAreBounded(t *testing.T) {
 	var p parts
 	text := []byte(strings.Repeat("0123456789abcdef", 1<<10))

@@ -16,22 +16,21 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A resolved is what the properties of one entry came to.
+// A resolved has the resolved properties of one entry.
 type resolved struct {
 	made   *prepared
-	node   *yamlpos.Node // as they were resolved; nil if they are shared
+	node   *yamlpos.Node // resolved properties; nil if they are shared
 	shared bool          // another host had the same
 }
 
-// A prepared is what the properties of a resource came to, with the contents that they
-// mention.
+// A prepared has the resolved properties of a resource, with the contents that they mention.
 type prepared struct {
 	properties json.RawMessage
 	texts      map[string][]byte
 	files      map[string]sourceFile
 	downloads  map[string]*fetched
-	size       int64              // of the texts, in bytes
-	bundle     *bundle            // that it asked for
+	size       int64              // size of the texts, in bytes
+	bundle     *bundle            // bundle that it needs
 	related    []modules.Relation // in a graph
 	batches    bool               // it can be carried out together with others of its type
 	needsFull  bool
@@ -39,14 +38,13 @@ type prepared struct {
 	restarts   time.Duration // how long the host may be away for it
 	longest    time.Duration // [modules.Limited]
 	runsOnce   bool          // a command that nothing makes safe to repeat
-	sensitive  bool          // a file of it is encrypted where it stands
-	unfit      bool          // for other hosts: there is more to it than this
+	sensitive  bool          // set if one of its files is encrypted on disk
+	unfit      bool          // set if it cannot be shared with other hosts: it depends on more than its inputs
 	onlyCheck  bool          // it lacks a download, see [Compiler.Check]
 }
 
-// properties makes the properties of a resource, or finds what another host with equal
-// inputs has made of them. The errors of expressions hold no values; those about what
-// they gave are withheld if the resource is sensitive.
+// properties makes the properties of a resource, or reuses those of another host with equal inputs. The errors of
+// expressions contain no values. If the resource is sensitive, errors about their results are withheld.
 func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e *wire.Entry) (resolved, error) {
 	memo := &x.compiler.memo
 	// Resources that a template has written are new for every host.
@@ -85,13 +83,13 @@ type preparation struct {
 	manifest  *loadedManifest
 	env       *templates.Env
 	inGraph   bool
-	discreet  bool       // the resource is told that it is sensitive
+	discreet  bool       // set if the resource is told that it is sensitive
 	downloads *Downloads // nil where nothing is applied
-	room      int64      // for rendered texts, in bytes
+	room      int64      // space for rendered texts, in bytes
 	made      prepared
 }
 
-// prepare prepares and validates resolved properties and gives them as JSON.
+// prepare prepares and validates resolved properties and returns them as JSON.
 func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.Node) (*prepared, error) {
 	r, m := p.resource, &p.made
 	res := r.Type.New()
@@ -117,7 +115,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	if m.bundle != nil && m.bundle.err != nil {
 		return nil, r.Name.Node.Errorf("", "%v", m.bundle.err)
 	}
-	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // stands in a template
+	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // the error is in a template
 		return nil, placed
 	}
 	wrong := errors.Join(tags, unprepared, res.Validate(), r.ValidateStrict(res))
@@ -158,8 +156,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	return m, nil
 }
 
-// source is what the resource can ask the controller for. What it is given becomes part
-// of what is prepared.
+// source returns the resource's access to the controller. Everything that it reads becomes part of the prepared result.
 func (p *preparation) source() modules.Source {
 	return modules.Source{
 		File: func(_ context.Context, name string) (modules.Content, error) {
@@ -178,7 +175,7 @@ func (p *preparation) source() modules.Source {
 	}
 }
 
-// resources is the folder resources/ of the resource's manifest; nil if there is none.
+// resources returns the folder resources/ of the resource's manifest; nil means none.
 func (p *preparation) resources() fs.FS {
 	b := p.manifest.bundled()
 	if b == nil {

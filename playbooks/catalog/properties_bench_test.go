@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/file"
 )
 
-// BenchmarkDecodeFile is what each file of a host takes that is not as on another host.
+// BenchmarkDecodeFile measures the time for a file of a host that differs from other hosts.
 func BenchmarkDecodeFile(b *testing.B) {
 	nodes, err := yamlpos.Parse("site.yaml", []byte("{ensure: present, content: hello, owner: root, group: root, mode: '0644'}"))
 	require.NoError(b, err)

@@ -30,7 +30,7 @@ func (c *Compiler) FolderUses() []FolderUse {
 		u.Names = append(u.Names, m.play.FileNames(m.files)...)
 		if m.play.UsesResources() {
 			u.Whole = resourcesFolder
-			m.bundled() // which notes what it reads
+			m.bundled() // notes the files that it reads
 		}
 	}
 	add(c.root)

@@ -13,11 +13,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// references are what one entry says of others and what is not resolved in it yet.
+// references has the references of one entry that are not resolved in it yet.
 type references struct {
 	lists    []refList    // resolved once all entries are there
 	received []receiving  // likewise
-	resolved []graph.Edge // what has been resolved and is shown to people; To is not set
+	resolved []graph.Edge // resolved references, shown to people; To is not set
 }
 
 // A refList is one key of a resource, such as require or before, with its references.
@@ -32,8 +32,8 @@ type receiving struct {
 	at       *yamlpos.Node // as it is written
 }
 
-// refer evaluates the references of a resource. Those that can only lead back, since
-// resources run in the order written, are resolved into e at once.
+// refer evaluates the references of a resource. In written order, references that can only lead back are resolved into
+// e at once.
 func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templates.Env, e *wire.Entry) (*references, error) {
 	var errs yamlpos.Errors
 	var open references
@@ -72,8 +72,7 @@ func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templa
 	return &kept, errs.Err()
 }
 
-// refTexts resolves references to what they are written as. An expression that
-// gives "" or nil refers to nothing.
+// refTexts resolves references to their texts. An expression with the result "" or nil refers to nothing.
 func refTexts(ctx context.Context, v *manifest.Value, env *templates.Env) ([]*yamlpos.Node, error) {
 	list, err := v.Resolve(ctx, env)
 	var texts []string
@@ -86,7 +85,7 @@ func refTexts(ctx context.Context, v *manifest.Value, env *templates.Env) ([]*ya
 	return slices.DeleteFunc(slices.Clone(list.Items), func(item *yamlpos.Node) bool { return item.Text == "" }), nil
 }
 
-// receivings are what a resource receives from others of its host.
+// receivings returns the values that a resource receives from others of its host.
 func receivings(ctx context.Context, r *manifest.Resource, env *templates.Env) ([]receiving, error) {
 	if r.Recv == nil {
 		return nil, nil
@@ -102,8 +101,8 @@ func receivings(ctx context.Context, r *manifest.Resource, env *templates.Env) (
 	return all, nil
 }
 
-// resolve makes edges of the references that are still open, and writes into the entries
-// of a draft what they receive. play knows the types of resources.
+// resolve makes edges of the remaining references, and writes the received values into the entries of a draft. play
+// knows the types of resources.
 func resolve(d *draft, play *manifest.Play) ([]graph.Edge, error) {
 	open := func(o origin) bool { return o.refs != nil && len(o.refs.lists)+len(o.refs.received) > 0 }
 	if !slices.ContainsFunc(d.origins, open) {
@@ -153,8 +152,7 @@ type resolver struct {
 	errs    yamlpos.Errors
 }
 
-// find finds all entries that are called so. There may be none if what is called so is
-// not in the catalog.
+// find returns all entries of that name. There may be none if the resource of that name is not in the catalog.
 func (r *resolver) find(ref *yamlpos.Node) ([]int, error) {
 	if targets := r.called[ref.Text]; targets != nil {
 		return targets, nil
@@ -169,7 +167,7 @@ func (r *resolver) find(ref *yamlpos.Node) ([]int, error) {
 	return nil, nil
 }
 
-// edges are those of one reference of entry number i.
+// edges returns the edges of one reference of entry number i.
 func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []graph.Edge {
 	targets, err := r.find(ref)
 	if err == nil && len(targets) > 0 && order.Mirror && order.Kind == graph.Subscribe {
@@ -207,7 +205,7 @@ func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []grap
 	return all
 }
 
-// contains reports whether an entry is one of those that another one sums up.
+// contains reports whether the entry inner is one of those that outer represents.
 func (r *resolver) contains(outer, inner int) bool {
 	scope := r.entries[outer].Scope
 	return scope != nil && inner < outer && inner >= outer-scope.Entries

@@ -15,14 +15,14 @@ import (
 type Rendered struct {
 	Data      map[string]any
 	Secrets   secret.Paths      // in Data
-	Layers    []templates.Layer // that Data was merged from, low to high
-	Given     map[string]any    // facts of the command line, which stand for those of the host
+	Layers    []templates.Layer // layers that Data was merged from, low to high
+	Given     map[string]any    // facts of the command line, which replace the host's
 	Resources []RenderedResource
-	Pre, Post string        // messages; "" if there is none
-	Watch     *watch.Rules  // of the play
-	WatchAt   *yamlpos.Node // where it says that last; nil if it says nothing
-	// Graph is what the resources wait for. Its vertices are as they are written, its
-	// order is that of Resources.
+	Pre, Post string        // messages; empty means none
+	Watch     *watch.Rules  // rules of the play
+	WatchAt   *yamlpos.Node // last place that sets them; nil means none
+	// Graph has the dependencies of the resources. Its vertices are in written order, its order is the order of
+	// Resources.
 	Graph    *graph.Graph
 	Parallel int // resources at once; 0 and 1 are one after the other
 }
@@ -30,24 +30,24 @@ type Rendered struct {
 // A RenderedResource is one entry of the catalog.
 type RenderedResource struct {
 	Resource   *manifest.Resource
-	Entry      wire.Entry    // as the resource itself has it, without what others say of the order
+	Entry      wire.Entry    // the resource's own entry, without the order that others require
 	Before     []int         // the entries that its before names
 	Notify     []int         // and its notify
 	Properties *yamlpos.Node // resolved; nil if control excludes it
 	Nested     *Nested       // nil if it applies no manifest
-	Watch      *watch.Rules  // nil if it says nothing of watching
+	Watch      *watch.Rules  // nil if it sets no watch rules
 	// Awaits are the resources of whose results it is made, if they are not known: then neither are
 	// its properties.
 	Awaits []string
 
-	Env     *templates.Env    // that its expressions have seen; its Files are open while the compiler is
+	Env     *templates.Env    // environment of its expressions; its Files are open as long as the compiler is
 	Secrets secret.Paths      // in the data of Env
 	Item    secret.Paths      // the same in its Item
-	Layers  []templates.Layer // that the data of Env was merged from, low to high
+	Layers  []templates.Layer // layers that the data of Env was merged from, low to high
 }
 
-// refer notes what the references of the resource have come to. Those of a play in file
-// order that lead back are in the entry already.
+// refer notes the resolved references of the resource. In a play in file order, references that lead back are in the
+// entry already.
 func (r *RenderedResource) refer(edges []graph.Edge) {
 	for _, e := range edges {
 		switch e.Why {
@@ -77,5 +77,5 @@ type Nested struct {
 	Manifest string
 	Data     map[string]any
 	Secrets  secret.Paths      // in Data
-	Layers   []templates.Layer // that Data was merged from, low to high
+	Layers   []templates.Layer // layers that Data was merged from, low to high
 }

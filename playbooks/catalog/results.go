@@ -16,20 +16,19 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// results are what the resources of a host that have register came to, as far as that is known
-// when it is compiled for: in stages, see [Compiler.Next].
+// results has the results of a host's resources with register, as far as they are known when the host is compiled.
+// Compilation runs in stages, see [Compiler.Next].
 type results struct {
-	had    []*wire.Result // by entry, of the stages before
+	had    []*wire.Result // results by entry, from earlier stages
 	called map[string]*registered
-	shown  *templates.Inventory // in which expressions find them
-	until  int                  // the first entry that is made of results to come; 0 if there is none
+	shown  *templates.Inventory // inventory in which expressions find them
+	until  int                  // first entry that depends on results of this stage; 0 means none
 
-	part *part              // of the resource at hand
-	list *manifest.Resource // whose each stands for all its elements: they are excluded, or not known
+	part *part              // part of the current resource
+	list *manifest.Resource // resource whose each is handled as a whole: its elements are excluded, or not known
 }
 
-// A part is resources of which the first failure ends the rest: of a manifest that says so, or of
-// a block.
+// A part is a group of resources that ends at the first failure: of a manifest with that setting, or of a block.
 type part struct {
 	block bool // else it is a manifest, which a skip because of a requirement does not end
 }
@@ -47,13 +46,13 @@ func (p *part) endedBy(r *wire.Result) bool {
 	return p != nil && (r.Status.HasFailed() || p.block && r.WentWrong())
 }
 
-// A registered is what stands under one name: the result of one entry, or of those of an each.
+// A registered has the value under one name: the result of one entry, or of the entries of an each.
 type registered struct {
 	list    bool
 	entries []int
 	values  []any // of them
-	// Of some of the entries the result is to come, or is not known since they are only
-	// predicted: all of it, or what they would say.
+	// Entries without a complete result: pending ones run in this stage, unknown ones are only predicted, and silent
+	// ones have an outcome but no output.
 	pending, unknown, silent []int
 
 	secret bool  // one of them is sensitive
@@ -107,7 +106,7 @@ func (x *expansion) register(r *manifest.Resource, e *wire.Entry, i int, env *te
 	}
 }
 
-// begin begins what stands under a name, in place of what another resource has put there.
+// begin starts the value of a name, which replaces the value of an earlier resource.
 func (s *results) begin(name string, list bool) *registered {
 	if s.called == nil {
 		s.called = map[string]*registered{}
@@ -121,7 +120,7 @@ func (s *results) begin(name string, list bool) *registered {
 // show has expressions see the results so far.
 func (s *results) show() { s.shown.Results = templates.NewLazy(s.values) }
 
-// withoutResults is what data can see, which is there before any resource.
+// withoutResults returns the inventory as data sees it, since data exists before any resource.
 func withoutResults(in *templates.Inventory) *templates.Inventory {
 	if in == nil || in.Results == nil {
 		return in
@@ -145,14 +144,14 @@ func (s *results) values() map[string]any {
 	return all
 }
 
-// Fields of a result. The last ones are what a resource says once it has had its turn; the
-// outcome is known of what is only predicted, too.
+// Fields of a result. A resource has the last ones only after it ran; the outcome of a predicted resource is known,
+// too.
 var (
 	outcomeFields = []string{"changed", "failed", "item", "name", "skipped", "status", "type"}
 	saidFields    = []string{"error", "exit_code", "message", "state", "stderr", "stdout", "stdout_lines", "stdout_trimmed"}
 )
 
-// came puts what a result says into a value.
+// came copies the fields of a result into a value.
 func came(value map[string]any, t modules.Type, r *wire.Result, sensitive bool) {
 	status := cmp.Or(r.Status, wire.Stable)
 	value["status"] = string(status)
@@ -204,7 +203,7 @@ func putOutput(value map[string]any, exit *modules.Exit) {
 	value["stdout_trimmed"], value["stdout_lines"] = text, lines
 }
 
-// output is what a command has written, or the error of using what has been cut.
+// output returns the output of a command, or the error of using truncated output.
 func output(value map[string]any, stream string, o modules.Output) any {
 	if o.Dropped > 0 {
 		return templates.Unusable("make the command print less",
@@ -224,8 +223,8 @@ func plainJSON(text json.RawMessage) (any, error) {
 	return templates.Plain(v)
 }
 
-// mentions are the names of results that are among inputs, of those that stand there by now, with
-// whether more than the outcome is read. Where that cannot be known it is all of them.
+// mentions returns the names of existing results among inputs, and whether more than the outcome is read. If that
+// cannot be known, it returns all names.
 func (s *results) mentions(in templates.Inputs) map[string]bool {
 	paths, all := in.Results()
 	if len(s.called) == 0 || !all && len(paths) == 0 {
@@ -247,8 +246,8 @@ func (s *results) mentions(in templates.Inputs) map[string]bool {
 	return named
 }
 
-// awaited are the entries on whose results inputs depend that are not known: those to come first,
-// which pending says, and else those that are only predicted.
+// awaited returns the entries with unknown results on which inputs depend: first the entries that will run, with
+// pending set, else the entries that are only predicted.
 func (s *results) awaited(in templates.Inputs, of *part) (entries []int, pending bool) {
 	var unknown []int
 	for name, said := range s.mentions(in) {
@@ -258,7 +257,7 @@ func (s *results) awaited(in templates.Inputs, of *part) (entries []int, pending
 		if said {
 			unknown = append(unknown, one.silent...)
 		}
-		if of != nil && one.failed == of { // what reads it is skipped
+		if of != nil && one.failed == of { // its readers are skipped
 			unknown = append(unknown, one.entries...)
 		}
 	}
@@ -279,7 +278,7 @@ func (s *results) secrets(in templates.Inputs) bool {
 	return false
 }
 
-// A resultUse is what a resource reads of results, from its syntax trees.
+// A resultUse has the results that a resource reads, from its syntax trees.
 type resultUse struct {
 	all, control, each templates.Inputs
 	shown              []shownInputs
@@ -321,8 +320,8 @@ func (x *expansion) known(inputs templates.Inputs, in *scope) bool {
 	return len(entries) == 0
 }
 
-// await makes the entry of a resource that is made of results which are not known, if it is.
-// awaits says that there is one, or an error, and i its number; -1 if there is none.
+// await makes the entry of a resource that depends on unknown results, if it does. awaits is set if there is such an
+// entry, or an error. i is its number; -1 means none.
 func (x *expansion) await(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) (i int, awaits bool) {
 	if len(x.results.called) == 0 {
 		return 0, false
@@ -403,8 +402,8 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	return x.add(e, o, shown), true
 }
 
-// awaitWithin expands a block, or a nested manifest, of which only control is not known: then it is
-// known what it has, and who in it is to be refreshed.
+// awaitWithin expands a block, or a nested manifest, of which only control is not known: then its resources, and which
+// of them are to be refreshed, are known.
 func (x *expansion) awaitWithin(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, pending, whole bool) (made bool, i int) {
 	nested := r.Child != nil && r.Child.JetFile == nil // a block has one as well
 	if !whole || !nested || !x.known(r.Name.Inputs(env.Files), in) || !x.known(r.Properties.Inputs(env.Files), in) {

@@ -18,7 +18,7 @@ func said(text string) *wire.Result {
 	return &wire.Result{Status: wire.Changed, Exit: &modules.Exit{Stdout: modules.Output{Text: text}}}
 }
 
-// awaiting shows entries with what they await, and where the stage ends.
+// awaiting shows entries with the entries that they await, and where the stage ends.
 func awaiting(c *Compiled) string {
 	var all []string
 	for i, e := range c.Catalog.Entries {
@@ -154,7 +154,7 @@ func TestStageAfterStage(t *testing.T) {
 	require.Contains(t, string(third.Catalog.Entries[2].Properties), `"cwd":"/21"`)
 }
 
-// TestResultsThatCannotBeUsed gives errors where they are used.
+// TestResultsThatCannotBeUsed checks that errors are reported where such results are used.
 func TestResultsThatCannotBeUsed(t *testing.T) {
 	const manifest = "- exec: [{a: {register: x}}, {b: {cwd: \"/{{ Results.x.%s }}\"}}]"
 	for _, tc := range []struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
-// TestPlaysOfARollout compiles what drains a host and what gates ask, as the play itself: with its
-// data and its files.
+// TestPlaysOfARollout compiles the drain resources and gates with the data and the files of the play itself.
 func TestPlaysOfARollout(t *testing.T) {
 	const text = `data: {lb: lb1, port: 80}
 rollout:

@@ -14,7 +14,7 @@ import (
 // are contents of the play's folder; the others are held until the host is done.
 func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
 	m := &p.made
-	m.unfit = true // what its templates read is not among the inputs of the resource
+	m.unfit = true // the inputs of its templates are not among the inputs of the resource
 	parsed, err := p.resource.Taint(p.manifest.tainted).Tree(p.manifest.files, request)
 	if err != nil {
 		return nil, inTree(err)
@@ -47,7 +47,7 @@ func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*m
 	return tree, nil
 }
 
-// What the host program needs of the files it keeps, if it is not root.
+// Permissions that the host program needs on its files if it is not root.
 const (
 	ownerReads = 0o400
 	ownerAll   = 0o700

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
-// treeOf gives the tree of the first entry.
+// treeOf returns the tree of the first entry.
 func treeOf(t *testing.T, c *Compiled) *modules.Tree {
 	t.Helper()
 	var s scaffold.Scaffold
@@ -25,7 +25,7 @@ func treeOf(t *testing.T, c *Compiled) *modules.Tree {
 	return s.Tree
 }
 
-// texts gives the files of a tree with their texts, fetched as a host would.
+// texts returns the files of a tree with their texts, fetched in the same way as by a host.
 func texts(t *testing.T, c *Compiled) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -67,7 +67,7 @@ func TestScaffoldContents(t *testing.T) {
 	require.Empty(t, sent.Source)
 }
 
-// TestScaffoldModes gives the owner what the host program needs to compare again.
+// TestScaffoldModes checks that the owner gets the permissions that the host program needs for the next comparison.
 func TestScaffoldModes(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "tree/d"), 0o700))
@@ -179,7 +179,7 @@ func TestScaffoldDelimitersOfHosts(t *testing.T) {
 	require.ErrorContains(t, err, "site.yaml:2:65: data from a host cannot choose the template engine or delimiters\n  hint: use data of the inventory")
 }
 
-// TestScaffoldSensitive shows nothing of what was rendered.
+// TestScaffoldSensitive checks that no rendered text is shown.
 func TestScaffoldSensitive(t *testing.T) {
 	c := compiler(t, play("- scaffold: [/t: {source: tree, sensitive: true, data: {secret: \"{{ Facts.evil }}\"}}]"), map[string]string{"tree/f": "[[ write(Data.secret + \"/../..\", \"x\") ]]"}, Options{})
 	_, err := c.Compile(t.Context(), web1)

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// marked are the secrets that stand in layers of data.
+// marked returns the secrets in layers of data.
 func marked(layers []templates.Layer) (paths secret.Paths) {
 	for _, l := range layers {
 		if len(l.From) > 0 {
@@ -72,22 +72,22 @@ func (in *scope) reads(inputs templates.Inputs, item secret.Paths) bool {
 	return in.secrets.ReadBy(inputs.Data()) || in.ownSecrets.ReadBy(inputs.Host()) || item.ReadBy(inputs.ItemPaths())
 }
 
-// A use is what a resource does with secrets.
+// A use describes how a resource uses secrets.
 type use struct {
-	inputs  templates.Inputs // of its properties, and of its health checks
+	inputs  templates.Inputs // inputs of its properties, and of its health checks
 	shown   []shownInputs
-	secret  bool         // it is given one
+	secret  bool         // set if it receives one
 	visible error        // it would show one
 	item    secret.Paths // in the element of its each
 }
 
-// shownInputs is what a part of a resource reads that people see, sensitive or not.
+// shownInputs has the inputs of a part of a resource that people see, sensitive or not.
 type shownInputs struct {
 	at     *yamlpos.Node
 	inputs templates.Inputs
 }
 
-// useOf is what a resource does with the secrets of a host.
+// useOf returns how a resource uses the secrets of a host.
 func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u use) {
 	u.secret = in.revealed
 	if !in.hasSecrets() {
@@ -106,7 +106,7 @@ func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u
 	return u
 }
 
-// staticUse is what is the same for all hosts.
+// staticUse returns the use that is the same for all hosts.
 func (c *Compiler) staticUse(r *manifest.Resource, in *scope, env *templates.Env) *use {
 	if known, ok := c.uses.Load(r); ok {
 		return known.(*use)
@@ -138,8 +138,8 @@ var plainData = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\{\{-?\s*Data((?:\.[A-Za-z_]\w*)+)\s*-?\}\}\s*$`)
 })
 
-// itemSecrets are the secrets in an element of the resource's each, or of that of a block around
-// it. All of it is one if the list is made of secrets, unless it just stands in the data.
+// itemSecrets returns the secrets in an element of the resource's each, or of a surrounding block's each. If the list
+// is computed from secrets, the whole element is secret; a list taken unchanged from the data keeps its own secrets.
 func (in *scope) itemSecrets(r *manifest.Resource, env *templates.Env) secret.Paths {
 	if r == nil || !env.HasItem || !in.hasSecrets() {
 		return secret.Paths{}
@@ -169,8 +169,7 @@ func (in *scope) readsOuter(inputs templates.Inputs, r *manifest.Resource, env *
 	return r != nil && in.itemSecrets(r.In, env).ReadBy(inputs.OuterPaths())
 }
 
-// checkShown refuses names in which a secret stands that have been computed, by whatever way it
-// got there.
+// checkShown refuses computed names that contain a secret, by whatever way it got there.
 func (x *expansion) checkShown(r *manifest.Resource, in *scope, e *wire.Entry) error {
 	if !in.hasSecrets() || !in.revealed && !r.Name.HasExpressions() && (r.Alias == nil || !r.Alias.HasExpressions()) {
 		return nil
@@ -195,8 +194,8 @@ func (in *scope) messages(ctx context.Context, errs *yamlpos.Errors) (pre, post 
 	return text(ctx, p.Pre, in.env, errs), text(ctx, p.Post, in.env, errs)
 }
 
-// hideShort withholds the errors in which a secret may stand that is too short for a mask: a path
-// that does not exist is quoted, for one.
+// hideShort withholds errors that may contain a secret which is too short for a mask. For example, errors quote a path
+// that does not exist.
 func (in *scope) hideShort(errs yamlpos.Errors) {
 	if len(errs) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// TestSecretsAreFollowed tells what reads a secret from what does not.
+// TestSecretsAreFollowed checks which resources are found to read a secret, and which not.
 func TestSecretsAreFollowed(t *testing.T) {
 	c := compiler(t, `
 data:

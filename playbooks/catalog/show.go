@@ -22,17 +22,16 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Shown is what [Rendered.YAML] writes beside data and resources.
+// Shown selects the output of [Rendered.YAML] in addition to data and resources.
 type Shown struct {
 	Explain bool // where each value comes from
 	Secrets bool // as they are
 }
 
-// YAML writes what the play comes to in the form of a manifest, for people: its
-// data, and its resources with their names as a property. It is not a manifest to be
-// run: a text that holds {{ would be an expression there. With explain, comments
-// say where each value comes from. What a sensitive resource was given is
-// withheld, and so are the secrets in the data, unless with.Secrets is set.
+// YAML writes the compiled play in the form of a manifest, for people: its data, and its resources with their names as
+// a property. It is not a manifest to run: a text with {{ would be an expression there. With Explain, comments name the
+// source of each value. Properties of a sensitive resource are withheld, and so are the secrets in the data, unless
+// with.Secrets is set.
 func (r *Rendered) YAML(title string, with Shown) ([]byte, error) {
 	w := &writer{layers: r.Layers, explain: with.Explain, secrets: with.Secrets, ofPlay: r.Watch}
 	ccm := w.mapping()
@@ -73,7 +72,7 @@ type writer struct {
 	err     error // the first one
 }
 
-// redacted is data without its secrets, unless they are to be written.
+// redacted returns data without its secrets, unless secrets are to be written.
 func (w *writer) redacted(secrets secret.Paths, data any) any {
 	if w.secrets {
 		return data
@@ -92,7 +91,7 @@ func (w *writer) plain(v any) *yaml.Node {
 	return n
 }
 
-// longestExpression is how long an expression may be that stands behind a place, in bytes.
+// longestExpression bounds an expression that is printed after a place, in bytes.
 const longestExpression = 60
 
 // put adds an entry to a map, with a comment unless that is "".
@@ -155,8 +154,8 @@ func (w *writer) origin(path []string) string {
 	return strings.Join(names, "; ")
 }
 
-// madeBy says how an expression gave a value: the expression or, if that is long, what it
-// reads. The data has each of those too, with its own place and expression.
+// madeBy returns the source of an expression's result: the expression or, if that is long, its inputs. The data has
+// each of those too, with its own place and expression.
 func madeBy(o templates.Origin) string {
 	if o.Expression == "" {
 		return ""
@@ -242,7 +241,7 @@ func (w *writer) references(body *yaml.Node, key string, all []RenderedResource,
 	}
 }
 
-// engine writes how the engine treats a resource, and what it receives.
+// engine writes how the engine treats a resource, and the values that it receives.
 func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResource) {
 	e := r.Entry
 	recv := w.mapping()
@@ -302,7 +301,7 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 	}
 }
 
-// before says which of the resources before its own belong to the manifest.
+// before describes which of the resources before its own belong to the manifest.
 func (n *Nested) before(count int) string {
 	if count == 1 {
 		return "the resource before it is from " + n.Manifest
@@ -310,8 +309,7 @@ func (n *Nested) before(count int) string {
 	return fmt.Sprintf("the %d resources before it are from %s", count, n.Manifest)
 }
 
-// nested writes what a resource says of the manifest that it applies, and the data
-// that this has.
+// nested writes a resource's settings for the manifest that it applies, and that manifest's data.
 func (w *writer) nested(body *yaml.Node, r RenderedResource) {
 	for _, f := range modules.Fields(r.Resource.Type.New()) {
 		given, written := property(r, f)
@@ -327,7 +325,7 @@ func (w *writer) nested(body *yaml.Node, r RenderedResource) {
 	}
 }
 
-// at says where a value stands and, if it is short, which expression gave it.
+// at returns the place of a value and, if it is short, the expression with that result.
 func (w *writer) at(n, written *yamlpos.Node) string {
 	p := GivenProperty{At: n, Written: written}
 	return w.comment(strings.TrimSpace(n.Pos() + " " + p.Expression(longestExpression)))

@@ -21,14 +21,14 @@ import (
 type sources struct {
 	folder string
 	root   *os.Root
-	opener yamlpos.Opener // of what is encrypted; nil sends it as it is
+	opener yamlpos.Opener // decrypts encrypted files; nil sends them unchanged
 
 	mu    sync.Mutex
 	known map[string]*hashed
 
 	note func(name string) // called before a file of the folder is read, or a folder in it listed
 
-	bundled func() *bundle // its folder resources/; nil if there is none
+	bundled func() *bundle // its folder resources/; nil means none
 }
 
 type hashed struct {
@@ -50,7 +50,7 @@ func openSources(folder string, opener yamlpos.Opener) (*sources, error) {
 
 func (s *sources) close() { s.root.Close() }
 
-// content gives the content of a file, inline if it is small.
+// content returns the content of a file, inline if it is small.
 func (s *sources) content(name string) (modules.Content, error) {
 	h := s.read(name)
 	return h.content, h.err
@@ -74,8 +74,8 @@ func (s *sources) read(name string) *hashed {
 	return h
 }
 
-// vaultHeader begins files that ansible-vault has encrypted, which copy of Ansible decrypts. Those of
-// other tools are sent as they are: a host may be their place.
+// vaultHeader begins files encrypted by ansible-vault, which Ansible's copy module decrypts. Files encrypted by other
+// tools are sent unchanged: they may belong on a host.
 const vaultHeader = "$ANSIBLE_VAULT;"
 
 // maxSealed bounds files that are decrypted, in bytes.
@@ -130,7 +130,7 @@ func (s *sources) hash(name string) (modules.Content, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// open opens a regular file of the folder and gives its size in bytes.
+// open opens a regular file of the folder and returns its size in bytes.
 func (s *sources) open(name string) (*os.File, int64, error) {
 	s.note(name)
 	// Without O_NONBLOCK, opening a named pipe would wait for a writer.

@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Next compiles the next stage of a play: with h.Results, what the entries before
-// Catalog.Until have come to. These entries stay as they are, and so may what they are made of,
-// such as a random text.
+// Next compiles the next stage of a play: h.Results has the results of the entries before Catalog.Until. These entries
+// stay unchanged, although their inputs, such as a random text, may differ.
 func (c *Compiler) Next(ctx context.Context, before *Compiled, h Host) (*Compiled, error) {
 	next, err := c.Compile(ctx, h)
 	if err != nil {
@@ -16,7 +15,7 @@ func (c *Compiler) Next(ctx context.Context, before *Compiled, h Host) (*Compile
 	return next, next.follow(before)
 }
 
-// follow puts what the stages before have worked on into a stage.
+// follow copies the entries of earlier stages into a stage.
 func (c *Compiled) follow(before *Compiled) error {
 	until := before.Catalog.Until
 	if len(c.Catalog.Entries) < until {

@@ -18,12 +18,11 @@ type uncompiled struct {
 	resource *manifest.Resource
 	err      error
 	until    int      // only entries before this one can refresh it
-	refs     []string // that it subscribes to
+	refs     []string // references that it subscribes to
 	any      bool     // its subscriptions are not known: every change may refresh it
 }
 
-// notCompiled adds a resource, which had errors, to those that cannot be compiled. It removes the entries,
-// from first on, that were made of it.
+// notCompiled adds a resource with errors to those that cannot be compiled. It removes its entries, from first on.
 func (x *expansion) notCompiled(ctx context.Context, r *manifest.Resource, env *templates.Env, first, notes int, errs yamlpos.Errors) {
 	d := x.draft
 	d.truncate(first, notes)

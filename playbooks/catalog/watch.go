@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
-// watchRules are those of the compiler for plays that say nothing.
+// watchRules returns the compiler's rules for plays that set none.
 func (c *Compiler) watchRules() watch.Rules {
 	if c.opts.Watch != nil {
 		return *c.opts.Watch
@@ -21,8 +21,8 @@ func (c *Compiler) watchRules() watch.Rules {
 	return watch.Defaults()
 }
 
-// watched gives the rules of a resource, from those that what it stands in has. said is what it
-// says itself; nil is nothing.
+// watched returns the rules of a resource, based on the rules of its surroundings. said has its own settings; nil means
+// none.
 func (in *scope) watched(said *yamlpos.Node, errs *yamlpos.Errors) *watch.Rules {
 	if said == nil {
 		return in.watch
@@ -32,8 +32,7 @@ func (in *scope) watched(said *yamlpos.Node, errs *yamlpos.Errors) *watch.Rules 
 	return &own
 }
 
-// WatchRules are what the manifest says of watching the resource of an entry. They are not to be
-// changed.
+// WatchRules returns the manifest's rules for watching the resource of an entry. The caller must not change them.
 func (c *Compiled) WatchRules(entry int) *watch.Rules {
 	if entry < len(c.watches) && c.watches[entry] != nil {
 		return c.watches[entry]
@@ -41,8 +40,8 @@ func (c *Compiled) WatchRules(entry int) *watch.Rules {
 	return c.watch
 }
 
-// Watching is the catalog as a host is sent it to be watched, as the play of that number, from 1:
-// a check that is forgotten, behind whose end the host goes on telling what becomes of the entries.
+// Watching returns the catalog for a host that watches it, as the play of that number, from 1. It is a check that is
+// not remembered, and after its end the host keeps reporting the state of the entries.
 func (c *Compiled) Watching(play int) *Compiled {
 	w := *c
 	w.NeedsFull = true
@@ -59,11 +58,11 @@ func (c *Compiled) Watching(play int) *Compiled {
 	return &w
 }
 
-// entryWatch is what of the rules of a play is otherwise for one of its entries; nil is nothing.
+// entryWatch returns the differences between an entry's rules and the play's; nil means none.
 func entryWatch(own, ofPlay *watch.Rules) *wire.EntryWatch {
 	w := wire.EntryWatch{Off: own.Mode == watch.Off}
 	if own.Settle != ofPlay.Settle {
-		w.Settle = max(own.Settle, 1) // 0 is that of the play
+		w.Settle = max(own.Settle, 1) // 0 means the play's value
 	}
 	if own.Poll != ofPlay.Poll {
 		w.Poll = &own.Poll
@@ -74,8 +73,7 @@ func entryWatch(own, ofPlay *watch.Rules) *wire.EntryWatch {
 	return &w
 }
 
-// watch writes rules in the form of a manifest: the mode, and what is otherwise than in others;
-// nil is all.
+// watch writes rules in the form of a manifest: the mode, and the differences from others; nil writes all.
 func (w *writer) watch(r, others *watch.Rules) *yaml.Node {
 	own, but := rulesAsWritten(r), [][]setting(nil)
 	if others != nil {
@@ -98,13 +96,13 @@ func (w *writer) watch(r, others *watch.Rules) *yaml.Node {
 	return all
 }
 
-// A setting is a key of watch with its value; nil is none.
+// A setting is a key of watch with its value; nil means none.
 type setting struct {
 	key   string
 	value any
 }
 
-// rulesAsWritten are the keys of watch, and those of repair.
+// rulesAsWritten returns the keys of watch, and those of repair.
 func rulesAsWritten(r *watch.Rules) [][]setting {
 	only := "certain"
 	if !r.OnlyCertain {

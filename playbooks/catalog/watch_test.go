@@ -38,7 +38,7 @@ ccm:
         - nested.yaml: {watch: {poll: 0}}
 `
 
-// watchCompiler is the compiler of a manifest that says a lot of watching.
+// watchCompiler returns the compiler of a manifest with many watch settings.
 func watchCompiler(t *testing.T, options Options) *Compiler {
 	t.Helper()
 	folder := t.TempDir()
@@ -54,8 +54,7 @@ func watchCompiler(t *testing.T, options Options) *Compiler {
 	return c
 }
 
-// TestWatchRules has resources be watched as they say, over what they stand in and what the play
-// says.
+// TestWatchRules checks that a resource's own settings override those of its surroundings and of the play.
 func TestWatchRules(t *testing.T) {
 	ofCommandLine := watch.Defaults()
 	ofCommandLine.Mode, ofCommandLine.Fleet = watch.Off, 50
@@ -129,7 +128,7 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// TestRenderedWatch shows what is said of watching.
+// TestRenderedWatch checks that watch settings are shown.
 func TestRenderedWatch(t *testing.T) {
 	rendered, err := watchCompiler(t, Options{}).Render(t.Context(), Host{Name: "web1"})
 	require.NoError(t, err)
@@ -171,7 +170,7 @@ ccm:
 	}
 }
 
-// TestWatchOfAHost refuses what is wrong only for one host.
+// TestWatchOfAHost checks that settings which are invalid only for one host are refused.
 func TestWatchOfAHost(t *testing.T) {
 	_, err := watchCompiler(t, Options{}).Compile(t.Context(), Host{Name: "web1", Vars: map[string]any{"night": "long"}})
 	require.ErrorContains(t, err, `site.yaml:9:41: watch.poll: "long" is not a duration`)

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// maxWhence is how many values an error says of where they are from.
+// maxWhence bounds the number of values whose source an error names.
 const maxWhence = 3
 
 // whence adds to errors of a resource where the data is from that they can be about, and the
@@ -29,14 +29,14 @@ func (in *scope) whence(r *manifest.Resource, env *templates.Env, errs yamlpos.E
 			paths = mentioned(paths, env.Files, e)
 		}
 		if slices.ContainsFunc(paths, func(path string) bool { return len(templates.Origins(in.layers, strings.Split(path, "."))) == 0 }) {
-			paths = nil // it is about what is missing, most likely
+			paths = nil // the error is probably about missing data
 		}
 		more.Msg += templates.WrittenAt(in.layers, paths[:min(len(paths), maxWhence)]...)
 		errs[i] = &more
 	}
 }
 
-// mentioned are those paths of the data of which the last key is in the line of an error.
+// mentioned returns the paths of the data whose last key is in the line of an error.
 func mentioned(paths []string, files *templates.Files, e *yamlpos.Error) []string {
 	text, err := files.Read(e.File)
 	lines := bytes.Split(text, []byte("\n"))

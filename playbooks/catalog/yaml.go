@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// maxYAMLJSON bounds what a YAML document may come to as JSON, in bytes: aliases
-// make much of little.
+// maxYAMLJSON bounds a YAML document as JSON, in bytes: aliases can make a small document large.
 const maxYAMLJSON = 4 * modules.MaxParse
 
 // maxYAMLCopies bounds the values that aliases and merge keys of a document copy.
@@ -22,9 +21,8 @@ const maxYAMLItems = 20_000
 
 var byteOrderMark = []byte("\ufeff")
 
-// JSONOfYAML reads a text of at most [modules.MaxParse] bytes that has one YAML
-// document, or is JSON, and gives it as JSON. Its errors have the line and the column,
-// behind the name if that is not "".
+// JSONOfYAML reads a text of at most [modules.MaxParse] bytes that has one YAML document, or is JSON, and returns it as
+// JSON. Its errors have the line and the column, after the name if it is not empty.
 func JSONOfYAML(name string, text []byte) (json.RawMessage, error) {
 	return new(YAMLWork).JSONOfYAML(name, text)
 }
@@ -72,8 +70,7 @@ func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) 
 	return docs[0], nil
 }
 
-// yaml is [modules.Source].YAML: what it is asked are files of the play, and the same
-// for many hosts.
+// yaml implements [modules.Source].YAML. It parses files of the play, which are the same for many hosts.
 func (m *loadedManifest) yaml(text []byte) (json.RawMessage, error) {
 	type answer struct {
 		json json.RawMessage

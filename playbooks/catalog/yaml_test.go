@@ -52,7 +52,7 @@ func TestJSONOfYAML(t *testing.T) {
 	}
 }
 
-// TestYAMLWork counts, also what comes to nothing.
+// TestYAMLWork checks that all work is counted, also for invalid documents.
 func TestYAMLWork(t *testing.T) {
 	w := &catalog.YAMLWork{}
 	_, err := w.JSONOfYAML("", []byte("a: &a {x: 1, y: 2}\nb: *a\nc: {<<: *a}\n"))
@@ -64,7 +64,7 @@ func TestYAMLWork(t *testing.T) {
 	require.Greater(t, w.JSON, 1<<20)
 }
 
-// FuzzJSONOfYAML is what a hostile host can say. What comes of it has a bound.
+// FuzzJSONOfYAML uses texts of a hostile host. The size of the result is bounded.
 func FuzzJSONOfYAML(f *testing.F) {
 	for _, s := range []string{"a: 1", "{\"a\": [1.0, \"\\ud800\"]}", "\ufeff- &a x\n- *a", "a: 1\n---\nb", "%YAML 1.1\n---\n!x y", "? {a: b}\n: c", "<<: [{a: 1}]"} {
 		f.Add([]byte(s))

@@ -10,14 +10,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Answers is a reporter for those who have asked hosts something: it writes what
-// results have for the state before, as YAML. If several hosts are asked, each answer
-// is a document, behind the hosts that gave it. Everything else is for another
-// reporter, see [Problems].
+// Answers is a reporter for queries of hosts: it writes the state before from each result, as YAML. If several hosts
+// are queried, each answer is a document, after the names of its hosts. Everything else is for another reporter, see
+// [Problems].
 type Answers struct {
 	out    sink
-	single bool                // only one host is asked
-	coming map[string][]string // by host: documents, until it is done
+	single bool                // only one host is queried
+	coming map[string][]string // documents by host, until the host is finished
 	groups []*answerGroup
 	known  map[string]*answerGroup // by text
 	held   int                     // bytes of the groups
@@ -86,12 +85,11 @@ func (a *Answers) flush() {
 	a.groups, a.known, a.held = nil, map[string]*answerGroup{}, 0
 }
 
-// maxNamesOfAnswer is how long the list of the hosts of an answer may be, besides the
-// length of that, in columns.
+// maxNamesOfAnswer bounds the list of an answer's hosts, in columns, in addition to the length of the answer.
 const maxNamesOfAnswer = 10_000
 
-// YAML writes JSON for people: as YAML in which numbers and the order of maps stay,
-// and which no terminal obeys. What is no JSON stays as it is, on one line.
+// YAML converts JSON to YAML for people. Numbers and the order of maps are kept, and control characters are escaped.
+// Text that is not JSON is printed unchanged, on one line.
 func YAML(text json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -105,11 +103,11 @@ func YAML(text json.RawMessage) string {
 	if err := enc.Encode(n); err != nil {
 		return Line(string(text)) + "\n"
 	}
-	return Block(b.String()) // within quotes, an escape is what it was
+	return Block(b.String()) // within quotes, an escape keeps its meaning
 }
 
-// maxIndented is how deep values are written on lines of their own. Deeper ones stand
-// on one line: else a little JSON would become very much YAML, most of it blanks.
+// maxIndented is the depth up to which values are written on lines of their own. Deeper values share one line:
+// otherwise a little JSON would become very much YAML, most of it blanks.
 const maxIndented = 12
 
 func yamlValue(d *json.Decoder, depth int) (*yaml.Node, error) {
@@ -130,7 +128,7 @@ func yamlValue(d *json.Decoder, depth int) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}, nil
 }
 
-// yamlList reads what is in a list or, with their keys, in a map.
+// yamlList reads the elements of a list or, with their keys, of a map.
 func yamlList(d *json.Decoder, isMap bool, depth int) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.SequenceNode}
 	if isMap {
@@ -150,10 +148,9 @@ func yamlList(d *json.Decoder, isMap bool, depth int) (*yaml.Node, error) {
 	return n, err
 }
 
-// yamlText quotes what a terminal could obey, and what is a text to new readers only:
-// yes, 12:30.
+// yamlText quotes texts with control characters, and texts that only new YAML readers take for texts: yes, 12:30.
 func yamlText(s string) *yaml.Node {
-	const longest = 20 // of such, in bytes
+	const longest = 20 // length of such texts, in bytes
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	switch {
 	case Block(s) != s:
@@ -166,8 +163,7 @@ func yamlText(s string) *yaml.Node {
 	return n
 }
 
-// Problems gives to a reporter only what is wrong with a run whose answers are told
-// elsewhere.
+// Problems passes only the errors of a run to a reporter, when the answers are printed elsewhere.
 type Problems struct{ Reporter }
 
 // Report passes e on, if it is about a problem.

@@ -40,8 +40,7 @@ func TestDeepYAML(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// FuzzYAML holds that what is written for people is what the host has said, and that
-// no terminal obeys it.
+// FuzzYAML checks that the text for people has the host's data, and no control characters.
 func FuzzYAML(f *testing.F) {
 	for _, s := range []string{`{"a":[1,"x\u001b\u202e",null]}`, `"\ud800"`, `[1e3,-0]`, `"a\tb \u0085c"`, `"` + strings.Repeat("long ", 100) + `"`} {
 		f.Add(s)
@@ -160,7 +159,7 @@ func TestStateIsForTheCurious(t *testing.T) {
 	}
 }
 
-// TestStateOfChanges: what was there before is not told twice, but with -vv.
+// TestStateOfChanges checks that the state before is not printed twice, except with -vv.
 func TestStateOfChanges(t *testing.T) {
 	r := events.Result{Host: "web1", Type: "dsc", Name: "x", Status: events.Changed, Certain: true, Message: "set", Changes: []events.Change{{Property: "a", Have: "2", Want: "1"}},
 		State: &events.ResourceState{Before: json.RawMessage(`{"a":2,"b":3}`), After: json.RawMessage(`{"a":1,"b":3}`)}}

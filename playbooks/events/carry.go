@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// A Carried is an event on its way from a worker to who tells it: with what of it is in no JSON for
-// other programs, and without its stamp, which it gets there.
+// A Carried is an event on its way from a worker to the controller. It includes the parts that are in no JSON for other
+// programs, and lacks its stamp, which the controller adds.
 type Carried struct{ Event }
 
 // carried is a Carried in JSON.

@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// Armed says that a host is about to change how it is reached, and that a second login was proven to
-// work before. From there on it takes back what it changes, unless that is confirmed.
+// Armed reports that a host is about to change its login path, and that a second login worked before. From then on the
+// host reverts its changes unless they are confirmed.
 type Armed struct {
 	Stamp
 	Play   string        `json:"play" doc:"name of the play"`
@@ -24,8 +24,7 @@ type Watchdog struct {
 	Error string `json:"error" doc:"why no other watchdog could be started; empty if one runs"`
 }
 
-// Confirmed says that a host was reached over new connections after it had changed, and keeps its
-// changes.
+// Confirmed reports that a host was reached over new connections after its change, and keeps its changes.
 type Confirmed struct {
 	Stamp
 	Play     string        `json:"play" doc:"name of the play"`
@@ -34,7 +33,7 @@ type Confirmed struct {
 	Duration time.Duration `json:"-"` // since the end of its last resource
 }
 
-// Reverted says that a host has taken changes back since they were not confirmed.
+// Reverted reports that a host has reverted changes that were not confirmed.
 type Reverted struct {
 	Stamp
 	Play    string         `json:"play" doc:"of this run"`
@@ -50,7 +49,7 @@ type Reverted struct {
 	Rest
 }
 
-// OfThisRun reports whether these were changes of the run that tells it.
+// OfThisRun reports whether the changes were made by the run that reports the event.
 func (e Reverted) OfThisRun() bool { return e.Earlier == "" }
 
 func (Armed) name() string     { return "armed" }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// armed says that a host is about to change how it is reached.
+// armed prints that a host is about to change its login path.
 func (t *Text) armed(p *page, e Armed) {
 	t.recap.meet(e.Host)
 	if t.options.Quiet {
@@ -30,7 +30,7 @@ func (t *Text) watchdog(p *page, e Watchdog) {
 	p.inline(yellow, what)
 }
 
-// confirmed says that a host is still reached.
+// confirmed prints that a host is still reachable.
 func (t *Text) confirmed(p *page, e Confirmed) {
 	t.recap.meet(e.Host)
 	if t.options.Quiet {
@@ -41,7 +41,7 @@ func (t *Text) confirmed(p *page, e Confirmed) {
 	p.inline(plain, "by a new login at "+strings.Join(e.Over, " and "))
 }
 
-// reverted says what a host has taken back.
+// reverted prints the changes that a host has reverted.
 func (t *Text) reverted(p *page, e Reverted) {
 	what := e.Why
 	if e.OfThisRun() {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Decode reads one line of what [JSON] writes, which may lack the run. Of durations it has what the line has, whole
-// microseconds; of invalid UTF-8 and of withheld values, what stands in their place. An
-// event that this build does not know is an error.
+// Decode reads one line of the output of [JSON], which may lack the run. Durations have the line's precision, whole
+// microseconds. Invalid UTF-8 and withheld values have their replacements. An event that this build does not know is an
+// error.
 func Decode(line []byte) (Event, error) {
 	var head struct {
 		Event string `json:"event"`

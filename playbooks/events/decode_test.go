@@ -32,7 +32,7 @@ func TestDecode(t *testing.T) {
 				require.Equal(t, withoutRun(e), withoutRun(same))
 				shortLines = shortLines[1:]
 			}
-			// What was no UTF-8 is read as the character that stands for it.
+			// Invalid UTF-8 is read as the replacement character.
 			require.Equal(t, strings.ReplaceAll(lines.String(), `\ufffd`, "\ufffd"), linesAgain.String())
 			if !strings.Contains(lines.String(), `\ufffd`) {
 				require.Equal(t, text.String(), textAgain.String())
@@ -41,7 +41,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// withoutRun is an event as text for people shows it, who see no run but in the first.
+// withoutRun returns the event as text for people shows it, which has the run only in the first event.
 func withoutRun(e events.Event) string {
 	var line bytes.Buffer
 	events.NewJSON(&line).Report(e)

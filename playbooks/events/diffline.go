@@ -15,17 +15,17 @@ type diffLine struct {
 type diffKind int
 
 const (
-	lineOther     diffKind = iota // why there is no diff, or what was left out of it
+	lineOther     diffKind = iota // reason for a missing or shortened diff
 	lineOldName                   // "--- /etc/motd"
 	lineNewName                   // "+++ /etc/motd"
 	lineHunk                      // "@@ -1,3 +1,4 @@"
-	lineKept                      // in a hunk, as those that follow
+	lineKept                      // in a hunk, as the following kinds
 	lineRemoved                   // "-hello"
 	lineAdded                     // "+hello"
 	lineNoNewline                 // "\ No newline at end of file"
 )
 
-// diffLines are the lines of unified diffs, one behind the other.
+// diffLines yields the lines of consecutive unified diffs.
 func diffLines(diff string) iter.Seq[diffLine] {
 	return func(yield func(diffLine) bool) {
 		oldLeft, newLeft := 0, 0 // lines of the hunk that are still to come

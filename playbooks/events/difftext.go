@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxDiffLines bounds what is shown of the diffs of one resource, unless -v asks for all.
+// maxDiffLines bounds the printed lines of the diffs of one resource, unless -v requests all.
 const maxDiffLines = 200
 
 // diff shows the diffs of a resource, or how many lines they change.
@@ -48,7 +48,7 @@ func firstLines(text string, n int) (first string, rest int) {
 	return text[:end], rest
 }
 
-// diffStat says of each file of unified diffs how many lines are new, and how many gone.
+// diffStat returns the number of added and removed lines for each file of unified diffs.
 func diffStat(diff string) string {
 	var all []string
 	var name string

@@ -37,7 +37,7 @@ func TestDiffStat(t *testing.T) {
 	}
 }
 
-// TestWordsOfDiffs marks what has changed within lines, where there is colour.
+// TestWordsOfDiffs checks that changed words within lines are marked in colour output.
 func TestWordsOfDiffs(t *testing.T) {
 	diff := "--- /a\n+++ /a\n@@ -1,9 +1,10 @@\n" +
 		" same\n" +
@@ -54,7 +54,7 @@ func TestWordsOfDiffs(t *testing.T) {
 	golden(t, "diffwords-color.txt", []byte(shownDiff(diff, events.TextOptions{Color: true})))
 }
 
-// TestFoldedWords has the names of hosts found in what is marked.
+// TestFoldedWords checks that names of hosts are found in marked words.
 func TestFoldedWords(t *testing.T) {
 	s := foldedFleet(1, 20, func(_ int, host string) []events.Event {
 		r := file(host, "/etc/app.conf", events.Changed, "content")

@@ -7,18 +7,18 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// marked is what the words are shown in that a changed line differs in from the one it
-// replaces, besides the colour of the line: reverse.
+// marked is the attribute of the words in which a changed line differs from the line that it replaces, in addition to
+// the line's colour: reverse.
 const marked color = ";7"
 
-// diff adds unified diffs, each line behind a prefix. In colour, the words are marked in which
-// lines differ that replace as many others, one by one.
+// diff adds unified diffs, each line after a prefix. In colour, if lines replace the same number of lines one by one,
+// the differing words are marked.
 func (p *page) diff(prefix, text string) {
 	var all []diffLine
 	for line := range diffLines(Block(text)) {
 		all = append(all, line)
 	}
-	words := map[int][]string{} // of a line by its index: what it shares with the other one, and what not, in turns
+	words := map[int][]string{} // parts of a line by its index: shared and differing words in turns
 	if p.colors {
 		for _, pair := range replaced(all) {
 			had, has := changedWords(all[pair.old].text[1:], all[pair.by].text[1:])
@@ -45,8 +45,7 @@ func (p *page) diff(prefix, text string) {
 // A replacement is two lines of a diff by their index.
 type replacement struct{ old, by int }
 
-// replaced pairs lines that are gone with those that follow in their place, where they are as
-// many.
+// replaced pairs removed lines with the added lines that follow them, if their numbers are equal.
 func replaced(all []diffLine) (pairs []replacement) {
 	var removed, added []int
 	end := func() {
@@ -74,8 +73,8 @@ func replaced(all []diffLine) (pairs []replacement) {
 	return pairs
 }
 
-// changedWords splits two lines into what they share and what they do not, in turns, of which
-// the first is shared. They are nil if no word is shared: then all of it has changed.
+// changedWords splits two lines into shared and differing parts, in turns, the first of which is shared. They are nil
+// if no word is shared: then the whole line has changed.
 func changedWords(old, other string) (had, has []string) {
 	a, b := wordsOf(old), wordsOf(other)
 	var shared bool
@@ -98,8 +97,8 @@ func changedWords(old, other string) (had, has []string) {
 	return had, has
 }
 
-// wordsOf splits a line into words and what is between them. The names and addresses of hosts
-// are one word: where outcomes are folded, they are looked for in what is shown.
+// wordsOf splits a line into words and the text between them. A host's name or address is one word: when outcomes are
+// folded, they are searched in the shown text.
 func wordsOf(line string) []string {
 	var list []string
 	start, before := 0, false

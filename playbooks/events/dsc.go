@@ -18,24 +18,24 @@ import (
 // the run has several hosts, each line has the member host.
 type DSC struct {
 	out sink
-	// Of the configuration documents among the plays.
+	// Instances and outputs of the configuration documents among the plays.
 	instances map[dscKey]dscInstance
 	outputs   map[string]any // which are known without a host
 
 	several bool
 	check   bool
 	hosts   map[string]*dscHost
-	at      time.Time // of the last event
+	at      time.Time // time of the last event
 }
 
-// A dscKey is how results call an instance.
+// A dscKey identifies an instance in results.
 type dscKey struct{ play, entry, name string }
 
-// A dscInstance is what a result is about, in the words of the document.
+// A dscInstance is the subject of a result, in the words of the document.
 type dscInstance struct {
 	typ, name string
 	desired   json.RawMessage // without secrets; nil if it is not known
-	isOutput  bool            // it is not an instance: its state has the document's outputs
+	isOutput  bool            // set if it is not an instance: its state has the document's outputs
 }
 
 // NewDSC makes a reporter that writes to w.
@@ -43,7 +43,7 @@ func NewDSC(w io.Writer) *DSC {
 	return &DSC{out: sink{w: w}, instances: map[dscKey]dscInstance{}, outputs: map[string]any{}, hosts: map[string]*dscHost{}}
 }
 
-// Add tells what the results of a play are about, which is a configuration document.
+// Add registers the instances of a play that is a configuration document, for its results.
 func (d *DSC) Add(play string, document *dsc.Document) {
 	maps.Copy(d.outputs, document.Known)
 	for _, i := range document.Instances {
@@ -162,7 +162,7 @@ func (d *DSC) problem(host, typeName, name, text string) {
 	h.notes = append(h.notes, dscMessage{Name: name, Type: typeName, Message: text, Level: "error"})
 }
 
-// result adds what came of one resource.
+// result adds the result of one resource.
 func (d *DSC) result(r Result) {
 	name := r.Name
 	if r.Alias != "" {
@@ -226,7 +226,7 @@ func firstOf(documents ...json.RawMessage) json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// state is how a resource was found and left, as set or test tell it.
+// state returns the state of a resource before and after, in the form of set or test.
 func (d *DSC) state(r Result, i dscInstance) any {
 	var before, after json.RawMessage
 	if r.State != nil {

@@ -24,7 +24,7 @@ func toldDocument() *dsc.Document {
 	return d
 }
 
-// told is the time at which all of it happens.
+// told is the time of all events.
 var told = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func dscLines(events ...Event) string {

@@ -15,8 +15,7 @@ type Event interface {
 	stamped(Stamp) Event // the same event with another stamp
 }
 
-// A Stamp says when an event happened and in which run. [Stream] fills in what
-// is zero.
+// A Stamp has the time of an event and its run. [Stream] fills in zero fields.
 type Stamp struct {
 	Time time.Time `json:"-"`
 	Run  string    `json:"-"` // run id
@@ -35,7 +34,7 @@ type RunStart struct {
 	Monitor   bool     `json:"monitor,omitempty" doc:"only health checks are run"`
 	Hosts     int      `json:"hosts" doc:"how many the plays select together"`
 	Undoes    string   `json:"undoes,omitempty" doc:"the run that this one takes back"`
-	// Plays are those of the run with the hosts they select, for the record of the run.
+	// Plays are the plays of the run with their selected hosts, for the record of the run.
 	Plays []SelectedPlay `json:"-"`
 }
 
@@ -43,18 +42,17 @@ type RunStart struct {
 type SelectedPlay struct {
 	Name  string   `json:"name"`
 	Hosts []string `json:"hosts"`
-	// Addresses are where the hosts are reached, in their order; "" is what the name says.
+	// Addresses are the addresses of the hosts, in their order; empty means that the name is the address.
 	Addresses []string `json:"addresses,omitempty"`
 	// Done are hosts that an earlier run, which this one resumes, has finished the play on.
 	Done []string `json:"done,omitempty"`
-	// Whether and whom the host program becomes in it, where the play says that itself.
+	// The play's own settings for escalation on its hosts, if it has any.
 	Become       *bool  `json:"become,omitempty"`
 	BecomeUser   string `json:"become_user,omitempty"`
 	BecomeMethod string `json:"become_method,omitempty"`
 }
 
-// PlayStart begins a batch of a play. Its hosts stand in the order of the
-// inventory.
+// PlayStart begins a batch of a play. Its hosts are in the order of the inventory.
 type PlayStart struct {
 	Stamp
 	Play    string   `json:"play" doc:"its name"`
@@ -64,7 +62,7 @@ type PlayStart struct {
 	Batches int      `json:"batches" doc:"at least 1; 0 where batch is"`
 }
 
-// Status is how a resource ended.
+// Status is the outcome of a resource.
 type Status string
 
 // The statuses of a [Result].
@@ -84,14 +82,14 @@ type Cause string
 
 // The causes of a [Result].
 const (
-	Intent   Cause = "intent"   // the manifest asks for something else than before, or for a change each time
-	Drift    Cause = "drift"    // the host has changed since a run left the resource as the manifest asks for it
+	Intent   Cause = "intent"   // the manifest requires another state than before, or a change each time
+	Drift    Cause = "drift"    // the host has changed since a run left the resource in the manifest's state
 	Notified Cause = "notified" // a subscription alone
 	Undone   Cause = "undo"     // a run is taken back
-	ByRun    Cause = "run"      // of a watched resource: another run has left it otherwise
+	ByRun    Cause = "run"      // for a watched resource: another run has changed it
 )
 
-// Result is how one resource ended on one host.
+// Result is the outcome of one resource on one host.
 type Result struct {
 	Stamp
 	Play         string            `json:"play" doc:"name of the play"`
@@ -130,18 +128,16 @@ type Result struct {
 	Killed   bool          `json:"killed,omitempty" doc:"it failed because the run was interrupted"`
 	Unknown  bool          `json:"unknown,omitempty" doc:"it failed, and its outcome is unknown: a command began, and its end was not seen"`
 	Hint     string        `json:"hint,omitempty" doc:"of a failed one: what to do next"`
-	Command  *Command      `json:"-"` // of a resource that is a command: exec
-	// Sensitive makes a [Stream] withhold the diff, the output and both values of
-	// every change. Message, Messages and Error are left to the reporting side,
-	// which alone knows what it has put there.
+	Command  *Command      `json:"-"` // command of an exec resource
+	// Sensitive makes a [Stream] withhold the diff, the output and both values of every change. The reporting side
+	// masks Message, Messages and Error, since only it knows what they contain.
 	Sensitive bool `json:"-"`
-	// Registers is what is to be registered of the resource by who tells it.
+	// Registers has the registrations that the reporting side makes for the resource.
 	Registers []registry.Registration `json:"-"`
 	// Written is nil unless the resource failed and is written in a file.
 	Written *Place `json:"written,omitempty" doc:"the place of a failed resource in its manifest"`
-	// Index is the number of the resource in the play, on its host. Kept says that the host had kept
-	// the result: it came about before the connection that has told it. Earlier says that it is from a run that this one
-	// resumes.
+	// Index is the number of the resource in the play, on its host. Kept is set if the host had kept the result: it was
+	// made before the connection that transferred it. Earlier is set if it is from a run that this one resumes.
 	Index   int  `json:"-"`
 	Kept    bool `json:"-"`
 	Earlier bool `json:"-"`
@@ -167,8 +163,8 @@ func (p *Place) String() string {
 	return (&yamlpos.Error{File: p.File, Line: p.Line, Column: p.Column}).Pos()
 }
 
-// Output is what a command of a resource has written, while it runs: whole lines. The result,
-// which comes later, has all that is kept of it.
+// Output is a part of the output of a resource's command while it runs: whole lines. The later result has all output
+// that is kept.
 type Output struct {
 	Stamp
 	Play    string `json:"play" doc:"name of the play"`
@@ -187,8 +183,8 @@ const (
 	Stderr = "stderr"
 )
 
-// A ResourceState is how a resource was before and after its turn, as JSON documents
-// in the words of its type. A part that is nil is not known.
+// A ResourceState is the state of a resource before and after it ran, as JSON documents in the words of its type. A nil
+// part is not known.
 type ResourceState struct {
 	Before json.RawMessage `json:"before,omitempty" doc:"the state before, in the fields of its type"`
 	After  json.RawMessage `json:"after,omitempty" doc:"the state after, in the fields of its type"`
@@ -200,7 +196,7 @@ type Note struct {
 	Text  string `json:"text" doc:"the message"`
 }
 
-// verbosity is how often -v has to be given before text shows the note.
+// verbosity returns how often -v must be set before text shows the note.
 func (n Note) verbosity() int {
 	switch n.Level {
 	case "verbose":
@@ -221,7 +217,7 @@ type Change struct {
 	Want     string `json:"want" doc:"the desired value; contents as sha256:…"`
 }
 
-// A HealthCheck is what came of a health check of a resource.
+// A HealthCheck is the result of a health check of a resource.
 type HealthCheck struct {
 	Name   string `json:"name" doc:"of the check"`
 	Status string `json:"status" doc:"its answer" enum:"OK,WARNING,CRITICAL,UNKNOWN"`
@@ -229,8 +225,8 @@ type HealthCheck struct {
 	Output string `json:"output" doc:"of the last one"`
 }
 
-// A Command is how the program of an exec resource ended. Of long output the two ends
-// are kept, with a mark between them; so many bytes are missing there.
+// A Command is the result of the program of an exec resource. Of long output the two ends are kept, with a mark between
+// them that has the number of omitted bytes.
 type Command struct {
 	Stdout        string `json:"stdout" doc:"its output; only the beginning and the end if it is long"`
 	Stderr        string `json:"stderr" doc:"its output; only the beginning and the end if it is long"`
@@ -239,7 +235,7 @@ type Command struct {
 	StderrDropped int64  `json:"stderr_dropped,omitempty" doc:"bytes that are not in stderr"`
 }
 
-// MessageKind says where in a play a [Message] stands.
+// MessageKind is the position of a [Message] in a play.
 type MessageKind string
 
 // The kinds of message.
@@ -257,8 +253,7 @@ type Message struct {
 	Text string      `json:"text" doc:"for people"`
 }
 
-// Unreachable says that no session could be opened with a host: connect, host
-// key or authentication.
+// Unreachable reports that no session could be opened with a host: connect, host key or authentication.
 type Unreachable struct {
 	Stamp
 	Play       string `json:"play" doc:"name of the play"`
@@ -270,8 +265,8 @@ type Unreachable struct {
 	UnknownKey bool   `json:"unknown_key,omitempty" doc:"known_hosts has no key of the host, or of the jump host"`
 }
 
-// HostFailed says that a host failed as a whole. Phase is become, install,
-// start, facts, compile, lock, confirm, lost, protocol, deadline or soak.
+// HostFailed reports that a host failed as a whole. Phase is become, install, start, facts, compile, lock, confirm,
+// lost, protocol, deadline or soak.
 type HostFailed struct {
 	Stamp
 	Play   string `json:"play" doc:"name of the play"`
@@ -281,11 +276,11 @@ type HostFailed struct {
 	Error  string `json:"error" doc:"the error"`
 	Hint   string `json:"hint" doc:"the next step for the operator; may be empty"`
 	Rest
-	// Cause is what Error is the text of, where that has places in files; else nil.
+	// Cause is the error whose text is Error, if it has places in files; else nil.
 	Cause error `json:"-"`
 }
 
-// Interrupted says that the run was interrupted before a host was done with a play.
+// Interrupted reports that the run was interrupted before a host finished a play.
 type Interrupted struct {
 	Stamp
 	Play  string `json:"play" doc:"name of the play"`
@@ -294,8 +289,7 @@ type Interrupted struct {
 	Rest
 }
 
-// Reconnect says that a connection was lost in the midst of a catalog, and that the host
-// goes on with that over another one.
+// Reconnect reports that a connection was lost while a catalog ran, and that the host continues it over another one.
 type Reconnect struct {
 	Stamp
 	Play      string        `json:"play" doc:"name of the play"`
@@ -306,14 +300,14 @@ type Reconnect struct {
 	Duration  time.Duration `json:"-"` // until there was another one
 }
 
-// Untold is what an earlier run has changed on a host, or failed at, and could not tell. It
-// is no part of the totals.
+// Untold reports changes and failures of an earlier run on a host that the run could not report. They are not part of
+// the totals.
 type Untold struct {
 	Stamp
 	Play    string         `json:"play" doc:"of this run"`
 	Host    string         `json:"host" doc:"where"`
 	Earlier string         `json:"earlier" doc:"the id of the run that could not report it"`
-	Number  int            `json:"-"` // of the play in that run, from 1
+	Number  int            `json:"-"` // number of the play in that run, from 1
 	For     string         `json:"for,omitempty" doc:"the host whose resource ran here, if that is another host"`
 	Holder  string         `json:"holder" doc:"user and machine of that run"`
 	Since   time.Time      `json:"since" doc:"when that run began"`
@@ -321,7 +315,7 @@ type Untold struct {
 	More    int            `json:"more,omitempty" doc:"how many more results there are"`
 }
 
-// An UntoldResult is how a resource had ended.
+// An UntoldResult is the outcome of a resource.
 type UntoldResult struct {
 	Type    string `json:"type" doc:"of the resource"`
 	Name    string `json:"name" doc:"of the resource"`
@@ -331,16 +325,16 @@ type UntoldResult struct {
 	Unknown bool   `json:"unknown,omitempty" doc:"as in a result"`
 }
 
-// A Rest is what became of the resources of a play that have no result.
+// A Rest describes the resources of a play that have no result.
 type Rest struct {
-	// NotReached is 0 also if the host had not begun with the play, so that they are not known. Of a
-	// host that failed, it is not known what became of Next.
+	// NotReached is 0 also if the host had not begun the play, so that its resources are not known. If the host failed,
+	// the outcome of Next is unknown.
 	NotReached int      `json:"not_reached,omitempty" doc:"how many resources have no result"`
 	Next       string   `json:"next,omitempty" doc:"the first of them"`
 	RefreshDue []string `json:"refresh_due,omitempty" doc:"resources without a result whose refresh the next run does"`
 }
 
-// State is how a host ended.
+// State is the final state of a host.
 type State string
 
 // The states of a host.
@@ -348,12 +342,12 @@ const (
 	StateOK          State = "ok"
 	StateFailed      State = "failed" // the host, or one of its resources
 	StateUnreachable State = "unreachable"
-	StateInterrupted State = "interrupted" // before it was done with its plays
+	StateInterrupted State = "interrupted" // before it finished its plays
 	StateIncomplete  State = "incomplete"  // well, but the run ended before all of its plays
-	StateNotStarted  State = "not_started" // of a play alone: the host did not enter it
+	StateNotStarted  State = "not_started" // only for a play: the host did not begin it
 )
 
-// A PlayEnd is how a host ended a play that was meant for it.
+// A PlayEnd is the final state of a host in one of its plays.
 type PlayEnd struct {
 	Number int   `json:"number" doc:"of the play in the run, from 1"`
 	State  State `json:"state" doc:"how the host ended it" enum:"ok,failed,unreachable,interrupted,not_started"`
@@ -378,8 +372,7 @@ func (c Counts) Sum() int {
 	return c.Stable + c.Changed + c.Skipped + c.Failed + c.WouldChange + c.Rescued
 }
 
-// HostDone says that a host has no more to do in this run. [Tally.HostDone]
-// makes one.
+// HostDone reports that a host is finished in this run. [Tally.HostDone] makes one.
 type HostDone struct {
 	Stamp
 	Host  string `json:"host" doc:"which"`
@@ -401,11 +394,11 @@ type Step struct {
 	Took  time.Duration
 }
 
-// Phases are how long the steps of a host have taken, all plays together. What is
-// missing to the duration was spent waiting for other hosts.
+// Phases has the durations of a host's steps, for all plays together. The rest of the host's duration was spent waiting
+// for other hosts.
 type Phases struct {
 	Connect time.Duration // dial, verify, log in
-	Start   time.Duration // of the host program, until its facts are here
+	Start   time.Duration // start of the host program, until its facts have arrived
 	Compile time.Duration
 	Apply   time.Duration // from the catalog to its last result
 }
@@ -415,7 +408,7 @@ type Summary struct {
 	Stamp
 	Check       bool `json:"check" doc:"nothing was changed"`
 	Interrupted bool `json:"interrupted" doc:"the run was interrupted"`
-	// NotStarted and PlaysNotRun are filled in by whoever runs the plays.
+	// NotStarted and PlaysNotRun are filled in by the caller that runs the plays.
 	NotStarted  []string `json:"not_started,omitempty" doc:"hosts that the run did not start"`
 	PlaysNotRun []string `json:"plays_not_run,omitempty" doc:"plays that no host began"`
 	// RolloutStopped is too.
@@ -426,7 +419,7 @@ type Summary struct {
 	Totals Totals                 `json:"-"`
 }
 
-// A HostSummary is how one host ended.
+// A HostSummary is the final state of one host with its counts.
 type HostSummary struct {
 	State State `json:"state" doc:"how it ended" enum:"ok,failed,unreachable,interrupted,incomplete"`
 	Counts
@@ -437,7 +430,7 @@ type HostSummary struct {
 type Totals struct {
 	Hosts     HostTotals     `json:"hosts" doc:"hosts by state"`
 	Resources ResourceTotals `json:"resources" doc:"resources by status"`
-	// CertainShare is nil if the run was no check run or had no results.
+	// CertainShare is nil if the run was not a check run or had no results.
 	CertainShare *float64 `json:"certain_share,omitempty" doc:"the part of the results of a check run that are certain, 0 to 1"`
 }
 
@@ -452,7 +445,7 @@ type HostTotals struct {
 	Reverted    int `json:"reverted,omitempty" doc:"failed hosts that have reverted changes that were not confirmed"`
 }
 
-// Sum is the number of hosts that were worked on.
+// Sum returns the number of processed hosts.
 func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Interrupted + t.Incomplete }
 
 // ResourceTotals are numbers of resources over all hosts.
@@ -486,7 +479,7 @@ func (c *HealthCounts) add(status string) {
 	}
 }
 
-// OfRun gives an event that lacks its run the id of one.
+// OfRun sets the run of an event that has none.
 func OfRun(e Event, run string) Event {
 	st := e.stamp()
 	if st.Run != "" {
@@ -496,7 +489,7 @@ func OfRun(e Event, run string) Event {
 	return e.stamped(st)
 }
 
-// HostOf gives the host that an event is about; "" if it is about several.
+// HostOf returns the host of an event; empty if it is about several.
 func HostOf(e Event) string {
 	switch e := e.(type) {
 	case Result:

@@ -29,7 +29,7 @@ func golden(t *testing.T, name string, got []byte) {
 	require.Equal(t, string(want), string(got))
 }
 
-// A clock gives a time that goes on by a tick with every look at it.
+// A clock returns a time that advances by a tick with every call.
 type clock struct{ now time.Time }
 
 func newClock() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)} }

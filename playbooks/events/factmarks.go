@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// MinFactMark and MaxFactMark bound the length of a fact that stands out in a text, in bytes: a shorter one is in words of
-// other meanings, too.
+// MinFactMark and MaxFactMark bound the length of a fact that is marked in a text, in bytes: shorter ones occur in
+// words with other meanings, too.
 const (
 	MinFactMark = 2
 	MaxFactMark = 64
@@ -22,7 +22,7 @@ const maxFactMarks = 16
 // factPath matches the path of a fact that may stand for its value. It is compiled at its first use.
 var factPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`) })
 
-// FactsIn returns those of facts that a text has as words, by path. found has the value of each path that is a string.
+// FactsIn returns the facts that a text contains as words, by path. found has the value of each path that is a string.
 func FactsIn(text string, found map[string]string) map[string]string {
 	var in map[string]string
 	for _, path := range slices.Sorted(maps.Keys(found)) {

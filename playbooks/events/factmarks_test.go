@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestFoldedFacts folds diffs that differ in facts of their hosts. The names in the inventory are not those of the hosts.
+// TestFoldedFacts folds diffs that differ in facts of their hosts. The inventory names are not the hosts' own names.
 func TestFoldedFacts(t *testing.T) {
 	s := foldedFleet(1, 500, func(i int, host string) []events.Event {
 		return []events.Event{with(file(host, "/etc/app.conf", events.Changed, "content"), func(r *events.Result) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fetchedFiles are those of hosts that the run has brought here.
+// fetchedFiles are the files that the run has fetched from hosts.
 type fetchedFiles struct {
 	count int
 	below string // the one file, or the folder that all are below
@@ -23,7 +23,7 @@ func (f *fetchedFiles) add(r Result) {
 	}
 }
 
-// tell says in the recap where they are.
+// tell prints in the recap where they are.
 func (f *fetchedFiles) tell(p *page) {
 	switch f.count {
 	case 0:

@@ -12,38 +12,36 @@ import (
 	"unicode/utf8"
 )
 
-// A folding collects what is told of the hosts of a batch, so that what is equal is told once,
-// with all hosts that it is true of.
+// A folding collects the output about the hosts of a batch, so that equal output is printed once, with all its hosts.
 type folding struct {
 	hosts  []string // in the order of the inventory
 	blocks []*block // distinct, in the order in which they came
 	known  map[string]int
 	of     map[string][]int // the blocks of a host, in their order
-	size   int              // of all blocks, in bytes
+	size   int              // size of all blocks, in bytes
 
 	alike map[string]int // failures that were shown, by how they begin
-	rest  string         // in place of what others that begin so go on with; "" shows all
+	rest  string         // replacement of the remaining text for later blocks with the same beginning; empty shows all
 
-	addresses     map[string]string            // of hosts, where names do not say them
+	addresses     map[string]string            // addresses of hosts, if they differ from the names
 	facts         map[string]string            // in the diff of the result that is collected, by path
 	values        map[string]map[string]string // facts that were replaced by marks, by host and path
 	adHoc         bool
-	column, width int // of the hosts' names, and of the terminal
+	column, width int // width of the hosts' names, and of the terminal
 }
 
-// A block is what is told of one thing on one host or several.
+// A block is the output about one thing on one or several hosts.
 type block struct {
-	text   string // of the first host
+	text   string // text for the first host
 	differ bool   // other hosts differ from it in their name, address or key, and in nothing else
 	plain  string // text without those
 	failed bool   // it has been shown when it happened
 	causes bool   // other failures begin with the same line and have another second one
-	adHoc  color  // of the heading of a command's output; "" if it is none
+	adHoc  color  // colour of the heading of a command's output; empty for other blocks
 	number int    // in the order in which blocks are shown
 }
 
-// maxFolded bounds the text that is collected, in bytes: of what is more only the first line is
-// kept.
+// maxFolded bounds the collected text, in bytes: beyond it only the first line of a block is kept.
 const maxFolded = 64 << 20
 
 func newFolding(hosts []string, s *setting, addresses map[string]string) *folding {
@@ -61,7 +59,7 @@ func newFolding(hosts []string, s *setting, addresses map[string]string) *foldin
 	}
 }
 
-// add adds what is told of a host. It reports whether that is new.
+// add adds output about a host. It reports whether the block is new.
 func (f *folding) add(host, address, text string) (b *block, fresh bool) {
 	if f.size > maxFolded {
 		text, _, _ = strings.Cut(text, "\n")
@@ -95,18 +93,17 @@ func (f *folding) key(text, host, address string) string {
 	return without(withoutFacts(text, f.facts, host, address), host, address)
 }
 
-// What stands in a text for what differs from host to host.
+// Marks that replace the parts of a text that differ between hosts.
 const (
 	hostMark    = "{host}"
 	addressMark = "{address}"
 	keyMark     = "{key}"
 )
 
-// fingerprint is that of a host key, of which every host has another one.
+// fingerprint matches the fingerprint of a host key, which differs for every host.
 var fingerprint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bSHA256:[A-Za-z0-9+/]{43}`) })
 
-// without is a text without the key of its host, and without its name and its address where
-// they stand as words.
+// without replaces the host's key, and its name and address where they are whole words, by marks.
 func without(text, host, address string) string {
 	text = fingerprint().ReplaceAllLiteralString(text, keyMark)
 	text = replaceWord(text, host, hostMark)
@@ -139,18 +136,18 @@ func replaceWord(text, word, mark string) string {
 	}
 }
 
-// partOfWord reports whether a character beside a name makes it a part of a longer one.
+// partOfWord reports whether a character next to a name makes it a part of a longer one.
 func partOfWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_')
 }
 
-// endsInColor reports whether what comes next in a text has another colour, see [page.paint].
+// endsInColor reports whether the text after this one has another colour, see [page.paint].
 func endsInColor(text string) bool {
 	i := strings.LastIndexByte(text, '\x1b')
 	return i >= 0 && strings.IndexByte(text[i:], 'm') == len(text)-i-1
 }
 
-// A fold is hosts of which the same is told.
+// A fold is a group of hosts with the same output.
 type fold struct {
 	hosts  []string
 	blocks []int
@@ -179,8 +176,7 @@ func (f *folding) byHost() []fold {
 	return all
 }
 
-// byBlock gives each block with its hosts, in an order that is that of each host as far as they
-// agree.
+// byBlock returns each block with its hosts, in an order that agrees with each host's order as far as possible.
 func (f *folding) byBlock() []fold {
 	var all []fold
 	at := make([]int, len(f.blocks))
@@ -214,7 +210,7 @@ func together(all []fold) []fold {
 	return list
 }
 
-// ordered gives blocks in their order, a block that came several times once.
+// ordered returns blocks in their order, without duplicates.
 func (f *folding) ordered(blocks []int) []int {
 	var list []int
 	for _, i := range blocks {
@@ -225,7 +221,7 @@ func (f *folding) ordered(blocks []int) []int {
 	return list
 }
 
-// lines is how many lines folds take.
+// lines returns the number of lines of folds.
 func (f *folding) lines(all []fold) int {
 	n := 0
 	for _, one := range all {
@@ -237,8 +233,7 @@ func (f *folding) lines(all []fold) int {
 	return n
 }
 
-// collect takes what was to be told of a host. A failure is shown at once when it is the first
-// of its kind.
+// collect takes the output about a host from the page. The first failure of its kind is shown at once.
 func (f *folding) collect(p *page, host string, failed bool) {
 	text := p.b.String()
 	if text == "" {
@@ -260,12 +255,12 @@ func (f *folding) collect(p *page, host string, failed bool) {
 	p.b.WriteString(text)
 }
 
-// wholeOfAlike is how many failures are shown whole that begin alike.
+// wholeOfAlike is how many failures with the same beginning are shown completely.
 const wholeOfAlike = 3
 
-// brief leaves of a command's failure its first two lines, with the resource and the error, when
-// several that begin so have been shown. What it has written may differ from host to host in a
-// time or the number of a process, and then hundreds would tell of one cause.
+// brief shortens a command's failure to its first two lines, with the resource and the error, after several with the
+// same beginning have been shown. The output may differ from host to host in a time or a process number, and then
+// hundreds of failures would have one cause.
 func (f *folding) brief(p *page, host string) {
 	text := p.b.String()
 	key := f.key(text, host, cmp.Or(f.addresses[host], host))
@@ -288,8 +283,8 @@ func (p *page) shift(text string) {
 	}
 }
 
-// merge has failures of one cause count as one: of the same resource with the same error. What
-// else they had to say has been shown.
+// merge counts failures with one cause as one: the same resource with the same error. Their other details have been
+// shown.
 func (f *folding) merge() {
 	first, line := map[string]int{}, map[string]int{} // by both lines, and by the first alone
 	same := make([]int, len(f.blocks))
@@ -320,7 +315,7 @@ func (f *folding) merge() {
 	}
 }
 
-// unfold tells what has been collected.
+// unfold prints the collected output.
 func (f *folding) unfold(p *page) {
 	f.merge()
 	if f.adHoc {
@@ -342,8 +337,8 @@ func (f *folding) unfold(p *page) {
 	}
 }
 
-// again is the part of a text that is told with all hosts: of a failure, which has been shown
-// when it happened, the first line, and the second one if that says which of several it was.
+// again returns the part of a text that is printed with all hosts. A failure was shown when it happened, so this is its
+// first line, and the second one if it distinguishes several failures.
 func (b *block) again(text string) string {
 	switch {
 	case b.failed && b.causes:
@@ -383,7 +378,7 @@ func (f *folding) equalFacts(hosts []string) (list []string) {
 	return list
 }
 
-// marks says what stands in the texts of a fold for what differs.
+// marks describes the marks in the texts of a fold.
 func (f *folding) marks(one fold) string {
 	if len(one.hosts) == 1 {
 		return ""
@@ -434,7 +429,7 @@ func (f *folding) unfoldAdHoc(p *page) {
 	}
 }
 
-// heading is that of the output of a command.
+// heading prints the heading of a command's output.
 func (f *folding) heading(p *page, hosts []string, b *block) {
 	first, _, _ := strings.Cut(b.text, "\n")
 	pattern, rest := Fold(hosts, maxNameLines*f.width)
@@ -448,7 +443,7 @@ func (f *folding) heading(p *page, hosts []string, b *block) {
 	p.newline()
 }
 
-// body is what follows the heading in the text of a command's output.
+// body returns the text of a command's output after the heading.
 func body(text string) string {
 	_, rest, _ := strings.Cut(text, "\n")
 	return rest

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// foldedFleet is a run on n hosts. Of each, results come in its order, and those of the hosts in
-// any: result gives those of one.
+// foldedFleet returns a run on n hosts. The results of a host are in its order, hosts are mixed. results returns the
+// results of one host.
 func foldedFleet(seed uint64, n int, results func(i int, host string) []events.Event) scene {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var hosts []string
@@ -238,8 +238,8 @@ web[0002,0004,0006] (3)
 	require.Equal(t, 9, strings.Count(folded(foldedFleet(1, 9, errors), events.TextOptions{}), "sector 100"), "an error is no output")
 }
 
-// TestBatchOfOneHost has nobody to be folded with: what happens on it is told when it does. The
-// other batches of the run are folded.
+// TestBatchOfOneHost checks that a batch of a single host is printed as it happens. The other batches of the run are
+// folded.
 func TestBatchOfOneHost(t *testing.T) {
 	hosts := []string{"web1", "web2", "web3", "web4"}
 	var out bytes.Buffer
@@ -258,8 +258,8 @@ func TestBatchOfOneHost(t *testing.T) {
 	require.Contains(t, out.String(), "web[2-4] (3)\n  changed  file#/a  content\n")
 }
 
-// TestManyHostsOnOneScreen has what forty hosts print, for outcomes that are equal, differ from
-// what one of them alone prints by eight lines at most.
+// TestManyHostsOnOneScreen checks that the output of forty hosts with equal outcomes has at most eight lines more than
+// the output of one of them.
 func TestManyHostsOnOneScreen(t *testing.T) {
 	five := func(check bool) func(int, string) []events.Event {
 		return func(_ int, host string) []events.Event {

@@ -8,10 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// JSON is a reporter that writes JSON Lines: one object per event. A write holds
-// whole lines.
-// Invalid UTF-8 becomes U+FFFD. Characters that could act on a terminal are
-// written as escapes, which mean the same to whoever parses them.
+// JSON is a reporter that writes JSON Lines: one object per event. A write has whole lines. Invalid UTF-8 becomes
+// U+FFFD. Characters that could control a terminal are written as escapes, which mean the same to JSON parsers.
 type JSON struct {
 	out   sink
 	lines []byte // being made
@@ -40,7 +38,7 @@ func (j *JSON) ReportAll(all []Event) {
 	}
 }
 
-// line adds the line of an event. Those of which there are many are made without reflection.
+// line adds the line of an event. Frequent events are written without reflection.
 func (j *JSON) line(e Event) {
 	quick := false
 	switch e := e.(type) {
@@ -58,7 +56,7 @@ func (j *JSON) line(e Event) {
 	}
 }
 
-// maxLines is how large a buffer for lines is kept, in bytes.
+// maxLines bounds the buffer for lines that is kept, in bytes.
 const maxLines = 64 << 10
 
 // Err is the first error of the writer; nothing was written after it.
@@ -83,10 +81,10 @@ func (s *sink) write(b []byte) {
 // timeLayout is RFC 3339 with exactly three decimals.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// A clockText remembers the text of a time: what comes together has the same one.
+// A clockText caches the text of a time: events that arrive together have the same time.
 type clockText struct {
 	time time.Time
-	text []byte // of time; nil before the first
+	text []byte // text of time; nil before the first
 }
 
 func (c *clockText) append(b []byte, t time.Time) []byte {
@@ -109,7 +107,7 @@ func jsonLine(e Event) []byte {
 	return append(line, '\n')
 }
 
-// encode gives a part of an event without a newline.
+// encode returns a part of an event without a newline.
 func encode(v any) []byte {
 	b, err := printable.JSON(v)
 	if err != nil {
@@ -118,7 +116,7 @@ func encode(v any) []byte {
 	return b
 }
 
-// Encode gives v as JSON on one line, see [printable.JSON].
+// Encode returns v as JSON on one line, see [printable.JSON].
 func Encode(v any) ([]byte, error) { return printable.JSON(v) }
 
 // milliseconds is a duration as a JSON number with up to three decimals.
@@ -138,7 +136,7 @@ type (
 	// A check result has no changed, which would say something else than its status.
 	checkFields struct {
 		resultFields
-		Changed *bool `json:"changed,omitempty"` // hides that of the result; always nil
+		Changed *bool `json:"changed,omitempty"` // hides the field of the result; always nil
 	}
 	reconnectFields struct {
 		Reconnect
@@ -166,7 +164,7 @@ type (
 	}
 )
 
-// fields is what follows the head of e's line. Lists are never null.
+// fields returns the fields after the head of e's line. Lists are never null.
 func fields(e Event) any {
 	switch e := e.(type) {
 	case RunStart:

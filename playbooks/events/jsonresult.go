@@ -52,8 +52,8 @@ func appendResult(b []byte, e *Result, at *clockText) (line []byte, ok bool) {
 	return append(b, '}', '\n'), true
 }
 
-// appendShortResult appends the same line without the run and without what is empty or
-// false, for [Decode]: records are mostly such lines.
+// appendShortResult appends the same line without the run and without fields that are empty or false, for [Decode]:
+// records consist mostly of such lines.
 func appendShortResult(b []byte, e *Result, at *clockText) (line []byte, ok bool) {
 	if !e.onlyTexts() {
 		return b, false
@@ -138,7 +138,7 @@ func appendKey(b []byte, key string) []byte {
 	return append(b, '"', ':')
 }
 
-// isPlainASCII reports whether a text stands in JSON as it is.
+// isPlainASCII reports whether a text needs no escapes in JSON.
 func isPlainASCII(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' {

@@ -54,7 +54,7 @@ func TestResultLineLeavesListsToTheOther(t *testing.T) {
 	}
 }
 
-// What is reported together is the same lines, in one write.
+// TestReportAll checks that events which are reported together become the same lines, in one write.
 func TestReportAll(t *testing.T) {
 	all := []Event{Result{Host: "a"}, Message{Text: "b"}, Result{Host: "c", Diff: "d"}}
 	var single, together bytes.Buffer
@@ -96,7 +96,7 @@ func TestResultLineHoldsEveryField(t *testing.T) {
 	kind := reflect.TypeFor[Result]()
 	quick := 0
 	for i := range kind.NumField() {
-		if name := kind.Field(i).Name; name == "Written" || name == "Registers" { // which stand in no line
+		if name := kind.Field(i).Name; name == "Written" || name == "Registers" { // fields that are in no line
 			continue
 		}
 		var e Result
@@ -118,7 +118,7 @@ func TestHostDoneLine(t *testing.T) {
 	}
 }
 
-// fill sets all that is in v.
+// fill sets all fields and elements of v.
 func fill(t *testing.T, name string, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

@@ -8,15 +8,15 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// identities are the fields by which events belong together. They are from manifests and
-// inventories, in places where no secret may stand.
+// identities are the fields that identify related events. Their values are from places in manifests and inventories
+// where no secret is allowed.
 var identities = map[string]bool{
 	"Run": true, "Play": true, "Plays": true, "Host": true, "Hosts": true, "Type": true, "Name": true, "Alias": true,
 	"Status": true, "Cause": true, "Stream": true, "ErrorKind": true, "Reason": true, "Level": true, "Property": true,
 	"Manifests": true, "Version": true, "Undoes": true,
 }
 
-// masked is e with all texts masked but those that identify it. e is not changed.
+// masked returns a copy of e in which all texts are masked, except those that identify it.
 func masked(e Event, m Mask) Event {
 	return maskedValue(reflect.ValueOf(e), m).Interface().(Event)
 }
@@ -43,7 +43,7 @@ func maskedValue(v reflect.Value, m Mask) reflect.Value {
 			return v
 		}
 		switch v.Interface().(type) {
-		case *yamlpos.Node, error: // what decides, and where; neither is shown
+		case *yamlpos.Node, error: // source and place; neither is shown
 			return v
 		}
 		one := maskedValue(v.Elem(), m)

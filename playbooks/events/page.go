@@ -21,9 +21,8 @@ const (
 	cyan   color = "36"
 )
 
-// WantColor decides about colours: NO_COLOR (no-color.org) and TERM=dumb forbid
-// them, CLICOLOR_FORCE (bixense.com/clicolors) asks for them, and otherwise only
-// a terminal gets them.
+// WantColor reports whether to use colours: NO_COLOR (no-color.org) and TERM=dumb forbid them, CLICOLOR_FORCE
+// (bixense.com/clicolors) requests them, and otherwise only a terminal gets them.
 func WantColor(terminal bool, getenv func(string) string) bool {
 	switch force := getenv("CLICOLOR_FORCE"); {
 	case getenv("NO_COLOR") != "":
@@ -41,8 +40,8 @@ func WantColor(terminal bool, getenv func(string) string) bool {
 type page struct {
 	b      strings.Builder
 	colors bool
-	adHoc  color // of the heading, if it is the output of an ad-hoc command
-	direct bool  // it is shown as it is, whatever is folded
+	adHoc  color // colour of the heading, if the block is the output of an ad-hoc command
+	direct bool  // printed directly, never folded
 }
 
 // print adds text that stays on its line.
@@ -59,8 +58,7 @@ func (p *page) pad(c color, s string, width int) {
 
 func (p *page) newline() { p.b.WriteByte('\n') }
 
-// block adds the lines of text, each behind a prefix and in the colour that the
-// line asks for.
+// block adds the lines of text, each after a prefix and in the colour of the line.
 func (p *page) block(prefix, text string, colorOf func(line string) color) {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
@@ -90,7 +88,7 @@ func (p *page) paint(c color, s string) {
 	p.b.WriteString("\x1b[" + string(c) + "m" + s + "\x1b[0m")
 }
 
-// indent is what stands below a line and belongs to it.
+// indent begins lines that belong to the line above.
 const indent = "    "
 
 // always is the colour function of a block in one colour.

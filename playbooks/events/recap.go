@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// manyHosts is how many hosts have a line of their own in the recap.
+// manyHosts is the maximum number of hosts with a line of their own in the recap.
 const manyHosts = 20
 
-// A recap is what is remembered of a run for its end.
+// A recap has the data about a run that is printed at its end.
 type recap struct {
 	*setting
 	hosts        []string          // in the order they were first seen
 	seen         map[string]bool   // the same, as a set
 	cause        map[string]string // why a host is not ok, in a few words
-	unknownHosts []string          // that were not reached since a key of theirs is unknown
+	unknownHosts []string          // hosts that were not reached because one of their keys is unknown
 	restarts     restarts
 	fetched      fetchedFiles
 	refreshed    refreshed
@@ -107,7 +107,7 @@ func (r *recap) summary(p *page, s Summary) {
 	r.totals(p, s)
 }
 
-// next says how to go on with a run that is recorded and did not come through.
+// next prints how to continue a recorded run that was not completed.
 func (r *recap) next(p *page, s Summary) {
 	h := s.Totals.Hosts
 	if !r.options.Recorded || s.Check || len(r.run.Manifests) == 0 && r.run.Undoes == "" || r.run.Monitor || h.Failed+h.Unreachable+h.Interrupted+h.Incomplete+h.NotStarted == 0 {
@@ -125,7 +125,7 @@ func (r *recap) next(p *page, s Summary) {
 	p.newline()
 }
 
-// manySlow is how many of the slowest hosts are named, and leastSlow how slow they have to be.
+// manySlow is how many of the slowest hosts are named, and leastSlow the minimum duration for that.
 const (
 	manySlow  = 3
 	leastSlow = 5 * time.Second
@@ -162,7 +162,7 @@ func (r *recap) slowest(p *page) {
 	}
 }
 
-// trust says how to trust the keys of several hosts at once. Of one, the hint does.
+// trust prints how to trust the keys of several hosts at once. For a single host, the hint has the command.
 func (r *recap) trust(p *page) {
 	if r.options.Trust == nil || len(r.unknownHosts) < 2 {
 		return
@@ -172,8 +172,7 @@ func (r *recap) trust(p *page) {
 	p.newline()
 }
 
-// order gives the hosts of the summary in the order they were first seen,
-// and those that were seen but had nothing happen to them.
+// order returns the hosts of the summary in the order they were first seen, and the hosts without any result.
 func (r *recap) order(s Summary) (hosts, missing []string) {
 	for name := range s.Hosts {
 		if !r.seen[name] {
@@ -220,13 +219,13 @@ func hostTotalsText(h HostTotals) string {
 		also(counted{h.Failed, "failed"}, counted{h.Unreachable, "unreachable"}, counted{h.Interrupted, "interrupted"}, counted{h.Incomplete, "incomplete"})
 }
 
-// A counted is how many there are of something.
+// A counted is a number of things with their name.
 type counted struct {
 	n    int
 	what string
 }
 
-// also tells of each thing that there is any of, behind a comma.
+// also lists the counts that are not 0, each after a comma.
 func also(all ...counted) string {
 	text := ""
 	for _, c := range all {

@@ -2,9 +2,8 @@ package events
 
 import "maps"
 
-// without returns the summary without the results of apply, which repeat those of the child
-// manifest: one failure would count as two. An apply that failed by itself, as its host has no
-// other failure, is kept.
+// without returns the summary without the results of apply, which repeat those of the child manifest: one failure would
+// count as two. If an apply failed by itself, so that its host has no other failure, its result is kept.
 func (s Summary) without(applies Summary) Summary {
 	s.Hosts = maps.Clone(s.Hosts)
 	s.Totals.Resources.Uncertain -= applies.Totals.Resources.Uncertain

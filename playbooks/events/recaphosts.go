@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// each gives every host a line.
+// each prints one line per host.
 func (r *recap) each(p *page, s Summary, hosts []string) {
 	for _, name := range hosts {
 		h := s.Hosts[name]
@@ -63,7 +63,7 @@ func (r *recap) countsText(c Counts) string {
 	return text + also(counted{c.Skipped, "skipped"}, counted{c.NotReached, "not reached"})
 }
 
-// driftText says how many changes are due to drift.
+// driftText returns how many changes are due to drift.
 func driftText(c Counts) string {
 	if c.Drift == 0 {
 		return ""
@@ -73,7 +73,7 @@ func driftText(c Counts) string {
 
 // A group is hosts that ended in the same way.
 type group struct {
-	HostSummary        // of each host; Duration is the longest one
+	HostSummary        // summary of each host; Duration is the longest one
 	state       string // stateText of each host
 	hosts       []string
 }
@@ -81,10 +81,8 @@ type group struct {
 // maxGroups keeps the recap of a large fleet on one screen.
 const maxGroups = 8
 
-// inGroups shows the hosts that are not ok or have changed; how many there are of each
-// stands in the last line. If there are too
-// many ways in which hosts ended, it shows the worst and most frequent ones,
-// worst last: that is what still stands on the screen.
+// inGroups prints the hosts that are not ok or have changed; the last line has the totals. If there are too many
+// groups, it prints the worst and most frequent ones, the worst last, since the end of the output stays on the screen.
 func (r *recap) inGroups(p *page, s Summary, hosts []string) {
 	groups := r.groups(s, hosts)
 	if rest := groups[min(maxGroups, len(groups)):]; len(rest) > 0 {

@@ -1,6 +1,6 @@
 package events
 
-// refreshed are the resources that were refreshed, on how many hosts, and by what.
+// refreshed has the refreshed resources, on how many hosts, and the causes.
 type refreshed struct {
 	of []refresh
 }
@@ -10,7 +10,7 @@ type refresh struct {
 	hosts         int
 }
 
-// maxRefreshed bounds what is remembered and told of them.
+// maxRefreshed bounds the refreshes that are remembered and printed.
 const maxRefreshed = 8
 
 func (all *refreshed) add(r Result, address string) {

@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// ResourceStart says that a resource may begin on a host from now on. It is reported for resources that concern
+// ResourceStart reports that a resource may begin on a host from now on. It is reported for resources that concern
 // several hosts (once, sema), before the host may begin. A run that resumes this one finds in it the hosts on which
 // they may be in progress.
 type ResourceStart struct {
@@ -15,7 +15,7 @@ type ResourceStart struct {
 	Alias      string        `json:"alias,omitempty" doc:"of the resource"`
 	Once       string        `json:"once,omitempty" doc:"as in its result"`
 	Semaphores []string      `json:"semaphores,omitempty" doc:"the semaphores that its host holds now"`
-	Within     time.Duration `json:"-"` // after which it is not in progress any more; 0 is no deadline
+	Within     time.Duration `json:"-"` // deadline after which it is not in progress any more; 0 means none
 }
 
 // Where returns the host where the resource runs.

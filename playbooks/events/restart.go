@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// restarts are what has to be restarted, and on which hosts, in the order in which
-// that was first told.
+// restarts has the required restarts with their hosts, in the order of the first report.
 type restarts struct {
 	what  []string
 	hosts map[string][]string
 }
 
-// maxKindsOfRestart bounds what is remembered of a run: hosts can say what they like.
+// maxKindsOfRestart bounds the restarts remembered per run: hosts can report any text.
 const maxKindsOfRestart = 200
 
 func (s *restarts) add(r Result) {
@@ -35,8 +34,8 @@ func (s *restarts) add(r Result) {
 	}
 }
 
-// restartText is an object in the form of DSC's _restartRequired in a few words. What
-// differs from host to host, names of computers and numbers of processes, is left out.
+// restartText returns a short text for an object in the form of DSC's _restartRequired. It omits values that differ
+// from host to host: names of computers and process numbers.
 func restartText(object json.RawMessage) string {
 	var known struct {
 		Service string
@@ -56,7 +55,7 @@ func restartText(object json.RawMessage) string {
 	return shorten(string(object), 60)
 }
 
-// restart says in the recap what has to be restarted.
+// restart prints the required restarts in the recap.
 func (r *recap) restart(p *page) {
 	for _, what := range r.restarts.what {
 		hosts := r.restarts.hosts[what]

@@ -1,21 +1,21 @@
 package events
 
-// RolloutPlan says how a play with a rollout will come over its hosts, before the first of them is
-// changed. In a check run it comes behind the results.
+// RolloutPlan describes how a play with a rollout will proceed through its hosts, before the first of them is changed.
+// In a check run it follows the results.
 type RolloutPlan struct {
 	Stamp
 	Play    string         `json:"play" doc:"name of the play"`
 	Number  int            `json:"number" doc:"of the play in the run, from 1"`
 	Batches []RolloutBatch `json:"batches" doc:"in their order"`
 	Stable  []string       `json:"stable" doc:"hosts on which nothing will change; they are in no batch"`
-	// What was wrong before the rollout began.
+	// Problems before the rollout began.
 	Unreachable []string `json:"unreachable,omitempty" doc:"hosts that could not be reached"`
 	Failed      []string `json:"failed,omitempty" doc:"hosts whose changes could not be determined"`
 	Broken      []string `json:"broken,omitempty" doc:"hosts that were not healthy"`
 	Harm        int      `json:"harm" doc:"worst case: hosts that can fail before the rollout stops by itself"`
 	Reckoning   string   `json:"reckoning" doc:"how harm is calculated, for people"`
 	Rules       []string `json:"rules" doc:"the limits of the rollout, for people, as key: value"`
-	// What an undo keeps to, too.
+	// Limits that an undo respects, too.
 	By             string `json:"by,omitempty" doc:"the variable that groups hosts: hosts with the same value replace each other"`
 	MaxUnavailable string `json:"max_unavailable,omitempty" doc:"how many hosts of a group may be unavailable at once: a number or a percentage"`
 }
@@ -33,7 +33,7 @@ type RolloutRestart struct {
 	Hosts    int    `json:"hosts" doc:"on how many of the batch"`
 }
 
-// Gate is what a gate behind a batch has come to.
+// Gate is the result of a gate after a batch.
 type Gate struct {
 	Stamp
 	Play    string `json:"play" doc:"name of the play"`
@@ -45,8 +45,7 @@ type Gate struct {
 	Text    string `json:"text" doc:"the answer, for people"`
 }
 
-// HostRolling says that a host of a rollout is begun: until [HostRolled] comes it may be out of
-// service.
+// HostRolling reports that a host of a rollout has begun: until [HostRolled] it may be out of service.
 type HostRolling struct {
 	Stamp
 	Play   string `json:"play" doc:"name of the play"`
@@ -54,8 +53,7 @@ type HostRolling struct {
 	Host   string `json:"host" doc:"which"`
 }
 
-// HostRolled is how a host of a rollout has ended: it is done, with drain and soak, or something
-// went wrong.
+// HostRolled is the outcome of a host of a rollout: it is finished, with drain and soak, or something failed.
 type HostRolled struct {
 	Stamp
 	Play        string `json:"play" doc:"name of the play"`
@@ -67,7 +65,7 @@ type HostRolled struct {
 	Restarted   bool   `json:"restarted,omitempty" doc:"a resource on it restarted because another resource had changed"`
 }
 
-// RolloutStop says that a rollout does not go on by itself.
+// RolloutStop reports that a rollout has stopped until someone continues it.
 type RolloutStop struct {
 	Stamp
 	Play   string   `json:"play" doc:"name of the play"`
@@ -78,11 +76,11 @@ type RolloutStop struct {
 	Hosts  []string `json:"hosts" doc:"that are counted"`
 	Then   string   `json:"then" doc:"the action that follows" enum:"hold,end,undo_batch,undo_all"`
 	AtWork []string `json:"at_work,omitempty" doc:"hosts in progress: they finish first"`
-	// Waiting are those of the batch, and of those behind it, that have not begun.
+	// Waiting counts the hosts of this batch and the later ones that have not begun.
 	Waiting int `json:"waiting" doc:"hosts that have not started"`
 }
 
-// RolloutPause says that a person is asked between two batches.
+// RolloutPause reports that the operator is prompted between two batches.
 type RolloutPause struct {
 	Stamp
 	Play    string `json:"play" doc:"name of the play"`
@@ -93,7 +91,7 @@ type RolloutPause struct {
 	WaitMS  int64  `json:"wait_ms,omitempty" doc:"how long the rollout waits for an answer, in milliseconds; absent: without limit"`
 }
 
-// RolloutSaid is what a person has said to a rollout, and was obeyed.
+// RolloutSaid is an operator's command to a rollout that was carried out.
 type RolloutSaid struct {
 	Stamp
 	Play   string `json:"play" doc:"name of the play"`
@@ -124,7 +122,7 @@ func rolloutEvents() []Event {
 	return []Event{RolloutPlan{}, Gate{}, HostRolling{}, HostRolled{}, RolloutStop{}, RolloutPause{}, RolloutSaid{}}
 }
 
-// decodeRollout reads an event of this file; nil if it is none.
+// decodeRollout reads an event of this file; nil if name is not one of them.
 func decodeRollout(name string, line []byte) (Event, error) {
 	switch name {
 	case "rollout_plan":

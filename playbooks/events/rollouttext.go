@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// rolloutPlan prints the batches of a rollout, and what it keeps to.
+// rolloutPlan prints the batches of a rollout, and its limits.
 func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 	t.unfold(p)
 	if t.options.Quiet {
@@ -28,7 +28,7 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 	}
 	p.inline(plain, fmt.Sprintf("-- rollout of %s: %s, %s stable", Line(e.Play), size, count(len(e.Stable), "host")))
 	for i, b := range e.Batches {
-		if len(b.Hosts) == 0 { // of a run that is gone on with
+		if len(b.Hosts) == 0 { // in a resumed run
 			p.block(indent, fmt.Sprintf("batch %d: done", i+1), always(plain))
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
-// Schema describes the lines of [JSON] in JSON Schema 2020-12: nothing else stands in them. It comes
-// from the structs that are encoded, by their tags json, doc and enum.
+// Schema describes the lines of [JSON] in JSON Schema 2020-12, completely. It is derived from the encoded structs, by
+// their tags json, doc and enum.
 func Schema() *schema.Schema {
 	s := &schema.Schema{
 		Dialect: schema.Dialect,

@@ -17,8 +17,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestSchemaOfScenes holds every line of the scenes against the schema. What is made of
-// attacks stands for words that the schema lists, so that scene is left out.
+// TestSchemaOfScenes checks every line of the scenes against the schema. The scene with attacks replaces words that the
+// schema lists, so it is skipped.
 func TestSchemaOfScenes(t *testing.T) {
 	checker := schematest.Compile(t, events.Schema())
 	seen := map[string]bool{}
@@ -74,8 +74,8 @@ var (
 	docKeys = regexp.MustCompile("^\\| ((?:`\\w+`(?:, )?)+) \\|")
 )
 
-// TestSchemaIsDocumented holds the schema and the page about events against each other: whatever
-// key an event has is named in its row or below the table, and no row has a key that is none.
+// TestSchemaIsDocumented compares the schema with the page about events: every key of an event is named in its row or
+// below the table, and no row has an unknown key.
 func TestSchemaIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/events.md")
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package events
 
-// SiteWaits says that hosts of a site wait for a worker, or that a worker serves the site again.
+// SiteWaits reports that hosts of a site wait for a worker, or that a worker serves the site again.
 type SiteWaits struct {
 	Stamp
 	Site   string   `json:"site" doc:"the site; empty means hosts without a site"`

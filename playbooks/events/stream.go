@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// A Reporter takes the events of a run, one at a time. One that has a method
-// ReportAll is given together what happened together.
+// A Reporter takes the events of a run, one at a time. If it has a method ReportAll, it gets events that were reported
+// together in one call.
 type Reporter interface {
 	Report(Event)
 }
 
-// A Stream hands events to reporters. Any number of goroutines may report to it;
-// the reporters see one event at a time, and those of one goroutine in its
-// order.
+// A Stream passes events to reporters. It is safe for concurrent use; the reporters get one event at a time, and the
+// events of one goroutine in its order.
 type Stream struct {
 	run       string
 	now       func() time.Time
@@ -30,8 +29,7 @@ type Mask interface {
 	None() bool // no text would be changed
 }
 
-// NewStream makes the stream of one run. Events without a stamp get this run id
-// and the time that now gives.
+// NewStream returns the stream of one run. Events without a stamp get this run id and the time from now.
 func NewStream(run string, now func() time.Time, reporters ...Reporter) *Stream {
 	return &Stream{run: run, now: now, reporters: reporters}
 }
@@ -42,8 +40,8 @@ func (s *Stream) WithMask(m Mask) *Stream {
 	return s
 }
 
-// Report hands events to every reporter, those that stand together in one call
-// one after the other. It completes them in place.
+// Report passes events to every reporter, without other events between the events of one call. It completes them in
+// place.
 func (s *Stream) Report(all ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +70,8 @@ func (s *Stream) Report(all ...Event) {
 // A severalReporter takes events together, because that is cheaper.
 type severalReporter interface{ ReportAll([]Event) }
 
-// Sync has reporters that delay what they write do so now. Those with a method Settle take a while for
-// that, in which others may report. kept is false if one of them could not.
+// Sync makes reporters that delay their output write it now. Reporters with a method Settle need some time for that, in
+// which other goroutines may report. kept is false if one of them failed.
 func (s *Stream) Sync() (kept bool) {
 	s.mu.Lock()
 	var slow []interface{ Settle() error }
@@ -93,9 +91,8 @@ func (s *Stream) Sync() (kept bool) {
 	return kept
 }
 
-// fill completes the stamp. It is called under the lock, so that the times of a
-// stream never go back. They are whole milliseconds, as JSON has them: what is made of
-// a run is the same as what is made of its record.
+// fill completes the stamp. It is called under the lock, so that the times of a stream never go back. Times are whole
+// milliseconds as in JSON, so that a run and its record have the same output.
 func (s *Stream) fill(e Event) Event {
 	st := e.stamp()
 	if st.Time.IsZero() {
@@ -107,8 +104,7 @@ func (s *Stream) fill(e Event) Event {
 	return e.stamped(st)
 }
 
-// Err joins the errors of those reporters that have an Err method: what they
-// could not write.
+// Err joins the write errors of the reporters that have an Err method.
 func (s *Stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

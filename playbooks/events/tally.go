@@ -23,8 +23,7 @@ type hostTally struct {
 	done      bool // its HostDone has come
 }
 
-// Report counts e. The numbers come from the results alone; a [HostDone] gives
-// only state and duration.
+// Report counts e. The numbers come from the results alone; a [HostDone] adds only state and duration.
 func (t *Tally) Report(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +71,7 @@ func (t *Tally) host(name string) *hostTally {
 	return h
 }
 
-// add counts a result of a run that is a check run or is none.
+// add counts a result; check is set in a check run.
 func (h *hostTally) add(r Result, check bool) {
 	switch {
 	case r.Status == Stable:
@@ -118,8 +117,8 @@ func (h *hostTally) worsen(s State) {
 	}
 }
 
-// HostDone returns the event for a host that has finished after d. plays are how it ended
-// the plays that were meant for it.
+// HostDone returns the event for a host that has finished after d. plays has the host's final state in each of its
+// plays.
 func (t *Tally) HostDone(host string, d time.Duration, phases Phases, plays ...PlayEnd) HostDone {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,8 +138,7 @@ func (t *Tally) HostDone(host string, d time.Duration, phases Phases, plays ...P
 	return e
 }
 
-// Summary is what has been counted so far. It has every host that had an event
-// of its own.
+// Summary returns the counts so far. It has every host that had an event of its own.
 func (t *Tally) Summary(interrupted bool) Summary { return t.summary(interrupted, StateOK) }
 
 // summary returns the counts; unfinished is the state of a host without HostDone.
@@ -211,10 +209,15 @@ const (
 	exitStopped     = 32
 )
 
-// ExitStatus returns the sum of these numbers: 2 if a resource or host failed, or if hosts did
-// not get all of their plays and nothing else says why, 4 if
-// a host was unreachable, with detailed 8 if something changed, also if it failed after that, or in
-// a check run would change, 16 if a host has taken changes back that were not confirmed, and 32 if a rollout has stopped. An interrupted run has a status of its own, which is the caller's.
+// ExitStatus returns the sum of these numbers:
+//
+//   - 2 if a resource or host failed, or if hosts did not get all of their plays and nothing else explains it
+//   - 4 if a host was unreachable
+//   - 8, only with detailed, if something changed, even if it failed after that, or would change in a check run
+//   - 16 if a host has reverted changes that were not confirmed
+//   - 32 if a rollout has stopped
+//
+// The caller sets the status of an interrupted run.
 func (s Summary) ExitStatus(detailed bool) int {
 	status := 0
 	if s.Totals.Hosts.Failed > 0 || s.Totals.Resources.Failed > 0 {

@@ -74,8 +74,8 @@ func TestTallySums(t *testing.T) {
 	}, sum)
 }
 
-// What was left out, what failed after a change and what noop kept from changing are
-// counted apart.
+// TestTallyCountsApart checks that skipped resources, failures after a change and changes prevented by noop have
+// separate counts.
 func TestTallyCountsApart(t *testing.T) {
 	sum := scene{stop: true, events: []events.Event{
 		with(file("a", "/x", events.Changed), func(r *events.Result) { r.Check = true }),
@@ -95,7 +95,7 @@ func TestTallyCountsApart(t *testing.T) {
 	require.Equal(t, 3, sum.Totals.Resources.Sum(), "of results")
 }
 
-// A recorder keeps what it is told; it is only safe if calls do not overlap.
+// A recorder keeps the reported events; calls must not overlap.
 type recorder struct{ events []events.Event }
 
 func (r *recorder) Report(e events.Event) { r.events = append(r.events, e) }

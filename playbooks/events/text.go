@@ -11,29 +11,28 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// TextOptions say what a [Text] shows. The zero value suits a file: changes and
-// failures, no colours.
+// TextOptions select the output of a [Text]. The zero value suits a file: changes and failures, no colours.
 type TextOptions struct {
-	Verbose  int  // 1 and more: also what is stable or skipped, values, all that is kept of output
+	Verbose  int  // 1 and more: also stable or skipped resources, values, all kept output
 	Diff     bool // show diffs and the values of changes
-	DiffStat bool // of diffs, show only how many lines they change
+	DiffStat bool // show only the number of changed lines of diffs
 	Color    bool // use colours; see [WantColor]
 	Width    int  // columns of the terminal; 0 means 80
 	Timing   bool // show what the time of each host was spent on
 	AdHoc    bool // one resource from the command line: its output is the point
 	Quiet    bool // failures and the totals alone
-	// Recorded says that the run can be gone on with by its id.
+	// Recorded is set if the run can be resumed by its id.
 	Recorded bool
 	// Again names flags that have to be given again then, since their values are not recorded.
 	Again []string
-	// Resume is the command that continues the run; empty means that of a whole run.
+	// Resume is the command that continues the run; empty means the command for a whole run.
 	Resume string
-	// Fold is from how many hosts on equal outcomes are told once, when a batch has ended;
-	// failures at once. 0 never does.
+	// Fold is the number of hosts from which equal outcomes are printed once, at the end of a batch; failures are
+	// printed at once. 0 disables folding.
 	Fold int
-	// Source gives the text of an error with the lines of the files that it names; nil does not.
+	// Source returns the text of an error with the lines of the files that it names; nil disables it.
 	Source func(error) string
-	// Trust gives the command that trusts the keys of several hosts; nil has none.
+	// Trust returns the command that trusts the keys of several hosts; nil means none.
 	Trust func(hosts []string) string
 }
 
@@ -45,20 +44,20 @@ type Text struct {
 	out       sink
 	results   resultLines
 	recap     recap
-	addresses map[string]string // of hosts, where names do not say them
-	jumps     map[string]bool   // errors of jump hosts that have been told
+	addresses map[string]string // addresses of hosts, if they differ from the names
+	jumps     map[string]bool   // printed errors of jump hosts
 	tally     Tally
-	applies   Tally // of the results of apply alone
-	watching  bool  // the plays are over, and told of
+	applies   Tally // tally of the results of apply alone
+	watching  bool  // the plays are finished and printed
 }
 
-// A setting is what lines depend on besides the event that they tell of.
+// A setting is the state that lines depend on, in addition to their event.
 type setting struct {
 	options  TextOptions
 	run      RunStart
 	column   int             // width of the hosts' column
-	folding  *folding        // of the batch that runs; nil if outcomes are not folded
-	followed map[string]bool // hosts whose commands have been told of as they wrote
+	folding  *folding        // folding of the current batch; nil if outcomes are not folded
+	followed map[string]bool // hosts whose commands' output was printed while they ran
 }
 
 // NewText makes a reporter that writes to w.
@@ -71,10 +70,10 @@ func NewText(w io.Writer, o TextOptions) *Text {
 	return t
 }
 
-// folds reports whether equal outcomes are told once.
+// folds reports whether equal outcomes are printed once.
 func (s *setting) folds() bool { return s.options.Fold > 0 && s.run.Hosts >= s.options.Fold }
 
-// who begins what is told of a host. Where outcomes are folded, that follows.
+// who begins the lines about a host. If outcomes are folded, the host is added later.
 func (s *setting) who(p *page, host string) {
 	if s.folding == nil {
 		p.pad(plain, host, s.column)
@@ -103,7 +102,7 @@ func (t *Text) Report(e Event) {
 	t.out.write([]byte(p.b.String()))
 }
 
-// fails reports whether an event is one that is shown at once.
+// fails reports whether an event is shown at once.
 func fails(e Event) bool {
 	switch e := e.(type) {
 	case Result:
@@ -212,8 +211,7 @@ func (t *Text) runStart(p *page, e RunStart) {
 	p.newline()
 }
 
-// maxColumn bounds the column of host names: one long name shall not push
-// everything to the right.
+// maxColumn bounds the column of host names: one long name must not push everything to the right.
 const maxColumn = 24
 
 func (t *Text) playStart(p *page, e PlayStart) {
@@ -223,7 +221,7 @@ func (t *Text) playStart(p *page, e PlayStart) {
 		t.recap.meet(h)
 		t.column = min(maxColumn, max(t.column, utf8.RuneCountInString(Line(h))))
 	}
-	// One host has nobody to be folded with: what it does is told as it happens.
+	// A single host cannot be folded with others: its events are printed as they happen.
 	if t.folds() && (len(e.Hosts) > 1 || t.options.Fold == 1) {
 		t.folding = newFolding(slices.Clone(e.Hosts), &t.setting, t.addresses)
 	}
@@ -246,7 +244,7 @@ func (t *Text) playStart(p *page, e PlayStart) {
 	p.newline()
 }
 
-// unfold tells what has been collected of a batch.
+// unfold prints the collected output of a batch.
 func (t *Text) unfold(p *page) {
 	if batch := t.folding; batch != nil {
 		t.folding = nil
@@ -254,7 +252,7 @@ func (t *Text) unfold(p *page) {
 	}
 }
 
-// hostDone says what the time of a host was spent on, if that is asked for.
+// hostDone prints how a host's time was spent, if that is requested.
 func (t *Text) hostDone(p *page, e HostDone) {
 	t.recap.meet(e.Host)
 	t.recap.note(e)
@@ -269,7 +267,7 @@ func (t *Text) hostDone(p *page, e HostDone) {
 	p.newline()
 }
 
-// result tells of a resource, and remembers what the recap says of it.
+// result prints a result, and remembers it for the recap.
 func (t *Text) result(p *page, r Result) {
 	if r.Repair {
 		if t.options.Verbose > 0 {
@@ -288,8 +286,8 @@ func (t *Text) result(p *page, r Result) {
 	t.results.tell(p, r)
 }
 
-// mainCause is what hosts that suffer from the same thing have in common: what
-// an error says after its step and address, without the details that follow.
+// mainCause returns the common part of the errors of hosts with the same problem: the error after its step and address,
+// without the details that follow.
 func mainCause(err string) string {
 	first, _, _ := strings.Cut(err, "\n")
 	_, cause, found := strings.Cut(first, ": ")
@@ -314,7 +312,7 @@ func (t *Text) message(p *page, e Message) {
 	p.inline(plain, e.Text)
 }
 
-// written shows at once what a command has written, each line behind its host.
+// written prints the output of a command at once, each line after its host.
 func (t *Text) written(p *page, e Output) {
 	p.direct = true
 	t.recap.meet(e.Host)
@@ -331,7 +329,7 @@ func (t *Text) written(p *page, e Output) {
 	}
 }
 
-// unreachable tells of a dead jump host once; the recap has all hosts behind it.
+// unreachable prints a dead jump host once; the recap has all hosts that need it.
 func (t *Text) unreachable(p *page, e Unreachable) {
 	if e.UnknownKey {
 		t.recap.unknownHosts = append(t.recap.unknownHosts, e.Host)
@@ -348,12 +346,12 @@ func (t *Text) unreachable(p *page, e Unreachable) {
 	}
 	t.jumps[e.Error] = true
 	batch := t.folding
-	t.folding, p.direct = nil, true // it is no host of the batch
+	t.folding, p.direct = nil, true // it is not a host of the batch
 	defer func() { t.folding = batch }()
 	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; hosts behind it are unreachable", e.Hint)
 }
 
-// hostProblem says what is wrong with a host as a whole.
+// hostProblem prints the problem of a host as a whole.
 func (t *Text) hostProblem(p *page, host, what, err, hint string) {
 	t.who(p, host)
 	p.pad(red, what, t.statusColumn())
@@ -363,7 +361,7 @@ func (t *Text) hostProblem(p *page, host, what, err, hint string) {
 	}
 }
 
-// interrupted says how far a host got with a play.
+// interrupted prints how far a host got with a play.
 func (t *Text) interrupted(p *page, e Interrupted) {
 	t.who(p, e.Host)
 	p.pad(yellow, "interrupted", t.statusColumn())
@@ -379,7 +377,7 @@ func (t *Text) interrupted(p *page, e Interrupted) {
 	t.refreshDue(p, e.Rest)
 }
 
-// reconnect says that a connection was lost, and what it was about.
+// reconnect prints that a connection was lost, and the catalog that it carried.
 func (t *Text) reconnect(p *page, e Reconnect) {
 	t.recap.meet(e.Host)
 	t.who(p, e.Host)
@@ -391,7 +389,7 @@ func (t *Text) reconnect(p *page, e Reconnect) {
 	p.inline(plain, fmt.Sprintf("after %s; %s: %s", short(e.Duration), told, e.Error))
 }
 
-// untold says what an earlier run did on a host that nobody has heard of.
+// untold prints the results of an earlier run on a host that were never reported.
 func (t *Text) untold(p *page, e Untold) {
 	t.recap.meet(e.Host)
 	t.who(p, e.Host)
@@ -431,7 +429,7 @@ func notReached(r Rest) string {
 	return text
 }
 
-// maxDue is how many resources whose refresh is due are named.
+// maxDue bounds the number of resources with a due refresh that are named.
 const maxDue = 5
 
 func (t *Text) refreshDue(p *page, r Rest) {
@@ -463,7 +461,7 @@ func count(n int, what string) string {
 	return countOf(n, what, what+"s")
 }
 
-// countOf is count of what has another plural.
+// countOf is count for words with an irregular plural.
 func countOf(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

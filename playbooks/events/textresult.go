@@ -11,10 +11,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// resultLines are the line of a resource's result and what stands below it.
+// resultLines prints the line of a resource's result and the lines below it.
 type resultLines struct{ *setting }
 
-// tell writes what there is to say about a result.
+// tell prints a result.
 func (l resultLines) tell(p *page, r Result) {
 	switch {
 	case l.options.AdHoc && r.Command != nil:
@@ -49,7 +49,7 @@ func (l resultLines) shows(r Result) bool {
 	return true
 }
 
-// line is the one that names the resource and what became of it.
+// line prints the line with the resource and its outcome.
 func (l resultLines) line(p *page, r Result) {
 	l.who(p, r.Host)
 	p.pad(statusColor(r.Status), statusWord(r), l.statusColumn())
@@ -108,7 +108,7 @@ func Where(what, on string) string {
 	return what + " on " + on
 }
 
-// detail is what there is to say about a result in a few words.
+// detail returns a result in a few words.
 func detail(r Result) string {
 	var parts []string
 	if what := whatChanged(r); what != "" {
@@ -146,10 +146,9 @@ func detail(r Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// whatChanged says what was done, and to which properties of something that was
-// there before.
+// whatChanged returns the action, and the changed properties of something that existed before.
 func whatChanged(r Result) string {
-	// An action of several parts says it of each.
+	// An action of several parts repeats the phrase in each.
 	const would = "Would have "
 	action := strings.ReplaceAll(r.Message, ". "+would, ", ")
 	if rest, predicted := strings.CutPrefix(action, would); predicted {
@@ -161,7 +160,7 @@ func whatChanged(r Result) string {
 	}
 	action = shorten(action, enough)
 	if r.Status == Skipped && r.Because != "" && r.Certain && !r.Due {
-		return "" // the reason says it
+		return "" // the reason has it already
 	}
 	var properties []string
 	for _, c := range r.Changes {
@@ -180,7 +179,7 @@ func whatChanged(r Result) string {
 	return action + ": " + list
 }
 
-// change is a property with its values, unless they tell nothing or are long.
+// change returns a property with its values, unless they are uninformative or long.
 func change(c Change) string {
 	const enough = 24
 	if c.Property == "content" || c.Have == c.Want || len(c.Have) > enough || len(c.Want) > enough {
@@ -189,8 +188,8 @@ func change(c Change) string {
 	return c.Property + " " + value(c.Have) + " -> " + value(c.Want)
 }
 
-// refreshText says that a resource was refreshed, and by what, as far as its message
-// does not: most say "restarted via subscribe", and of an earlier run what had changed.
+// refreshText returns that a resource was refreshed, and the cause, unless its message has them: most messages contain
+// "restarted via subscribe", and for an earlier run the cause.
 func refreshText(r Result) string {
 	if !r.Refreshed {
 		return ""
@@ -216,7 +215,7 @@ func refreshText(r Result) string {
 	return word + " because of " + by
 }
 
-// values shows what properties were and shall be.
+// values prints the actual and the desired values of properties.
 func (l resultLines) values(p *page, r Result) {
 	if !l.options.Diff && l.options.Verbose == 0 {
 		return
@@ -230,15 +229,14 @@ func (l resultLines) values(p *page, r Result) {
 	}
 }
 
-// state shows how a resource was found and left to those who are curious, and all of it
-// to those who are very.
+// state prints the state of a resource before and after with -v, and all of it with more -v.
 func (l resultLines) state(p *page, r Result) {
 	if l.options.Verbose == 0 || r.State == nil {
 		return
 	}
 	before := r.State.Before
 	if l.options.Verbose == 1 && len(r.Changes) > 0 {
-		before = nil // the changes tell what counts of it
+		before = nil // the changes have the relevant part of it
 	}
 	for _, part := range []struct {
 		name string
@@ -255,9 +253,8 @@ func (l resultLines) state(p *page, r Result) {
 	}
 }
 
-// healthChecks shows what health checks have said, if the run is about them, if
-// the operator is curious, or if one that is not OK has said more than one line:
-// that line is in the error.
+// healthChecks prints the output of health checks if the run is about them, with -v, or if one that is not OK has more
+// than one line: the first line is in the error.
 func (l resultLines) healthChecks(p *page, r Result) {
 	for _, c := range r.HealthChecks {
 		bad := c.Status != "OK"
@@ -307,7 +304,7 @@ func (l resultLines) notes(p *page, r Result) {
 func (l resultLines) failure(p *page, r Result) {
 	if !l.run.Monitor || len(r.HealthChecks) == 0 { // which have said it
 		text := withoutEvidence(r)
-		if r.ErrorKind != "" && r.ErrorKind != "failed" { // which is said already
+		if r.ErrorKind != "" && r.ErrorKind != "failed" { // printed already
 			text += " [" + r.ErrorKind + "]"
 		}
 		p.block(indent, text, always(red))
@@ -349,8 +346,8 @@ func (l resultLines) hint(p *page, r Result) {
 	}
 }
 
-// withoutEvidence is the error without what the command has written last, with
-// which it may end: that is shown beside it.
+// withoutEvidence returns the error without the last output of the command, with which it may end: that output is shown
+// next to it.
 func withoutEvidence(r Result) string {
 	if r.Command == nil {
 		return PlainError(r.Error)
@@ -368,7 +365,7 @@ var allowedReturns = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`exit code (-?\d+) not in allowed returns \[([-\d, ]*)\]`)
 })
 
-// PlainError returns the error of a resource in words for people. Events keep those of CCM.
+// PlainError returns the error of a resource in words for people. Events keep CCM's words.
 func PlainError(text string) string {
 	text = strings.ReplaceAll(text, "failed to reach desired state: ", "")
 	text = strings.ReplaceAll(text, "child manifest had 1 failed resources", "child manifest had 1 failed resource")
@@ -399,8 +396,8 @@ var looksLikeOurs = sync.OnceValue(func() *regexp.Regexp {
 		`|(\S+: )?\d+ hosts?: |\S+: \d+ (changed|would change)\b|\S+ +(failed|changed|would change|unreachable|interrupted|untold) {2,})`)
 })
 
-// output is the ad-hoc form: a heading and all that the command has written. Each line has a
-// prefix if one could be taken for a line of another host.
+// output prints the ad-hoc form: a heading and the whole output of the command. Each line has a prefix if one could be
+// mistaken for a line of another host.
 func (l resultLines) output(p *page, r Result) {
 	c := bold
 	if r.Status == Failed {

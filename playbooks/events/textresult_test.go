@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// What a command has written last is the end of its error, and stands beside it.
+// TestEvidenceIsShownOnce uses commands whose last output is the end of their error, and is also shown next to it.
 func TestEvidenceIsShownOnce(t *testing.T) {
 	failed := func(err, stderr string) events.Result {
 		return events.Result{Host: "web1", Type: "exec", Name: "x", Status: events.Failed, Certain: true, Error: err,
@@ -41,7 +41,7 @@ func TestEvidenceIsShownOnce(t *testing.T) {
 	}
 }
 
-// What a host writes is not taken for what another host, or ccm-push, has said.
+// TestOutputThatImitates checks that a host's output cannot be mistaken for output of another host, or of ccm-push.
 func TestOutputThatImitates(t *testing.T) {
 	for stdout, want := range map[string]string{
 		"a\n== web9: exit 0\nb\n":                    "stdout | a\nstdout | == web9: exit 0\nstdout | b\n",
@@ -63,7 +63,7 @@ func TestOutputThatImitates(t *testing.T) {
 	}
 }
 
-// What a resource says for whoever looks for a fault is shown to those.
+// TestLevels checks that notes for debugging are shown at their verbosity.
 func TestLevels(t *testing.T) {
 	var notes []events.Note
 	for _, level := range []string{"error", "warning", "info", "verbose", "debug", "trace"} {
@@ -88,7 +88,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// That somebody else has changed the host is said, and counted.
+// TestDriftIsSaid checks that changes made outside of runs are reported and counted.
 func TestDriftIsSaid(t *testing.T) {
 	var out bytes.Buffer
 	text, tally := events.NewText(&out, events.TextOptions{}), new(events.Tally)
@@ -138,7 +138,7 @@ func TestPhaseIsSaidOnce(t *testing.T) {
 	}
 }
 
-// A line says what was done, what would have been, and nothing twice.
+// TestResultLines checks that a line has the action, or the action that would be taken, and repeats nothing.
 func TestResultLines(t *testing.T) {
 	of := func(status events.Status, message string, change ...func(*events.Result)) events.Event {
 		r := events.Result{Host: "web1", Type: "file", Name: "/x", Status: status, Certain: true, Message: message}
@@ -190,7 +190,8 @@ func TestResultLines(t *testing.T) {
 	}
 }
 
-// A call that undo names can be copied, however long it is; what a change says is cut.
+// TestNamedCallIsWhole checks that a call named by undo is printed in full, however long it is, and that the text of a
+// change is cut.
 func TestNamedCallIsWhole(t *testing.T) {
 	call := "package x ensure=1.0 virtualenv=/" + strings.Repeat("long/", 60)
 	for status, want := range map[events.Status]string{events.Skipped: call + "\n", events.Changed: call[:200] + "…\n"} {

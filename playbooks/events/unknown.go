@@ -41,7 +41,7 @@ func (u *unknownOutcomes) add(r Result) {
 	}
 }
 
-// tell names the resources and their hosts.
+// tell prints the resources and their hosts.
 func (u *unknownOutcomes) tell(p *page, width int) {
 	for _, one := range u.list {
 		pattern, rest := Fold(one.hosts, maxNameLines*(width-len(indent)))

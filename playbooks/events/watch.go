@@ -2,23 +2,23 @@ package events
 
 import "time"
 
-// WatchStart says that the plays are over, and that their hosts are watched from now on.
+// WatchStart reports that the plays are finished, and that their hosts are watched from now on.
 type WatchStart struct {
 	Stamp
 	Hosts int `json:"hosts" doc:"how many hosts the run will watch"`
 }
 
-// WatchTotals are what watched hosts had come to when watching ended.
+// WatchTotals has the counts of watched hosts at the end of watching.
 type WatchTotals struct {
 	Hosts     int `json:"hosts" doc:"how many hosts the run had to watch"`
 	Unwatched int `json:"unwatched" doc:"hosts that were not watched at that time"`
 	Drifted   int `json:"drifted" doc:"resources that had drifted"`
 	Fighting  int `json:"fighting" doc:"drifted resources that are not repaired because something else keeps changing them"`
-	// Failed are the parts of the exit status for those of these that count as a failure.
+	// Failed has the parts of the exit status for those hosts that count as a failure.
 	Failed int `json:"-"`
 }
 
-// Watched says that a host is watched from now on, or again.
+// Watched reports that a host is watched from now on, or again.
 type Watched struct {
 	Stamp
 	Host      string   `json:"host" doc:"which"`
@@ -27,7 +27,7 @@ type Watched struct {
 	Unsettled []string `json:"unsettled" doc:"resources that never reach their desired state, such as a command that always runs; they do not count as drift"`
 }
 
-// Drifted says that a watched resource is not as it shall be, or is again.
+// Drifted reports that a watched resource has drifted from the desired state, or is back in it.
 type Drifted struct {
 	Stamp
 	Play    string    `json:"play" doc:"name of the play"`
@@ -47,7 +47,7 @@ type Drifted struct {
 	Mode    string    `json:"mode" doc:"the reaction" enum:"report,repair"`
 }
 
-// A Writer is who has changed a resource, as far as its host knows.
+// A Writer identifies who changed a resource, as far as its host knows.
 type Writer struct {
 	By      string `json:"by_run,omitempty" doc:"id of the run that did"`
 	Holder  string `json:"holder,omitempty" doc:"user and machine of that run"`
@@ -57,7 +57,7 @@ type Writer struct {
 	Package string `json:"package,omitempty" doc:"that the program belongs to"`
 }
 
-// Repaired says what came of the repair of a resource.
+// Repaired reports the outcome of the repair of a resource.
 type Repaired struct {
 	Stamp
 	Play  string     `json:"play" doc:"name of the play"`
@@ -71,8 +71,8 @@ type Repaired struct {
 	Next  *time.Time `json:"next,omitempty" doc:"when it is tried again, if it failed"`
 }
 
-// Fighting says that a resource is left alone: somebody else wants it otherwise, or it has been mended
-// as often as it may be.
+// Fighting reports that a resource is no longer repaired: something else keeps changing it, or the maximum number of
+// repairs is reached.
 type Fighting struct {
 	Stamp
 	Play     string     `json:"play" doc:"name of the play"`
@@ -87,7 +87,7 @@ type Fighting struct {
 	Next     *time.Time `json:"next,omitempty" doc:"when it is repaired again; absent: after a new catalog or ccm-push watch release"`
 }
 
-// RepairWaits says that a resource is not repaired now, since as many hosts have been repaired lately as the budget of the fleet allows.
+// RepairWaits reports that a resource is not repaired now, since the fleet's budget of repaired hosts is used up.
 type RepairWaits struct {
 	Stamp
 	Play     string    `json:"play" doc:"name of the play"`
@@ -102,7 +102,7 @@ type RepairWaits struct {
 	Next     time.Time `json:"next" doc:"when the budget allows another host"`
 }
 
-// Unwatched says that a host is not watched for now.
+// Unwatched reports that a host is not watched for now.
 type Unwatched struct {
 	Stamp
 	Host  string     `json:"host" doc:"which"`
@@ -133,7 +133,7 @@ func watchEvents() []Event {
 	return []Event{WatchStart{}, Watched{}, Drifted{}, Repaired{}, Fighting{}, RepairWaits{}, Unwatched{}}
 }
 
-// decodeWatch reads the line of an event of a watch; nil if it is none.
+// decodeWatch reads the line of an event of a watch; nil if name is not one of them.
 func decodeWatch(name string, line []byte) (Event, error) {
 	switch name {
 	case "watch_start":

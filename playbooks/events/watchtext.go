@@ -10,14 +10,13 @@ import (
 // watchColumn is as wide as the longest word of a watch that is usual.
 const watchColumn = len("unwatched")
 
-// watchWho begins what is told of a watched host: with the time, since hours may lie between two
-// lines.
+// watchWho begins the lines about a watched host: with the time, since hours may pass between two lines.
 func (t *Text) watchWho(p *page, host string, at time.Time) {
 	p.print(plain, at.Local().Format("15:04:05"), "  ")
 	t.who(p, host)
 }
 
-// watchStart ends what is told of the plays as a run without watching ends.
+// watchStart ends the output of the plays in the same way as a run without watching ends.
 func (t *Text) watchStart(p *page, e WatchStart) {
 	t.unfold(p)
 	if plays := t.tally.Summary(false); len(plays.Hosts) > 0 { // else none was carried out
@@ -35,7 +34,8 @@ func (t *Text) watchStart(p *page, e WatchStart) {
 	}
 }
 
-// end tells the end of a run; of one that has watched, whose plays have been told of, how that ended.
+// end prints the end of a run. If the run has watched, its plays are printed already, and end prints how watching
+// ended.
 func (t *Text) end(p *page, e Summary) {
 	if !t.watching || e.Watch == nil {
 		t.recap.summary(p, e.without(t.applies.SoFar()))
@@ -99,7 +99,7 @@ func (t *Text) drift(p *page, e Drifted) {
 	p.inline(plain, text+byWriter(e.Writer))
 }
 
-// byWriter says who has changed something; "" if that is not known.
+// byWriter returns who has changed something; empty if that is not known.
 func byWriter(w *Writer) string {
 	switch {
 	case w == nil:

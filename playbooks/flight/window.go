@@ -39,24 +39,24 @@ type Sample struct {
 
 // A Load is the hosts of a queue.
 type Load struct {
-	LoggingIn int           // on their way in
-	Working   int           // worked on, these included
-	Waiting   int           // hosts in progress, including these
-	In        int           // have come in since the load before
-	Took      time.Duration // how long that has taken them, together
+	LoggingIn int           // hosts that are logging in
+	Working   int           // hosts in progress, including these
+	Waiting   int           // hosts that have not begun
+	In        int           // completed logins since the last load
+	Took      time.Duration // total time of these logins
 }
 
 const (
-	// Interval is how often a sample is taken.
+	// Interval is the time between two samples.
 	Interval = 10 * time.Millisecond
 
 	firstLogins = 64                     // before anything is known
 	leastLogins = 8                      // however busy this machine is with something else
-	leastHosts  = 16                     // whatever memory says
-	noLag       = 25 * time.Millisecond  // limit even with little memory
-	muchLag     = 100 * time.Millisecond // about the time of a round trip to a host
-	someTime    = 100 * time.Millisecond // by which ways in differ anyway
-	longTime    = 4 * time.Second        // usual difference between logins
+	leastHosts  = 16                     // limit even with little memory
+	noLag       = 25 * time.Millisecond  // about the time of a round trip to a host
+	muchLag     = 100 * time.Millisecond // still far from any deadline
+	someTime    = 100 * time.Millisecond // usual difference between logins
+	longTime    = 4 * time.Second        // not far from the deadline of a handshake
 	calmSamples = 20                     // a few round trips
 	fewIn       = 16                     // hosts, which say nothing about others
 )
@@ -68,13 +68,13 @@ func NewWindow(b Bounds) *Window {
 	return w
 }
 
-// Logins is how many hosts may be on their way in.
+// Logins returns the number of hosts that may log in at once.
 func (w *Window) Logins() int { return min(w.logins, w.hosts) }
 
-// Hosts is how many hosts may be worked on.
+// Hosts returns the number of hosts that may be in progress.
 func (w *Window) Hosts() int { return w.hosts }
 
-// Observe makes the window what it is until the next sample.
+// Observe adjusts the window until the next sample.
 func (w *Window) Observe(s Sample) {
 	w.time(s.Load)
 	w.lag = (7*w.lag + s.Lag) / 8
@@ -94,7 +94,7 @@ func (w *Window) Observe(s Sample) {
 	switch {
 	case w.bounds.Memory > 0 && s.Memory > w.bounds.Memory:
 		w.hosts = min(w.hosts, max(leastHosts, s.Working*7/8))
-	case w.lag >= noLag: // those that are in keep the processors busy, too
+	case w.lag >= noLag: // hosts in progress use the processors, too
 		w.hosts = min(w.hosts, max(leastHosts, s.Working))
 	}
 }
@@ -127,7 +127,7 @@ func (w *Window) grow(in int) {
 	}
 }
 
-// most is how many hosts may be worked on if there is memory.
+// most returns the number of hosts that the memory allows.
 func (w *Window) most() int {
 	n := noBound
 	for _, bound := range []int{w.bounds.Hosts, w.bounds.Files} {
