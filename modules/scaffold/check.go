@@ -391,7 +391,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	v.steps = append(v.steps, step{do: write, name: name, node: n, want: v.given(want, at), post: post})
 	v.needs = append(v.needs, n.Content)
 	v.change(n.Path, have, become)
-	if at.Kind != modules.Symlink { // the text of a link's target may be elsewhere
+	if at.Kind != modules.Symlink { // a link has no text of its own
 		v.text(modules.TextChange{Path: name, Want: n.Content})
 	}
 	return nil
