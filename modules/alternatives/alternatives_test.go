@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// needProgram leaves a test out where there is no update-alternatives of dpkg.
+// needProgram skips a test if dpkg's update-alternatives is not installed.
 func needProgram(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command("update-alternatives", "--version").Output(); err != nil || !strings.HasPrefix(string(out), "Debian") {

@@ -31,7 +31,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// tarball is a .tar.gz of files, given as name and text in turn.
+// tarball is a .tar.gz of files; name and text alternate.
 func tarball(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -372,8 +372,7 @@ func TestContinuesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestPredicts has later resources of a check run see what an archive will have
-// brought about.
+// TestPredicts checks that later resources of a check run see the predicted results of an archive.
 func TestPredicts(t *testing.T) {
 	s := newShop(t)
 	app := tarball(t, "bin/app", "x", "conf", "x")
@@ -430,7 +429,7 @@ func TestPredicts(t *testing.T) {
 	}
 }
 
-// TestCancelled has a download that is interrupted leave nothing that counts.
+// TestCancelled checks that an interrupted download leaves no archive.
 func TestCancelled(t *testing.T) {
 	root := modtest.Root(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -33,7 +33,7 @@ func BenchmarkConverged(b *testing.B) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}
-		if err := os.Chtimes(path, long, long); err != nil { // else its digest could not be kept
+		if err := os.Chtimes(path, long, long); err != nil { // otherwise its digest could not be cached
 			b.Fatal(err)
 		}
 		properties, _ := json.Marshal(map[string]any{

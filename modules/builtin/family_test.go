@@ -119,7 +119,7 @@ func (g *family) exec() (string, properties) {
 	return "exec", properties{"name": g.pick("true", "false", "touch "+to)}
 }
 
-// scaffold is a tree that has been rendered already.
+// scaffold is a tree that is already rendered.
 func (g *family) scaffold() (string, properties) {
 	type node = map[string]any
 	file := func(name string) node {
@@ -144,7 +144,7 @@ func (g *family) scaffold() (string, properties) {
 	return "scaffold", p
 }
 
-// entry adds a resource and, now and then, what relates it to earlier ones.
+// entry adds a resource and sometimes a relation to earlier ones.
 func (g *family) entry(commands bool) {
 	make := []func() (string, properties){g.file, g.file, g.link, g.line, g.scaffold}
 	if commands {
@@ -190,7 +190,7 @@ func (g *family) tree() []modtest.Node {
 	return nodes
 }
 
-// quarrel is a scenario whose resources may want different things of one path.
+// quarrel is a scenario whose resources may want different states of one path.
 func quarrel(seed uint64) scenario {
 	g := &family{Rand: rand.New(rand.NewPCG(seed, 1))}
 	commands := seed%4 != 0
@@ -206,8 +206,7 @@ func quarrel(seed uint64) scenario {
 	return scenario{Tree: tree, Catalog: g.catalog, allKnown: !commands}
 }
 
-// harmony is a scenario in which each path has one resource, in an order that
-// works: what people write. It converges.
+// harmony is a scenario in which each path has one resource, in an order that works, as people write it. It converges.
 func harmony(seed uint64) scenario {
 	g := &family{Rand: rand.New(rand.NewPCG(seed, 2))}
 	for i := range 1 + g.IntN(3) {
@@ -269,7 +268,7 @@ func TestFamilyIsPredicted(t *testing.T) { modtest.AsOrdinaryUser(t, familyIsPre
 
 func familyIsPredicted(t *testing.T) {
 	var all tally
-	seeds := []uint64{4943, 5627, 6581, 6701, 6791} // a tree that replaces the link it is reached through
+	seeds := []uint64{4943, 5627, 6581, 6701, 6791} // a tree that replaces the link on its own path
 	chance := uint64(500)
 	if testing.Short() {
 		chance /= 10

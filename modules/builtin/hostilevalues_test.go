@@ -32,8 +32,8 @@ var hostile = []struct {
 
 func middle(v, with string) string { return v[:len(v)/2] + with + v[len(v)/2:] }
 
-// TestHostileValues compares which types take which hostile values with testdata/values.txt, where each
-// has its reason. A property that is not there takes none: so the next type is covered, too.
+// TestHostileValues compares the hostile values that types accept with testdata/values.txt, where each has its reason.
+// A property that is not listed accepts none: so the next type is covered, too.
 func TestHostileValues(t *testing.T) {
 	decided := map[string]string{} // the reason, by "type.property value"
 	text, err := os.ReadFile("testdata/values.txt")

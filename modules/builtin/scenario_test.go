@@ -26,7 +26,7 @@ type scenario struct {
 	Tree    []modtest.Node
 	Catalog wire.Catalog
 
-	allKnown  bool // every prediction has to be certain
+	allKnown  bool // every prediction must be certain
 	converges bool // nothing fails, and a second run changes nothing
 }
 

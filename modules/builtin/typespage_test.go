@@ -40,11 +40,11 @@ const (
 	exampled column = "examples"
 )
 
-// whole has what the pages write for "yes".
+// whole contains the words of the pages for "yes".
 var whole = map[column]string{certain: "all", watched: "at once"}
 
-// explained has the fields for which the sources do not say yes. A field without a reason is an
-// error; so is a reason that is not needed.
+// explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
+// unnecessary reason.
 var explained = map[string]map[column]string{
 	"file": {certain: "all, except a refusal by `validate`, and later resources if the file has several names (hard links)"},
 	"exec": {

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// below are files of a host, kept below a directory of this one.
+// below are the files of a host, stored below a directory of this one.
 type below struct {
 	modules.FileReader
 	root string
@@ -145,7 +145,7 @@ func TestWatch(t *testing.T) {
 
 func words(text string) []string { return strings.Fields(text) }
 
-// programs puts all places where programs are looked for in the place of PATH.
+// programs replaces PATH by all folders of the search path.
 func programs(paths []string) (all []string) {
 	for _, path := range paths {
 		name, ok := strings.CutPrefix(path, "PATH")

@@ -67,7 +67,7 @@ func tree(more ...modtest.Node) []modtest.Node {
 	}, more...)
 }
 
-// there is a container that is there.
+// there is an existing container.
 func there(label string, runs bool) []modtest.Node {
 	text := `[{"Image":"sha256:id-of-app:1","State":{"Running":RUNNING},"Config":{"Env":["PATH=/bin","A=1"],"Labels":{` + label + `}}}]`
 	nodes := []modtest.Node{{Path: "state/c.made", Text: text}}
@@ -140,7 +140,7 @@ func TestConverges(t *testing.T) {
 	})...)
 }
 
-// TestFails has what the program does not take leave the old container, and no other one.
+// TestFails checks that the old container, and no other one, is left if the program refuses an option.
 func TestFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		want Container
@@ -237,7 +237,7 @@ func TestValidatePlaces(t *testing.T) {
 	}
 }
 
-// TestRecurs has an image that a registry has got since be no drift, and one that the host does not have.
+// TestRecurs checks that a new image in the registry is not drift, but an image that the host lacks is.
 func TestRecurs(t *testing.T) {
 	for _, provider := range []string{podman, quadlet} {
 		root := modtest.Root(t)

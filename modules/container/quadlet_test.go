@@ -149,7 +149,7 @@ func TestConvergesQuadlet(t *testing.T) {
 	})...)
 }
 
-// TestFailsQuadlet has what podman does not take leave the old unit.
+// TestFailsQuadlet checks that the old unit is left if podman refuses an option.
 func TestFailsQuadlet(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, asUnit(t, true))

@@ -135,7 +135,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// TestSecret looks for a password where others could see it.
+// TestSecret searches for a password in places that others can read.
 func TestSecret(t *testing.T) {
 	needs.Program(t, "debconf-set-selections")
 	root := modtest.Root(t)

@@ -70,7 +70,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// said collects what a resource reports.
+// said collects the messages of a resource.
 type said struct {
 	lines []string
 	exit  *modules.Exit

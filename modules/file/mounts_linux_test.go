@@ -23,7 +23,7 @@ func refuses(t *testing.T, root, properties, want string) {
 	require.Equal(t, before, modtest.Snapshot(t, root))
 }
 
-// TestMountPoints has the check refuse what the kernel does.
+// TestMountPoints checks that the check refuses the changes that the kernel refuses.
 func TestMountPoints(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return
@@ -83,7 +83,7 @@ func TestMountPoints(t *testing.T) {
 	})
 }
 
-// TestFlaggedFiles has the check refuse what flags of chattr(1) keep root from.
+// TestFlaggedFiles checks that the check refuses the changes that flags of chattr(1) forbid even root.
 func TestFlaggedFiles(t *testing.T) {
 	needs.Root(t, "only root can set these flags")
 	const madeByTheKernel = ": no file is made, replaced or removed there; run a program that writes to the file (type exec), or use the type sysctl below /proc/sys"

@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestFetchByHost has the host itself download, or leave the file as it is.
+// TestFetchByHost downloads on the host, or keeps the file.
 func TestFetchByHost(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "right\n") }))
 	defer server.Close()

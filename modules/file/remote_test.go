@@ -90,7 +90,7 @@ func TestPrepareRemote(t *testing.T) {
 	require.Equal(t, "https://example.org/f", alone.Source)
 }
 
-// TestRemoteIsNotFetchedIfThere compares with the checksum alone, wherever the content would come from.
+// TestRemoteIsNotFetchedIfThere compares only with the checksum, whatever the source is.
 func TestRemoteIsNotFetchedIfThere(t *testing.T) {
 	for name, f := range map[string]File{
 		"controller": {Content: modules.PromisedContent(strings.Repeat("a", 64)), Checksum: right},

@@ -22,7 +22,7 @@ import (
 )
 
 func TestValidatedConverges(t *testing.T) {
-	// The file has its mode by then, its directory ignores it, and its text is there.
+	// looks checks that the file has its mode, a name that its directory ignores, and its text.
 	const looks = `"validate":"sh -c 'test -n \"$(find \"$1\" -perm 640 -name \".*.*\")\" && grep -qx new \"$1\"' sh '%s'"`
 	modtest.Converges(t, file.Type(),
 		modtest.Fixture{

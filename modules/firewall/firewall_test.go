@@ -22,7 +22,7 @@ const (
 	sshOnly = `{"expr":[{"match":{"left":{"payload":{"field":"dport","protocol":"tcp"}},"op":"==","right":22}},{"accept":null}],"handle":1}`
 )
 
-// tree is a host; a kernel after some calls is made by settled.
+// tree is a host; settled makes the kernel after some calls.
 func tree(t *testing.T, kernel string, more ...modtest.Node) []modtest.Node {
 	t.Helper()
 	return append([]modtest.Node{
@@ -146,7 +146,7 @@ func running(unit string) []modtest.Node {
 	}
 }
 
-// loggedIn are processes: the host program, a shell, and what sshd has started it with.
+// loggedIn are processes: the host program, a shell, and the sshd that started it.
 var loggedIn = []modtest.Node{
 	{Path: "proc", Dir: true},
 	{Path: "proc/self", Dir: true},
@@ -175,7 +175,7 @@ func TestPredicts(t *testing.T) {
 	})
 }
 
-// TestReversal brings back rules in force and rules that are kept, be they different.
+// TestReversal restores the rules in force and the stored rules, even if they differ.
 func TestReversal(t *testing.T) {
 	for _, test := range []struct {
 		name, before string

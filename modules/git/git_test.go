@@ -339,7 +339,7 @@ func TestPredicts(t *testing.T) {
 	})
 }
 
-// TestPredictsWithoutNetwork has a checkout that is there, of a source that is not: of a commit that is
+// TestPredictsWithoutNetwork uses an existing checkout of an unreachable source: a revision that is a commit is
 // certain.
 func TestPredictsWithoutNetwork(t *testing.T) {
 	s := newSource(t)
@@ -417,7 +417,7 @@ func TestCheckoutOfAnotherUser(t *testing.T) {
 
 // TestUnknownGitServer uses a server with an unknown key: there is no prompt, and the server is not trusted.
 func TestUnknownGitServer(t *testing.T) {
-	newSource(t) // or there is no git
+	newSource(t) // skips the test if git is missing
 	sshd := needs.Program(t, "sshd", "ssh", "ssh-keygen")
 	dir := t.TempDir()
 	out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, "host")).CombinedOutput()

@@ -116,7 +116,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// warnings collects what a resource warns of.
+// warnings collects the warnings of a resource.
 type warnings struct {
 	modules.Discard
 	text string
@@ -124,7 +124,7 @@ type warnings struct {
 
 func (w *warnings) Message(level, text string) { w.text += level + ": " + text + "\n" }
 
-// TestContradicted has files of others that say otherwise.
+// TestContradicted uses other files that contradict the resource.
 func TestContradicted(t *testing.T) {
 	no := false
 	for _, test := range []struct {

@@ -133,7 +133,7 @@ func TestBrokenBlocks(t *testing.T) {
 	}
 }
 
-// sum stands for the lines of a block in a change.
+// sum represents the lines of a block in a change.
 func sum(lines ...string) string {
 	return "sha256:" + modules.TextContent(strings.Join(lines, "\n")).SHA256()
 }

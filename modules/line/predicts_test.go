@@ -72,7 +72,7 @@ func TestPredicts(t *testing.T) {
 	}
 }
 
-// TestPredictsRefusals is about what an ordinary user may not do.
+// TestPredictsRefusals requests changes that an ordinary user may not make.
 func TestPredictsRefusals(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		modtest.Predicts(t, types(), modtest.Scenario{

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestUnread has real files, of which some are there already.
+// TestUnread uses real files, some of which exist already.
 func TestUnread(t *testing.T) {
 	for _, test := range []struct{ at, have, want string }{
 		{"/etc/sysctl.d/a.conf", "", ""},

@@ -97,7 +97,7 @@ func TestThroughALink(t *testing.T) {
 	}
 }
 
-// TestBoundFromElsewhere compares what a bind mount shows with its source, whatever paths lead there.
+// TestBoundFromElsewhere compares the files of a bind mount with its source, whatever paths lead there.
 func TestBoundFromElsewhere(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return

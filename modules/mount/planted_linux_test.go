@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// points returns where something is mounted below a directory.
+// points returns the mount points below a directory.
 func points(t *testing.T, below string) []string {
 	t.Helper()
 	text, err := os.ReadFile(mountinfo.File)
@@ -239,7 +239,7 @@ func TestPlantedMounts(t *testing.T) {
 					one.Device, one.Options = top, []string{"bind"}
 				}
 				before := []string(nil)
-				if does != mountIt { // something is mounted where the link leads
+				if does != mountIt { // something is mounted at the target of the link
 					at := victim
 					if name == "/dir/data" {
 						at = victim + "/data"

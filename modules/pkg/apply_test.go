@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pkg"
 )
 
-// said collects what a resource reports.
+// said collects the messages of a resource.
 type said struct{ lines []string }
 
 func (s *said) Message(level, text string) { s.lines = append(s.lines, level+": "+text) }
@@ -84,8 +84,7 @@ func TestFetchWaitsForTheLock(t *testing.T) {
 	require.GreaterOrEqual(t, counter.transactions, 4, "two in vain, the lists, their time, and the package")
 }
 
-// TestApplyInSpiteOfOthers has a host with a package that fails in every
-// transaction, whatever it is about.
+// TestApplyInSpiteOfOthers uses a host with a package that fails in every transaction.
 func TestApplyInSpiteOfOthers(t *testing.T) {
 	m := newArchive(t).machine(t, "")
 	apply := func(properties string) error {
@@ -119,7 +118,7 @@ func TestCheckSaysWhatElseGoes(t *testing.T) {
 	}
 }
 
-// TestCacheValid has lists that are old, and a repository with more than they say.
+// TestCacheValid uses old lists, and a repository with more packages than they contain.
 func TestCacheValid(t *testing.T) {
 	a := newArchive(t)
 	m := a.machine(t, has(ok, "demo", "2.0", ""))
@@ -166,7 +165,7 @@ func TestCacheValid(t *testing.T) {
 	require.Equal(t, modules.Plan{}, plan)
 }
 
-// TestCheckFindsRefusals is about what an ordinary user may not do.
+// TestCheckFindsRefusals requests changes that an ordinary user may not make.
 func TestCheckFindsRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, checkFindsRefusals) }
 
 func checkFindsRefusals(t *testing.T) {

@@ -19,9 +19,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pkg"
 )
 
-// An archive is an apt repository of tiny packages, and what apt needs to work
-// with it on hosts that are folders: it is the real apt-get and dpkg that run,
-// without root, and nothing outside these folders changes.
+// An archive is an apt repository of tiny packages, and the configuration with which apt uses it on hosts that are
+// folders: the real apt-get and dpkg run, without root, and nothing outside these folders changes.
 type archive struct{ dir string }
 
 // control is the part of a package that differs.

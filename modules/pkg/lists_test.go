@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// TestListsAreFetched is about hosts whose lists are young and no good all the same.
+// TestListsAreFetched uses hosts whose lists are young but useless.
 func TestListsAreFetched(t *testing.T) {
 	const fetches = "fetched the package lists and installed"
 	for _, test := range []struct {

@@ -137,7 +137,7 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// below are files of a host, kept below a directory of this one.
+// below are the files of a host, stored below a directory of this one.
 type below struct {
 	modules.FileReader
 	modules.FileRights

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// pairs of versions that each order is held against the tool that it is the order of.
+// pairs is the number of version pairs with which each order is compared with its tool.
 var pairs = flag.Int("pairs", 4000, "pairs of versions to compare with dpkg, rpm and vercmp")
 
 // ordered is a pair of versions and their order.
@@ -116,8 +116,8 @@ func TestSameForRPM(t *testing.T) {
 	}
 }
 
-// TestSuits has each manager judge by its own order: a revision counts for dpkg, and rpm and pacman leave
-// open what a bound leaves open.
+// TestSuits checks that each manager compares by its own order: a revision counts for dpkg, and for rpm and pacman a
+// bound without a release matches any.
 func TestSuits(t *testing.T) {
 	for _, test := range []struct {
 		version, ensure    string

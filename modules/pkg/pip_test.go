@@ -98,7 +98,7 @@ func TestPipConverges(t *testing.T) {
 	})
 }
 
-// TestPipCheck is about one virtualenv that has e2e-demo 1.1, and what follows from that.
+// TestPipCheck checks packages of one virtualenv with e2e-demo 1.1.
 func TestPipCheck(t *testing.T) {
 	from, root := wheelFolder(t), t.TempDir()
 	virtualenv(t, root+"/env", from, "e2e-demo==1.1")
@@ -126,7 +126,7 @@ func pipPackage(t *testing.T, from, properties string) *pkg.Package {
 		`{"provider":"pip","options":["--no-index","--find-links=`+from+`"],`+properties+`}`, "").(*pkg.Package)
 }
 
-// TestPipExtras finds out that what a name has in brackets is missing, though the package is there.
+// TestPipExtras finds that extras of a name are missing, though the package is installed.
 func TestPipExtras(t *testing.T) {
 	from, root := wheelFolder(t), t.TempDir()
 	virtualenv(t, root+"/env", from, "e2e-app")
@@ -203,7 +203,7 @@ func TestPipOfTheSystem(t *testing.T) {
 	from := wheelFolder(t)
 	python(t)
 	h := modtest.Host()
-	for _, name := range []string{"e2e-demo", "e2e-source"} { // also one that pip would have to build first
+	for _, name := range []string{"e2e-demo", "e2e-source"} { // also a package that pip would have to build first
 		_, err := pipPackage(t, from, `"name":"`+name+`","python":"/usr/bin/python3"`).Check(t.Context(), modules.ReadOnly(h))
 		require.EqualError(t, err, "/usr/bin/python3 belongs to the operating system, so pip must not change its packages (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED); "+
 			"set virtualenv, install the package with the operating system's package manager, or set break_system_packages: true")

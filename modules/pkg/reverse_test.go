@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pkg"
 )
 
-// TestReversalOfHold brings back whether a package was held, also if an earlier resource has not said so.
+// TestReversalOfHold restores the hold of a package, also if an earlier resource has not set it.
 func TestReversalOfHold(t *testing.T) {
 	m := newArchive(t).machine(t, has(hold, "demo", "1.0", "")+has(ok, "tool", "1.0", ""))
 	for _, test := range []struct {

@@ -46,7 +46,7 @@ func TestConvergesFromFiles(t *testing.T) {
 		of("there, whatever is in the file", has(ok, "demo", "2.0", ""), `"ensure":"present"`))
 }
 
-// TestSource has the controller give the file: the beginning of the catalog, a file of the play and a URL.
+// TestSource gets the file from the controller: from the start of the catalog, a file of the play and a URL.
 func TestSource(t *testing.T) {
 	a := newArchive(t)
 	_, b, checksum := a.deb(t, "demo_1.1_all.deb")

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// TestSecrets has texts as they are, as JSON has them, and by their lines.
+// TestSecrets uses secrets in plain form, in JSON, and line by line.
 func TestSecrets(t *testing.T) {
 	s := process.SecretsOf([]string{"pass\"word", "inner\nline", ""}, []json.Number{"4711"})
 	for text, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestConverges is about a host that is not to start again; that one does is for real hosts.
+// TestConverges uses a host that needs no restart; a real restart needs real hosts.
 func TestConverges(t *testing.T) {
 	modtest.Converges(t, Type(), modtest.Fixture{Name: "notified of nothing", Properties: `{"name":"x","when":"notified"}`})
 }

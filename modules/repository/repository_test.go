@@ -154,7 +154,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestDownloadedKey has a key that was downloaded as it is, and armoured, found right by its checksum.
+// TestDownloadedKey checks that a downloaded key, binary or armoured, matches its checksum.
 func TestDownloadedKey(t *testing.T) {
 	binary, err := dearmour(key)
 	require.NoError(t, err)

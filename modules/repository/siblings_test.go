@@ -21,8 +21,8 @@ type listener struct {
 
 func (l *listener) Message(_, text string) { l.said = append(l.said, text) }
 
-// TestAmongOthers has other files that define the same repository. The real apt reads them with ours, and refuses what
-// the check refuses.
+// TestAmongOthers uses other files that define the same repository. The real apt reads them with ours, and refuses the
+// same ones as the check.
 func TestAmongOthers(t *testing.T) {
 	for _, test := range []struct{ name, properties, file, text, warning, err string }{
 		{"another one", ofApt, "etc/apt/sources.list.d/a.list", "deb https://deb.example.net/d bullseye main\ndeb-src https://deb.example.net/d bookworm main\n", "", ""},

@@ -30,8 +30,7 @@ func stat(path string) (modules.FileInfo, error) {
 	return found, err
 }
 
-// TestLinks has a link in a directory lead to another one, with owners and modes that
-// only root can give them.
+// TestLinks uses a link from a directory to another one, with owners and modes that only root can set.
 func TestLinks(t *testing.T) {
 	needs.Root(t, "only root gives files to others")
 	const alice, bob = 65533, 65534

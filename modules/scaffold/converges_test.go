@@ -21,8 +21,7 @@ func node(path, text string, mode os.FileMode) modtest.Node {
 
 func dir(path string) modtest.Node { return modtest.Node{Path: path, Dir: true} }
 
-// A tree of a directory, a file, an executable and a link, in the form in which it
-// is sent: modes are decimal.
+// A tree of a directory, a file, an executable and a link, in its form on the wire: modes are decimal.
 const (
 	target = `"name":"$ROOT/t",`
 	tree   = `"tree":{"mode":493,"nodes":[
@@ -33,7 +32,7 @@ const (
 	]}`
 )
 
-// there is that tree on the host.
+// there is the same tree on the host.
 var there = []modtest.Node{
 	dir("t"), node("t/a", "one\n", 0o644), dir("t/d"), node("t/d/run", "two\n", 0o755), {Path: "t/l", Link: "d/run"},
 }

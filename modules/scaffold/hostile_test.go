@@ -60,8 +60,7 @@ func (p planting) Open(ctx context.Context, c modules.Content) (io.ReadCloser, e
 	return p.Contents.Open(ctx, c)
 }
 
-// TestEveryStepStaysInside has the directory be a link already when Apply begins,
-// for each kind of step.
+// TestEveryStepStaysInside replaces the directory by a link before Apply begins, for each kind of step.
 func TestEveryStepStaysInside(t *testing.T) {
 	for _, test := range []struct{ name, properties string }{
 		{"write", `"tree":{"mode":493,"nodes":[{"path":"d","mode":493},{"path":"d/new","mode":420,"content":"z"}]}`},

@@ -94,7 +94,7 @@ func TestPost(t *testing.T) {
 	require.Equal(t, "a.txt\nb.txt\na.txt\n", content(t, filepath.Join(root, "ran")))
 	require.False(t, check(t, res).Pending(), "the record keeps the others")
 
-	// A mode is given back without a command.
+	// A mode is restored without a command.
 	require.NoError(t, os.Chmod(filepath.Join(root, "t/d/b.txt"), 0o600))
 	plan = check(t, res)
 	require.Equal(t, []modules.Change{changed("d/b.txt mode", "0600", "0640")}, plan.Changes)
@@ -118,8 +118,7 @@ func TestPost(t *testing.T) {
 	require.NoDirExists(t, notesOf(t, res))
 }
 
-// TestPostFails is about commands that fail: the file that is there stays, and the
-// next run tries again.
+// TestPostFails uses failing commands: the existing file is kept, and the next run tries again.
 func TestPostFails(t *testing.T) {
 	for _, test := range []struct{ name, script, err, redacted string }{
 		{"exit code", "echo out; echo bad secret >&2; exit 3",

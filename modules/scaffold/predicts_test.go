@@ -65,7 +65,7 @@ func TestPredicts(t *testing.T) {
 	}
 }
 
-// TestPredictsRefusals is about what an ordinary user may not do.
+// TestPredictsRefusals requests changes that an ordinary user may not make.
 func TestPredictsRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, predictsRefusals) }
 
 func predictsRefusals(t *testing.T) {

@@ -108,7 +108,7 @@ func TestFields(t *testing.T) {
 	for _, f := range modules.Fields(new(Scaffold)) {
 		require.NotEqual(t, "tree", f.Name)
 	}
-	// It is there for the wire.
+	// The tree is accepted on the wire.
 	_, err := modules.Registry{Type()}.Decode("scaffold", []byte(`{"name":"/a","tree":{"mode":493,"nodes":[{"path":"../x","content":"y"}]}}`))
 	require.EqualError(t, err, `source: "../x" is not a clean path below the directory`)
 }

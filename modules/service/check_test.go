@@ -207,7 +207,7 @@ func (f oneFile) Stat(name string) (modules.FileInfo, error) {
 	return modules.FileInfo{Kind: modules.Regular, Size: 1}, nil
 }
 
-// TestNewFile has a unit that systemd does not know yet be read, and enabled unless it is generated.
+// TestNewFile checks that a unit which systemd does not know yet is read, and enabled unless it is generated.
 func TestNewFile(t *testing.T) {
 	for path, want := range map[string][]verb{
 		"/etc/systemd/system/a.service":     {reread, enable, start},

@@ -145,7 +145,7 @@ func TestOnSystemdRefresh(t *testing.T) {
 		name, setup, properties string
 		action                  string
 		refreshed               bool
-		process                 string // same process, another process, or what does not matter
+		process                 string // expected process: the same, another, or any
 	}{
 		{"it runs", plain + "systemctl start sv-a", `"name":"sv-a"`, "restarted via subscribe", true, "another"},
 		{"it runs and is to be enabled", plain + "systemctl start sv-a", `"name":"sv-a","enable":true`, "restarted via subscribe and enabled", true, "another"},
@@ -198,7 +198,7 @@ func TestOnSystemdRefresh(t *testing.T) {
 	})
 }
 
-// messages collects what a resource reports.
+// messages collects the messages of a resource.
 type messages struct {
 	modules.Reporter
 	text string

@@ -13,7 +13,7 @@ import (
 
 const rule = "deploy ALL=(root) NOPASSWD: /bin/true"
 
-// skipUnlessRoot leaves a test to root, who may give files to root (`make root`), on machines that have sudo.
+// skipUnlessRoot skips a test unless it runs as root, who may give files to root (`make root`), on a machine with sudo.
 func skipUnlessRoot(t *testing.T) {
 	t.Helper()
 	needs.Root(t, "only root can give files to root")

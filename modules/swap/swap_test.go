@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// The programs of a tree work on its files: what a test swaps to would be swapped to by the machine.
+// The programs of a tree change its files only: real ones would activate a test's swap area on the machine.
 const (
 	mkswap  = "#!/bin/sh\nprintf SWAPSPACE2 | dd of=\"${0%/bin/*}$1\" bs=1 seek=4086 conv=notrunc 2>/dev/null\n"
 	swapon  = "#!/bin/sh\nat=${0%/*}/../proc/swaps\np=${2#*pri=}; [ \"$p\" != \"$2\" ] || p=-2\n[ -z \"${3##*refused*}\" ] && { echo 'swapon: Invalid argument' >&2; exit 255; }\necho \"$3 file 40 0 ${p%%,*}\" >>\"$at\"\n"

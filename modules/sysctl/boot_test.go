@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// warnings collects what a resource warns of.
+// warnings collects the warnings of a resource.
 type warnings struct {
 	modules.Discard
 	text string

@@ -33,8 +33,8 @@ func allSettings(t *testing.T) map[string]string {
 	return all
 }
 
-// TestCouplingsOfTheKernel writes settings of a network of its own: the kernel changes what the effects
-// say, and nothing else.
+// TestCouplingsOfTheKernel writes settings of a network of its own: the kernel makes exactly the changes of the
+// effects.
 func TestCouplingsOfTheKernel(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return
@@ -74,7 +74,7 @@ func TestCouplingsOfTheKernel(t *testing.T) {
 	require.Greater(t, written, 20)
 }
 
-// TestSynonyms compares what the kernel reports of one setting under both names, and writes nothing.
+// TestSynonyms compares the kernel's values of one setting under both names, and writes nothing.
 func TestSynonyms(t *testing.T) {
 	compared := 0
 	for name, other := range synonyms {
@@ -88,7 +88,7 @@ func TestSynonyms(t *testing.T) {
 	require.NotZero(t, compared)
 }
 
-// TestWhatCannotBeSet refuses what the kernel would.
+// TestWhatCannotBeSet checks that values are refused which the kernel would refuse.
 func TestWhatCannotBeSet(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return

@@ -159,7 +159,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestPredicts has keys and certificates come one after the other, of which none is there beforehand.
+// TestPredicts uses a chain of keys and certificates, none of which exists beforehand.
 func TestPredicts(t *testing.T) {
 	leaf := newKey(t)
 	ca := newKey(t)

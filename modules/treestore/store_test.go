@@ -214,7 +214,7 @@ func TestPutRefuses(t *testing.T) {
 	tests := []struct {
 		name    string
 		prepare func(t *testing.T, dir string, from *sender)
-		want    string // DIR stands for the directory
+		want    string // expected error; DIR is replaced by the directory
 	}{
 		{"a link", func(t *testing.T, dir string, _ *sender) {
 			require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(dir, "resources")))
@@ -261,7 +261,7 @@ func TestPutIsCancelled(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestPrune keeps the newest trees and those that are in use.
+// TestPrune checks that the newest trees and those in use are kept.
 func TestPrune(t *testing.T) {
 	dir := t.TempDir()
 	using := newStore(t, dir)

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A shelf is a package manager whose only package, demo, has its versions in files: the one that is there,
-// and the newest. Those of this machine are tried in package pkg.
+// A shelf is a package manager whose only package, demo, has its versions in files: the installed one, and the newest.
+// Package pkg tests the real managers of this machine.
 type shelf struct{ root string }
 
 func (s shelf) read(h modules.Host, name string) string {

@@ -158,7 +158,7 @@ func apply(t *testing.T, properties string) (modules.Plan, error) {
 	return plan, nil
 }
 
-// TestKeys begins with an authorized_keys that is there.
+// TestKeys begins with an existing authorized_keys.
 func TestKeys(t *testing.T) { accountstest.Private(t, keysOfBob) }
 
 func keysOfBob(t *testing.T) {
@@ -201,7 +201,7 @@ func keysOfBob(t *testing.T) {
 	})
 }
 
-// TestTricksOfUsers has what a user could put into the way of root.
+// TestTricksOfUsers uses traps that a user could set for root.
 func TestTricksOfUsers(t *testing.T) { accountstest.Private(t, tricksOfUsers) }
 
 func tricksOfUsers(t *testing.T) {
@@ -237,7 +237,7 @@ func tricksOfUsers(t *testing.T) {
 	}
 }
 
-// TestLinksThatComeLate exchanges .ssh for a link after Check has looked.
+// TestLinksThatComeLate exchanges .ssh for a link after Check.
 func TestLinksThatComeLate(t *testing.T) { accountstest.Private(t, linksThatComeLate) }
 
 func linksThatComeLate(t *testing.T) {

@@ -19,7 +19,7 @@ type generator struct{ *rand.Rand }
 
 func (g generator) pick(from ...string) string { return from[g.IntN(len(from))] }
 
-// some is a list of the properties that are given.
+// some is a list of the given properties.
 func (g generator) some(properties ...string) string {
 	var given []string
 	for _, p := range properties {
@@ -66,8 +66,7 @@ func (g generator) user(name, groupName string) string {
 	))
 }
 
-// TestPredictsGenerated runs catalogs made at random: what a check run is certain
-// of comes true.
+// TestPredictsGenerated runs random catalogs: the certain predictions of a check run come true.
 func TestPredictsGenerated(t *testing.T) { accountstest.Private(t, predictsGenerated) }
 
 func predictsGenerated(t *testing.T) {

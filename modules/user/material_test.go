@@ -1,6 +1,6 @@
 package user
 
-// Two keys that were made for these tests, and what ssh-keygen -l calls them.
+// Two keys that were made for these tests, and their fingerprints from ssh-keygen -l.
 const (
 	annKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEEOGX6xGnshsMq9mlK8nWv1NyVHqIXcMQupHjJtBaJA ann@home"
 	annPrint = "SHA256:MGMDd2ZbJRqAj/639QyDPszbR1TT8lGruR/MKh86Bu4"

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestWhatTheKernelRefuses has mounts and flags where accounts and homes are: the check refuses, and
-// nothing is removed.
+// TestWhatTheKernelRefuses uses mounts and flags on the paths of accounts and homes: the check refuses, and nothing is
+// removed.
 func TestWhatTheKernelRefuses(t *testing.T) { accountstest.Private(t, whatTheKernelRefuses) }
 
 func whatTheKernelRefuses(t *testing.T) {

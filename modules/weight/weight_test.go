@@ -24,8 +24,7 @@ func keys(n int) string {
 	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 }
 
-// TestOf holds the estimate against what decoded JSON takes: no less, and no more than
-// some times as much.
+// TestOf compares the estimate with the memory of decoded JSON: it must not be less, and only a few times as much.
 func TestOf(t *testing.T) {
 	for name, text := range map[string]string{
 		"a map of many keys": keys(100_000),

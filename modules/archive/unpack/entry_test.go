@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEntriesAreCounted has an archive give one file over and over.
+// TestEntriesAreCounted uses an archive with the same file many times.
 func TestEntriesAreCounted(t *testing.T) {
 	l := listing{kinds: map[string]kind{}}
 	for range maxEntries {

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/archive/format"
 )
 
-// TestKept has all but the marker be there when it is synced, so that a power failure
-// leaves no marker without the rest.
+// TestKept checks that all files except the marker exist at the sync, so that a power failure leaves no marker without
+// the rest.
 func TestKept(t *testing.T) {
 	for _, fails := range []error{nil, errors.New("the disk is gone")} {
 		dir := t.TempDir()

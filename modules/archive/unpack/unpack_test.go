@@ -138,7 +138,7 @@ func extractTo(ctx context.Context, a *unpack.Archive, dir, last string) error {
 	return err
 }
 
-// kept does nothing for a directory.
+// kept is a sync that does nothing.
 func kept(*os.Root) error { return nil }
 
 // tree describes all contents of a directory.
@@ -391,7 +391,7 @@ func sparse(t *testing.T) []byte {
 	field := func(at int, text string) { copy(b[at:], text) }
 	field(156, "S")                                                // type
 	field(257, "ustar  \x00")                                      // magic and version
-	field(386, "00000000000\x00")                                  // the only part with data, in octal: where it begins
+	field(386, "00000000000\x00")                                  // start of the only part with data, in octal
 	field(386+12, "00000000000\x00")                               // and its bytes
 	field(483, "\x80\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00") // size with the hole, in binary
 	field(148, "        ")                                         // the checksum counts as blanks
@@ -491,7 +491,7 @@ func TestCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// FuzzUnpack has whatever it is given stay in its directory.
+// FuzzUnpack checks that any archive stays in its directory.
 func FuzzUnpack(f *testing.F) {
 	formats := []format.Format{format.Tar, format.TarGzip, format.TarXZ, format.TarZstd, format.Zip}
 	for _, tt := range hostile {

@@ -144,7 +144,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestMatchersOfAnyValue has what a document can have, and what matching is given.
+// TestMatchersOfAnyValue uses values of all kinds that a document can have, and that matching can get.
 func TestMatchersOfAnyValue(t *testing.T) {
 	const doc = `{"name":"web","port":8080,"on":true,"none":null,"list":["a",2],"deep":{"a.b":"x"},"users":[{"id":1},{"id":2}]}`
 	for _, test := range []struct {

@@ -30,7 +30,7 @@ func seen(r *http.Request) string {
 	return fmt.Sprintf("host=%s user=%s password=%s key=%s agent=%s peer=%s", r.Host, user, password, r.Header.Get("X-Key"), r.Header.Get("User-Agent"), peer)
 }
 
-// TestRequests has servers that want a header, a password, a certificate, or a proxy, and one that echoes secrets.
+// TestRequests uses servers that need a header, a password, a certificate, or a proxy, and one that echoes secrets.
 func TestRequests(t *testing.T) {
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, seen(r)) })
 	other := httptest.NewServer(echo)
