@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// ask sends the coordinator a question about a host, and waits for the answer until ctx ends.
+// ask sends the coordinator a request of a host, and waits for the answer until ctx ends.
 func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (playbooks.Answer, error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -54,11 +54,11 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 	}
 }
 
-// minRenew is the shortest time between two requests for a certificate, whatever the coordinator says.
+// minRenew is the shortest time between two requests for a certificate, whatever the coordinator demands.
 const minRenew = time.Second
 
-// keepCertified has the certificate renewed by which hosts of the shard, or one that is lent, are logged in to, until the end of ctx:
-// files of a name have it. Who is logged in already is not concerned.
+// keepCertified renews the certificate for the hosts of the shard, or for a lent host, until the end of ctx, and writes
+// it to the files of name. Open connections are not affected.
 func (s *shift) keepCertified(ctx context.Context, name, lent string, after time.Duration) {
 	for {
 		select {
@@ -92,7 +92,7 @@ func (s *shift) keepCertified(ctx context.Context, name, lent string, after time
 	}
 }
 
-// askOnce asks until there is some answer. A coordinator that is not there may come again while a lease lasts.
+// askOnce repeats the request until there is an answer. A coordinator that is away may come back while a lease lasts.
 func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 	q.Answered = s.asked.answered()
 	sealed, err := s.sealer.Seal(sealing.ToCoordinator, q)

@@ -121,7 +121,8 @@ func (a *authority) warnOfOutage(err error, last time.Time) {
 	}
 }
 
-// key returns the key of the authority; nil if it has not signed yet. The error says why it did not sign the first certificate.
+// key returns the key of the authority, or nil before its first signature. The error is the reason why it did not sign
+// the first certificate.
 func (a *authority) key() (ssh.PublicKey, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -33,7 +33,7 @@ type badCoordinator struct {
 	of    *Coordinator
 	run   func(*runContent)
 	shard func(*shardContent)
-	// answers returns what is sent in place of the answer to a question of a host; nil changes nothing
+	// answers replaces the answer to a host's request; nil keeps it
 	answers func(q playbooks.Question, a playbooks.Answer) any
 }
 
@@ -161,8 +161,8 @@ func linked(name, to string) tar.Header {
 	return tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}
 }
 
-// TestBadCoordinators has a coordinator with a valid key try to run a command on a worker, or to read its files. What the
-// worker refuses is reported as a failure of the host.
+// TestBadCoordinators has a coordinator with a valid key try to run a command on a worker, or to read its files. The
+// host fails with the reason of the worker's refusal.
 func TestBadCoordinators(t *testing.T) {
 	const command = "ccm: {resources: [exec: [{'sh -c \"id > $DIR/PWNED\"': {}}]]}\n"
 	const reads = "ccm: {resources: [file: [{\"{{ Data.home }}/got\": {content: \"$READ\", owner: \"$ID\", group: \"$ID\", mode: \"0600\"}}]]}\n"
@@ -270,8 +270,8 @@ func localInventory(t *testing.T, name string) inventory.Part {
 	return inv.Part(inv.Hosts(), nil)
 }
 
-// TestBadAnswers has a coordinator with a valid key answer what the worker has not asked. The worker runs nothing more, reports to
-// the coordinator what was wrong.
+// TestBadAnswers has a coordinator with a valid key send answers without a request. The worker runs nothing more, and
+// reports the fault to the coordinator.
 func TestBadAnswers(t *testing.T) {
 	const manifest = `
 name: one

@@ -31,11 +31,11 @@ type badWorker struct {
 	queue.Queue
 	t        *testing.T
 	of       *Coordinator
-	dir      string          // of its key
-	said     func(*said)     // changes what it reports
-	raw      []byte          // is said in the place of what it reports
-	asks     string          // is asked besides, as JSON
-	question func(*question) // changes what it requests hosts with
+	dir      string          // folder of its key
+	said     func(*said)     // changes its reports
+	raw      []byte          // replaces its reports
+	asks     string          // a further request, as JSON
+	question func(*question) // changes its request for hosts
 	// ended gets a function that sends requests, after the worker has reported the end of its hosts
 	ended func(ask func(asked) answered)
 }
@@ -125,8 +125,9 @@ func (b *badMember) ask(ctx context.Context, of sealing.HandoutID, q asked) (a a
 	return a
 }
 
-// TestBadWorkers has a worker whose key is on the list send what its hosts and their play do not allow. It fails alone: nothing of that is done,
-// the run says what it did, and another worker goes on with its hosts.
+// TestBadWorkers has a worker whose key is on the list send messages that its hosts and their play do not allow. Only
+// the worker fails: the messages have no effect, the run reports the fault, and another worker continues with the
+// hosts.
 func TestBadWorkers(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	first := func(change func(*events.Result)) func(*said) {

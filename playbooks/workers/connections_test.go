@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
-// TestOneLogin has a host that the same worker takes through several plays be logged in to once. Before the run one
-// host is, to find out whether it lets workers in.
+// TestOneLogin: a host that the same worker takes through several plays is logged in to once. Before the run, one host
+// is logged in to, to find out whether it accepts workers.
 func TestOneLogin(t *testing.T) {
 	const play = "- hosts: web*\n  ccm: {resources: [exec: [{\"true\": }]]}\n"
 	s := newSite(t, strings.Repeat(play, 3), "gate", "web1", "web2", "web3")

@@ -25,8 +25,8 @@ type Coordinator struct {
 	Warn    func(text string)
 	// Size limits the hosts of a shard; 0 derives the limit from the number of hosts.
 	Size int
-	// WaitWorkers is how long a run waits for a worker of each of its sites before it begins. 0 begins with the first host that lets a
-	// worker in, and waits for the others without a limit.
+	// WaitWorkers is the time that a run waits for a worker of each of its sites before it begins. With 0 it begins
+	// with the first host that accepts a worker, and waits for the others without a limit.
 	WaitWorkers time.Duration
 	// URL of NATS for hints, without a password.
 	URL string

@@ -36,7 +36,7 @@ const cutPlays = `
   ccm: {resources: [exec: ["echo fourth >> log": {provider: shell, cwd: "{{ Data.home }}"}]]}
 `
 
-// cuts are what can be lost in a run, and how it comes back.
+// cuts are the parts of a run that can be lost, and how they return.
 var cuts = map[string]func(*cutRun){
 	"worker killed": func(r *cutRun) {
 		require.NoError(r.site.t, r.one().Process.Kill())
@@ -53,7 +53,7 @@ var cuts = map[string]func(*cutRun){
 		r.server = r.site.server(r.url)
 	},
 	"links cut": func(r *cutRun) {
-		for host, results := range r.told { // of those that are logged in: one that is not is unreachable
+		for host, results := range r.told { // among connected hosts: others are unreachable
 			if results < 3 {
 				r.site.hosts[host].Cut()
 			}
@@ -61,9 +61,9 @@ var cuts = map[string]func(*cutRun){
 	},
 }
 
-// TestCuts takes a run over three workers and cuts it at an event: what hosts have done, and what is told of
-// them, is as in a run that nobody cut. CCM_CUTS=N has all be cut at each Nth event of CCM_CUTS_HOSTS hosts;
-// otherwise each is at one event that CCM_SEED chooses.
+// TestCuts makes a run over three workers and cuts it at an event: the state of the hosts and the reports equal those
+// of an uncut run. With CCM_CUTS=N everything is cut at each Nth event of CCM_CUTS_HOSTS hosts; otherwise each part is
+// cut at one event that CCM_SEED chooses.
 func TestCuts(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	seed, _ := strconv.ParseUint(os.Getenv("CCM_SEED"), 10, 64)
@@ -78,7 +78,7 @@ func TestCuts(t *testing.T) {
 		hosts = cmp.Or(asked, hosts)
 	}
 	want := newCutRun(t, hosts).take(0, nil)
-	// kinds has what else is lost: who coordinates the run.
+	// kinds also has the loss of the coordinator.
 	kinds := map[string]func(*cutRun, int) []string{"coordinator killed": (*cutRun).resumed}
 	for kind, cut := range cuts {
 		kinds[kind] = func(r *cutRun, n int) []string { return r.take(n, cut) }
@@ -100,7 +100,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// A cutRun is a run, and what it is made of.
+// A cutRun is a run with its parts.
 type cutRun struct {
 	site    *site
 	names   []string
@@ -129,7 +129,7 @@ func newCutRun(t *testing.T, hosts int) *cutRun {
 	return r
 }
 
-// take takes the run to its end, and gives the results that were told. It is cut at a result.
+// take completes the run, and returns the reported results. It is cut at a result.
 func (r *cutRun) take(at int, cut func(*cutRun)) []string {
 	t := r.site.t
 	t.Helper()
@@ -149,7 +149,7 @@ func (r *cutRun) take(at int, cut func(*cutRun)) []string {
 		r.workers = append(r.workers, r.site.process(r.url))
 	}
 	run := r.site.runner(r.site.inventory(nil), got)
-	run.Options.NoLock = false // so that hosts keep what was done
+	run.Options.NoLock = false // so that hosts keep their results
 	c, warned := r.site.coordinator(connect(t, r.url), run)
 	c.Size = 2
 	ctx, cancel := context.WithTimeout(t.Context(), 5*wait)
@@ -183,7 +183,7 @@ func (r *cutRun) requireLogs(warned *warnings) {
 	}
 }
 
-// serverVariable has the test program be a server of NATS: its address, and where it stores what it has.
+// serverVariable makes the test program a server of NATS: it has its address, and its folder.
 const serverVariable = "CCM_PUSH_TEST_SERVER"
 
 // server starts a server that can be killed.

@@ -106,7 +106,7 @@ func (d *dispatcher) answerOnce(ctx context.Context, text []byte) (out []byte, g
 	return out, a.Shard != nil
 }
 
-// handOut gives a worker the unfinished hosts of a shard.
+// handOut sends a worker the unfinished hosts of a shard.
 func (d *dispatcher) handOut(ctx context.Context, who, key string, q question, a *answer) error {
 	if what := d.transfers.violation(key); what != nil {
 		a.Refused = brokeProtocol(what)
@@ -207,7 +207,7 @@ func (d *dispatcher) assignment(who, key string, q question, content *shardConte
 	}, errors.Join(err, sealErr)
 }
 
-// assign gives a shard to a worker, unless its last host has ended or the worker was excluded since.
+// assign assigns a shard to a worker, unless its last host has ended or the worker was excluded since.
 func (d *dispatcher) assign(ctx context.Context, h *assignment, id sealing.HandoutID, a *answer) error {
 	s := h.shard
 	h.since, h.errands = time.Now(), newErrandList()

@@ -16,7 +16,8 @@ import (
 // sampled limits the hosts of a site that are tried before a run.
 const sampled = 3
 
-// An entrance tries before a run whether hosts let workers in: one host of each site, and another one if that host does not.
+// An entrance tries before a run whether hosts accept workers: one host of each site, and another one if that host does
+// not.
 type entrance struct {
 	run     *run
 	samples map[string][]playbooks.Turn // hosts to try next, by site
@@ -147,7 +148,7 @@ func (e *entrance) judge(ctx context.Context, one login) error {
 	return nil
 }
 
-// missing returns an error that names the sites of which no worker has taken a host; nil if there are none.
+// missing returns an error that names the sites of which no worker has taken a host, or nil.
 func (e *entrance) missing(ctx context.Context) error {
 	untaken := e.run.intake.untaken()
 	if len(untaken) == 0 {

@@ -14,14 +14,14 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
-// TestRefusedCertificate has hosts not trust the authority: where none does that was asked, the run is refused
-// before it begins, else those that do not say what is missing there.
+// TestRefusedCertificate has hosts that do not trust the authority. If none of the tried hosts does, the run is refused
+// before it begins; otherwise the hosts that do not report what is missing there.
 func TestRefusedCertificate(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		strangers []string
 		certify   error
-		err       []string // what is said in place of a run; none is a run
+		err       []string // error in place of a run; none means a run
 	}{
 		{name: "all", strangers: []string{"web1", "web2", "db1"}, err: []string{
 			"--workers: no host accepts workers: ", "web1", "web2", "db1", " refused certificates of the authority SHA256:",
@@ -91,8 +91,8 @@ func TestSiteWithoutWorkers(t *testing.T) {
 	require.Equal(t, []string{"db1"}, summary.NotStarted)
 }
 
-// TestHostsThatDoNotKnowSites has hosts that take certificates by account, as they were set up before there were sites: the run
-// works, with one warning that names the play to run.
+// TestHostsThatDoNotKnowSites has hosts that accept certificates by account, as they were set up before there were
+// sites: the run works, with one warning that names the play to run.
 func TestHostsThatDoNotKnowSites(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	s.old = true

@@ -162,7 +162,7 @@ func (e *errands) answerHost(ctx context.Context, h *assignment, t *turn, text [
 	return a
 }
 
-// lend gives a worker the route to a host that one of its own hosts uses (on).
+// lend sends a worker the route to a host that one of its own hosts uses (on).
 func (e *errands) lend(ctx context.Context, h *assignment, name string) (*playbooks.Lent, error) {
 	if _, err := e.routes.reachable(name); err != nil {
 		return nil, err
@@ -182,8 +182,8 @@ func (e *errands) lend(ctx context.Context, h *assignment, name string) (*playbo
 	}, nil
 }
 
-// renew gives a worker the current certificate for its hosts, or for a lent host. If the authority does not sign, the run stops, unless
-// hosts are only watched.
+// renew returns the current certificate for a worker's hosts, or for a lent host. If the authority does not sign, the
+// run stops, unless hosts are only watched.
 func (e *errands) renew(ctx context.Context, h *assignment, lent string) answered {
 	certified := h.certified
 	if lent != "" {

@@ -71,7 +71,7 @@ func TestErrandsOfABadCoordinator(t *testing.T) {
 	}
 }
 
-// TestBusyCoordinator answers questions at once that a coordinator answers late: the worker asks ten times a second, or requests one
+// TestBusyCoordinator: the requests of a worker to a slow coordinator are limited to ten a second, and to one
 // certificate a second.
 func TestBusyCoordinator(t *testing.T) {
 	const seconds = 60

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// folderPrefix is how the names of folders begin in which workers have what belongs to a run: its files, opened, and keys.
+// folderPrefix begins the names of the folders in which workers keep the files of a run, opened, and keys.
 const folderPrefix = "ccm-push-worker-"
 
-// A folder is held by a lock for as long as its process lives, so that another worker knows what one that was killed has left.
+// A folder is locked for the life of its process, so that another worker recognises the folder of a killed one.
 type folder struct {
 	path string
 	held *os.File
@@ -30,7 +30,7 @@ func newFolder(parent string) (*folder, error) {
 			return nil, err
 		}
 		held, err := holdFolder(path)
-		if !errors.Is(err, os.ErrNotExist) { // else another worker took it for one that was left
+		if !errors.Is(err, os.ErrNotExist) { // otherwise another worker took it for a leftover
 			return &folder{path, held}, err
 		}
 	}
@@ -64,7 +64,7 @@ func ownFolders(parent string) (paths []string, err error) {
 	return paths, err
 }
 
-// holdFolder locks a folder that nobody else holds; [os.ErrNotExist] says that it was removed meanwhile.
+// holdFolder locks a folder that no other process holds; [os.ErrNotExist] reports that it was removed meanwhile.
 func holdFolder(path string) (*os.File, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFolder has a worker find what others have left, or hold.
+// TestFolder has a worker find the folders of others, leftover or locked.
 func TestFolder(t *testing.T) {
 	parent := t.TempDir()
 	in := func(f *folder) string { return filepath.Join(f.path, "key") }

@@ -16,8 +16,9 @@ type LostError struct{ text string }
 
 func (e *LostError) Error() string { return e.text }
 
-// Follow gives the record of a run as [Handover.Read] does, up to its end, and what is still to come of it. The error is a [LostError] if
-// that is nothing: its coordinator is lost, NATS is, another one goes on with the run, or its end was not copied.
+// Follow reads the record of a run like [Handover.Read], up to its end, including later parts. The error is a
+// [LostError] if no more will come: the coordinator or NATS is lost, another coordinator continues the run, or its end
+// was not copied.
 func (h *Handover) Follow(ctx context.Context, s *Shared, take func(Part) error) error {
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
@@ -45,7 +46,7 @@ func (h *Handover) Follow(ctx context.Context, s *Shared, take func(Part) error)
 	return err
 }
 
-// following is how far a run has been followed.
+// following is the progress of following a run.
 type following struct {
 	taking atomic.Bool  // something is being taken
 	taken  atomic.Int64 // when something was last, in nanoseconds of the epoch
@@ -56,7 +57,8 @@ func (f *following) rests(while time.Duration) bool {
 	return !f.taking.Load() && time.Since(time.Unix(0, f.taken.Load())) >= while
 }
 
-// awaitLoss waits until nothing more will be heard of a run; nil is the end of ctx. What there is of its record is read first.
+// awaitLoss waits until no more will come of a run, or returns nil at the end of ctx. It first waits until the existing
+// record is read.
 func (h *Handover) awaitLoss(ctx context.Context, s *Shared, f *following) *LostError {
 	often := h.lasts() / 6
 	ticks := time.NewTicker(often)
@@ -72,7 +74,7 @@ func (h *Handover) awaitLoss(ctx context.Context, s *Shared, f *following) *Lost
 		now, err := h.Find(limited, s.Run)
 		cancel()
 		switch {
-		case errors.Is(err, record.ErrNone): // it has ended well, and was deleted: who reads it finds that
+		case errors.Is(err, record.ErrNone): // it has ended well, and was deleted: the reader finds that
 			heard = time.Now()
 		case err == nil && now.Held:
 			heard, over = time.Now(), time.Time{}

@@ -34,7 +34,7 @@ func (f *followed) shared() *Shared {
 	return s
 }
 
-// take has the stranger go on with the run, whose coordinator is not heard of any more.
+// take has the stranger continue the run, whose coordinator is silent.
 func (f *followed) take() *Lease {
 	f.t.Helper()
 	f.copied.own.end()
@@ -45,12 +45,12 @@ func (f *followed) take() *Lease {
 	return lease
 }
 
-// TestFollow follows a run until nothing more can be heard of it, and says why that is.
+// TestFollow follows a run until no more will come, and checks the reason.
 func TestFollow(t *testing.T) {
 	for name, test := range map[string]struct {
-		before func(f *followed) // it is followed
+		before func(f *followed) // called before it is followed
 		then   func(f *followed)
-		want   string // what is said; "" is nothing, since it has ended
+		want   string // reason; empty if the run has ended
 	}{
 		"it ends": {then: func(f *followed) {
 			f.copied.End(record.End{})
@@ -119,7 +119,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// read is what there is of the record of the run.
+// read returns the existing record of the run.
 func (f *followed) read() (parts []Part) {
 	f.t.Helper()
 	require.NoError(f.t, f.mine.Read(f.t.Context(), f.shared(), false, func(p Part) error {
@@ -129,7 +129,7 @@ func (f *followed) read() (parts []Part) {
 	return parts
 }
 
-// TestLeavesFollowing has whoever follows a run leave it.
+// TestLeavesFollowing ends the following of a run by its reader.
 func TestLeavesFollowing(t *testing.T) {
 	s := newSite(t, plays())
 	q := connect(t, serve(t, s.dir).ClientURL()).(*queue.JetStream)

@@ -17,7 +17,7 @@ const (
 	lateTime = time.Hour
 )
 
-// maintain forgets what is over, and renews tickets, until the run is closed.
+// maintain drops old data and renews tickets, until the run is closed.
 func (r *run) maintain(ctx context.Context) {
 	ticks := time.NewTicker(maintainTime)
 	defer ticks.Stop()
@@ -32,7 +32,7 @@ func (r *run) maintain(ctx context.Context) {
 	}
 }
 
-// forget forgets what is over at a time, and deletes its objects.
+// forget drops data that are not needed any more at a time, and deletes their objects.
 func (r *run) forget(ctx context.Context, now time.Time) {
 	r.dispatcher.forget(now)
 	recipients, objects := r.ledger.forget(now)

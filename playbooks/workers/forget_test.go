@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// A client is a worker of which a test says what it asks and says.
+// A client is a worker whose requests and reports a test chooses.
 type client struct {
 	*shift
 	t       *testing.T
@@ -26,7 +26,7 @@ type client struct {
 	writer  *sealing.FrameWriter
 }
 
-// client has a worker with a key of its own for the run ask about a ticket.
+// client returns a worker with a key of its own for the run, which has requested the hosts of a ticket.
 func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answer) {
 	t := s.t
 	t.Helper()
@@ -52,7 +52,7 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 	return k, a
 }
 
-// askAgain asks the same about the ticket.
+// askAgain repeats the request for the ticket.
 func (k *client) askAgain() *answer {
 	k.t.Helper()
 	var a answer
@@ -61,7 +61,7 @@ func (k *client) askAgain() *answer {
 	return &a
 }
 
-// asks asks what a shift does.
+// asks sends a request as a shift does.
 func (k *client) asks(q asked) answered {
 	k.t.Helper()
 	a, err := k.askOnce(k.t.Context(), q)
@@ -69,7 +69,7 @@ func (k *client) asks(q asked) answered {
 	return a
 }
 
-// says has the coordinator hear something.
+// says sends a report to the coordinator.
 func (k *client) says(s said) {
 	k.t.Helper()
 	text, err := json.Marshal(s)
@@ -87,7 +87,7 @@ func (a answers) Answer(q playbooks.Question) (playbooks.Answer, error) { return
 func (answers) Check(e events.Event) (events.Event, error)              { return e, nil }
 func (answers) CheckEnd(playbooks.TurnEnd) error                        { return nil }
 
-// submitted has a host wait for a worker, and gives its ticket.
+// submitted submits a host, and returns its ticket.
 func (s *site) submitted(q queue.Queue, c *Coordinator, answer func(playbooks.Question) playbooks.Answer) (*turn, ticket) {
 	one := &turn{playbooks.Turn{Host: "web1"}, answers(answer), make(chan playbooks.TurnEnd, 1)}
 	c.run.intake.gather(s.t.Context(), one)
@@ -104,8 +104,8 @@ func (s *site) leased(q queue.Queue, c *Coordinator) (of ticket) {
 	return of
 }
 
-// TestForgets has a shard that does not end be handed out again and again, as one is whose hosts are watched. What there is of
-// workers that have lost it is forgotten, and what they ask and say after that is neither told nor done.
+// TestForgets hands out a shard again and again that does not end, such as one of watched hosts. Data about workers
+// that have lost it are dropped, and later requests and reports of these workers have no effect.
 func TestForgets(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, plays(), "web1")
@@ -122,8 +122,8 @@ func TestForgets(t *testing.T) {
 			return playbooks.Answer{On: strings.Repeat("x", maxAsked)}
 		})
 		var clients []*client
-		var objects []string // of each of them
-		var heard func()     // by the last of them, what it has asked first
+		var objects []string // objects of each of them
+		var heard func()     // first request of the last of them
 		for range 3 {
 			k, a := s.client(q, c, of)
 			require.NotNil(t, a.Shard)
@@ -161,7 +161,7 @@ func TestForgets(t *testing.T) {
 		require.Empty(t, c.run.dispatcher.asked)
 		require.Empty(t, c.run.authority.certs)
 
-		// What comes late is known for that.
+		// A late request is recognised.
 		answers = 0
 		a := first.askAgain()
 		require.True(t, a.Stale)
@@ -185,7 +185,8 @@ func TestForgets(t *testing.T) {
 	})
 }
 
-// TestForgetsWhatWasTold has a host fail as a whole, and end since the run is stopped, when something of it has been told.
+// TestForgetsWhatWasTold has a host that fails as a whole, and one that ends since the run is stopped, after some of
+// its results have been reported.
 func TestForgetsWhatWasTold(t *testing.T) {
 	for name, end := range map[string]func(c *Coordinator, k *client){
 		"failed": func(_ *Coordinator, k *client) { k.says(said{Failed: "the disk is full"}) },
@@ -218,7 +219,7 @@ func TestForgetsWhatWasTold(t *testing.T) {
 	}
 }
 
-// TestStamps has a question be asked late: without a stamp that is new the coordinator gives one, and the worker asks again.
+// TestStamps sends a request late: without a new stamp the coordinator returns one, and the worker repeats the request.
 func TestStamps(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1")
 	q := queuetest.New(0)
@@ -244,8 +245,8 @@ func TestStamps(t *testing.T) {
 	require.Equal(t, 1, c.run.ledger.shards[of.Shard].taken)
 }
 
-// TestTicketsEnd has a worker that watches hosts end when the queue has forgotten their ticket, and a shard wait for that long: each gets
-// another ticket, and the old one is for nobody.
+// TestTicketsEnd has a worker that watches hosts end after the queue has dropped their ticket, and a shard wait for
+// that long: each gets another ticket, and the old one is invalid.
 func TestTicketsEnd(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
 	q := queuetest.New(0)

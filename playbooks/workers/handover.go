@@ -20,9 +20,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// A Handover lets a run go on elsewhere than where it was begun. Who coordinates it holds a lease, and
-// copies the record of the run as it is written ([Lease], [Copy]). Both are sealed to the keys of
-// operators, and signed by one of them.
+// A Handover lets a run continue on another machine. The coordinator holds a lease, and copies the record of the run as
+// it is written ([Lease], [Copy]). Both are sealed to the keys of operators, and signed by one of them.
 type Handover struct {
 	Queue     *queue.JetStream
 	Records   *queue.Records
@@ -32,35 +31,35 @@ type Handover struct {
 	Warn      func(text string)
 }
 
-// A Shared run is one that can be followed, or gone on with, from elsewhere.
+// A Shared run can be followed, or continued, from other machines.
 type Shared struct {
 	Run     string
 	What    string // for people
 	Started time.Time
-	Holder  string    // who coordinates it, or has last
+	Holder  string    // current or last coordinator
 	Since   time.Time // when that began
 	Heard   time.Time // when something was last heard of that, by the clock of NATS
-	Held    bool      // nobody else may go on with it
+	Held    bool      // no other machine may continue it
 	Over    bool      // it has ended, or was given back
 
 	said  lease
 	claim queue.Claim
 }
 
-// lease is what is stored of who coordinates a run.
+// lease is the stored description of a run's coordinator.
 type lease struct {
 	Run     string           `json:"run"`
 	What    string           `json:"what"`
 	Started time.Time        `json:"started"`
 	Holder  string           `json:"holder"`
 	Since   time.Time        `json:"since"`
-	Queue   string           `json:"queue"`             // what the queue calls the run of its workers
-	Key     sealing.FrameKey `json:"key"`               // of the copy of its record
-	Resumes string           `json:"resumes,omitempty"` // the run that it goes on with
+	Queue   string           `json:"queue"`             // name of the run in the queue of its workers
+	Key     sealing.FrameKey `json:"key"`               // key of the copy of its record
+	Resumes string           `json:"resumes,omitempty"` // run that it resumes
 	Over    bool             `json:"over,omitempty"`    // it was given back
 }
 
-// readers are who may read what is sealed.
+// readers returns the keys that sealed data are for.
 func (h *Handover) readers() ([]age.Recipient, error) {
 	keys := map[string]bool{string(h.Key.PublicKey().Marshal()): true}
 	for key := range h.Operators.Ring() {
@@ -93,7 +92,7 @@ func (h *Handover) seal(l lease) ([]byte, error) {
 	return sealing.Seal(text, to...)
 }
 
-// open reads a lease. One that is not for us is told by readable.
+// open reads a lease; readable reports whether it is sealed to our key.
 func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
 	text, err := sealing.Unseal(h.Key.Identity(), data)
 	if _, others := errors.AsType[*age.NoIdentityMatchError](err); others {
@@ -110,7 +109,7 @@ func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
 	return l, true, err
 }
 
-// All gives the runs that are shared with us, the newest first.
+// All returns the runs that are shared with us, the newest first.
 func (h *Handover) All(ctx context.Context) ([]Shared, error) {
 	claims, now, err := h.Records.Claims(ctx)
 	if err != nil {
@@ -134,8 +133,8 @@ func (h *Handover) All(ctx context.Context) ([]Shared, error) {
 	return all, nil
 }
 
-// Find gives the run with a name: its id, or four characters and more of its beginning or end; "" is the
-// newest that somebody coordinates, and last the newest of all. The error wraps [record.ErrNone] if there is none.
+// Find returns the run with a name: its id, or at least four characters of its begin or end; "" means the newest run
+// with a coordinator, and last the newest of all. The error wraps [record.ErrNone] if there is none.
 func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 	all, err := h.All(ctx)
 	if err != nil {
@@ -174,14 +173,14 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 	return &all[0], nil
 }
 
-// held is why a run cannot be gone on with.
+// held returns why a run cannot be continued.
 func (s *Shared) held() error {
 	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; ccm-push resume can continue it half a minute after its last message, or after Ctrl-C there",
 		s.Run, s.Holder, s.Since.Local().Format("2006-01-02 15:04:05"), s.Run)
 }
 
-// Take takes the lease of a run that nobody holds. What its coordinator has left is deleted, and its
-// workers end. Nothing is added to its record any more.
+// Take takes the lease of a run that is not held. It deletes the data of its coordinator, ends its workers, and closes
+// its record.
 func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
 	if s.Held {
 		return nil, s.held()
@@ -204,7 +203,7 @@ func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
 	return taken, nil
 }
 
-// bury has the workers of a coordinator that is no more end, and deletes what it has left.
+// bury ends the workers of a lost coordinator, and deletes its data.
 func (h *Handover) bury(ctx context.Context, name string) error {
 	text, err := keyring.Sign(h.Key, orderKind, order{Run: name, Stop: true})
 	if err == nil {
@@ -213,7 +212,7 @@ func (h *Handover) bury(ctx context.Context, name string) error {
 	return errors.Join(err, h.Queue.Discard(ctx, name))
 }
 
-// Share begins to share a run: its lease is ours. resumes is the lease of the run that it goes on with; nil is none.
+// Share begins to share a run, with a lease of our own. resumes is the lease of the run that it resumes, or nil.
 func (h *Handover) Share(ctx context.Context, run, what, queueName string, resumes *Lease) (*Copy, error) {
 	l := lease{Run: run, What: what, Started: time.Now(), Holder: h.Holder, Since: time.Now(), Queue: queueName, Key: sealing.NewFrameKey()}
 	if resumes != nil {
@@ -241,7 +240,7 @@ func (h *Handover) Share(ctx context.Context, run, what, queueName string, resum
 	return c, nil
 }
 
-// forget deletes all that there is of a run and of those that it goes on with.
+// forget deletes all data of a run and of the runs that it resumes.
 func (h *Handover) forget(ctx context.Context, run, resumes string) error {
 	err := h.Records.Forget(ctx, run)
 	if resumes == "" {
@@ -256,7 +255,7 @@ func (h *Handover) forget(ctx context.Context, run, resumes string) error {
 	return errors.Join(err, listErr)
 }
 
-// What the texts in the copy of a record begin with, which says what they are.
+// First bytes of the texts in the copy of a record, which are their kinds.
 const (
 	copiedHeader = 'h'
 	copiedLines  = 'l'
@@ -270,8 +269,8 @@ type Part struct {
 	End    *record.End
 }
 
-// Read gives the record of a run, up to its end; without follow as far as it is there. It is
-// [queue.ErrGone] if there is none, or no more: the run has ended well, and was deleted.
+// Read reads the record of a run, up to its end; without follow as far as it exists. The error is [queue.ErrGone] if
+// there is none, or none any more: the run has ended well, and was deleted.
 func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(Part) error) error {
 	reader, err := sealing.NewFrameReader(s.said.Key)
 	if err != nil {
@@ -305,8 +304,8 @@ func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(P
 	return err
 }
 
-// Fetch takes the record of a run, and those of the runs that it goes on with, into a store.
-// directory is that of the same files here.
+// Fetch copies the record of a run, and those of the runs that it resumes, into a store. directory is the folder of the
+// same files on this machine.
 func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, directory string) error {
 	if s.said.Resumes != "" {
 		if _, err := to.Find(s.said.Resumes); errors.Is(err, record.ErrNone) {
@@ -345,7 +344,7 @@ func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, direct
 	return in.Keep()
 }
 
-// sweep deletes what runs have left that nobody has gone on with.
+// sweep deletes the data of old runs that were not continued.
 func (h *Handover) sweep(ctx context.Context) error {
 	_, now, err := h.Records.Claims(ctx)
 	if err != nil {
@@ -354,5 +353,5 @@ func (h *Handover) sweep(ctx context.Context) error {
 	return h.Queue.Sweep(ctx, now)
 }
 
-// lasts is how long a lease is good for.
+// lasts returns the validity of a lease.
 func (h *Handover) lasts() time.Duration { return cmp.Or(h.Records.Lasts(), queue.LeaseTime) }

@@ -21,7 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
-// handover is that of somebody who has a key, and the keys of others on a list.
+// handover returns the Handover of an operator with a key, and a list of others' keys.
 func (s *site) handover(q *queue.JetStream, key string, operators ...string) (*Handover, *warnings) {
 	t := s.t
 	own, err := keyring.ReadKey(filepath.Join(s.dir, key))
@@ -47,8 +47,8 @@ func (f *forwarder) Begin(h record.Header) { f.Copy.Begin(h) }
 func (f *forwarder) Lines(text []byte)     { f.Copy.Lines(text) }
 func (f *forwarder) End(e record.End)      { f.Copy.End(e) }
 
-// shares has a coordinator share its run, whose events go to a reporter that is given here too. resumes is the
-// lease of the run that it goes on with; nil is none.
+// shares has a coordinator share its run, whose events also go to a reporter. resumes is the lease of the run that it
+// resumes, or nil.
 func (s *site) shares(c *Coordinator, h *Handover, to *forwarder, resumes *Lease) {
 	c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
 		copied, err := h.Share(ctx, c.Runner.Options.Run, "site.yaml", name, resumes)
@@ -66,8 +66,8 @@ func recorder(t *testing.T, store record.Store, to *forwarder) events.Reporter {
 	return store.Recorder(h, func(text string) { t.Error(text) }).CopyTo(to)
 }
 
-// TestTakenAway has somebody go on with a run whose coordinator was out of reach for a while: it stops,
-// and says so; what it has told by then is with the other one.
+// TestTakenAway continues a run whose coordinator was out of reach for a while: the former coordinator stops, and
+// reports that; the other one has the reports so far.
 func TestTakenAway(t *testing.T) {
 	manifest := `
 name: one
@@ -130,7 +130,7 @@ ccm:
 	require.Equal(t, 2, summary.Totals.Hosts.Interrupted)
 	require.Contains(t, warned.all(), "has taken over run 01JDXYZ0000000000000000000, so it ends here")
 
-	// It is the other's by now, who reads what was told.
+	// The run now belongs to the other one, who reads the reports.
 	found, err := mine.Find(t.Context(), r.Options.Run)
 	require.NoError(t, err)
 	require.True(t, found.Held)
@@ -147,15 +147,15 @@ ccm:
 	require.True(t, strings.HasPrefix(string(was), string(copied)), "%s\n%s", was, copied)
 	require.Contains(t, string(copied), `"event":"play_start"`)
 
-	// Given back, it is for anybody.
+	// After GiveBack, any machine may take it.
 	require.NoError(t, taken.GiveBack(t.Context()))
 	found, err = mine.Find(t.Context(), r.Options.Run)
 	require.NoError(t, err)
 	require.False(t, found.Held)
 }
 
-// TestLeaseOfAStranger has somebody say that he coordinates a run: nobody believes who is not on the list
-// of operators, and nobody who is not on it reads what is said.
+// TestLeaseOfAStranger claims a run with a key that is not on the list of operators: the claim is not accepted, and the
+// stranger cannot read the data.
 func TestLeaseOfAStranger(t *testing.T) {
 	s := newSite(t, plays())
 	q := connect(t, serve(t, s.dir).ClientURL()).(*queue.JetStream)
@@ -175,7 +175,7 @@ func TestLeaseOfAStranger(t *testing.T) {
 	all, err = stranger.All(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1, "its own")
-	// A claim whose answer was lost is our own, and one of which nothing can be learned is nobody's yet.
+	// A claim whose answer was lost is our own, and one that cannot be read belongs to no one yet.
 	data, err := mine.seal(own.own.said)
 	require.NoError(t, err)
 	own.own.mu.Lock()
@@ -194,8 +194,8 @@ func TestLeaseOfAStranger(t *testing.T) {
 	require.Empty(t, all, "what has not begun is forgotten")
 }
 
-// TestDeletedLease ends runs whose lease is extended all the time: what they delete themselves is not taken over by others. A claim
-// that is deleted otherwise is reported as that.
+// TestDeletedLease ends runs while their lease is extended all the time: no other machine takes over data that they
+// delete themselves. A claim that is deleted otherwise is reported as deleted.
 func TestDeletedLease(t *testing.T) {
 	s := newSite(t, plays())
 	conn, err := nats.Connect(serve(t, s.dir).ClientURL())

@@ -10,11 +10,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// errLost is that others may have a lease by now.
+// errLost reports that other workers may have a lease by now.
 var errLost = errors.New("this worker was suspended, or the queue does not answer, so other workers may have its hosts; it stops its work on them")
 
-// hold extends a lease until end is called. The context that it gives ends when others may have the lease:
-// without an answer of the queue that is well before they do.
+// hold extends a lease until end is called. The returned context ends when other workers may get the lease; if the
+// queue does not answer, it ends well before that.
 func hold(ctx context.Context, lease queue.Lease) (held context.Context, end func()) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -60,8 +60,8 @@ func extend(ctx context.Context, lease queue.Lease, done <-chan struct{}, lose f
 	}
 }
 
-// over reports whether a time is over by either of the two clocks: that of the system may have been set, and
-// the other one stands still while the machine is suspended.
+// over reports whether a time has passed by either of the two clocks: the system's may have been set, and the other one
+// stops while the machine is suspended.
 func over(until time.Time) bool {
 	now := time.Now()
 	return !now.Before(until) || !now.Round(0).Before(until.Round(0))

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestHostKeys has hosts whose keys are not known where the run was begun, or are others there: what is said of them is
-// what can be done there.
+// TestHostKeys has hosts whose keys are unknown on the controller, or differ there: the errors have the steps for the
+// controller.
 func TestHostKeys(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2", "web3")
 	require.NoError(t, os.WriteFile(s.hosts["web2"].KnownHosts, nil, 0o600))

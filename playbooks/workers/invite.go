@@ -26,17 +26,17 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// An invitation makes a machine a worker. The controller makes a token. The machine that has it sends its public keys, sealed with the
-// secret of the token. Both machines show a fingerprint of all that was exchanged, and a person compares the two before the broker and
-// the lists get the keys.
+// An invitation makes a machine a worker. The controller makes a token. The machine that has it sends its public keys,
+// sealed with the secret of the token. Both machines show a fingerprint of the whole exchange, and a person compares
+// the two before the broker and the lists get the keys.
 
 // An Invitation is the content of a token.
 type Invitation struct {
 	Secret      []byte    `json:"s"`
-	URL         string    `json:"u"`           // of the broker
+	URL         string    `json:"u"`           // URL of the broker
 	CA          []byte    `json:"a,omitempty"` // DER of the authority that signs the broker's certificate; empty means the system's
 	Coordinator []byte    `json:"c"`           // public key of the controller
-	Name        string    `json:"n"`           // of the controller, in lists
+	Name        string    `json:"n"`           // name of the controller in lists
 	Site        string    `json:"p,omitempty"`
 	Until       time.Time `json:"t"`
 }
@@ -144,8 +144,8 @@ func (i *Invitation) CAText() []byte {
 // A Candidate is a machine that wants to become a worker.
 type Candidate struct {
 	Name string `json:"name"`
-	Key  []byte `json:"key"`  // of the worker, in lists
-	NKey string `json:"nkey"` // by which it logs in to the broker
+	Key  []byte `json:"key"`  // key of the worker, for lists
+	NKey string `json:"nkey"` // key for its login to the broker
 	// Addresses from which the worker connects to hosts; none means unknown.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }

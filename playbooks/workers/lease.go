@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// A Lease says that we go on with a run and nobody else does. It is extended until it is given back.
+// A Lease reserves a run for this coordinator. It is extended until it is given back.
 type Lease struct {
 	handover *Handover
 	lost     *loss
@@ -27,7 +27,7 @@ type Lease struct {
 	taken bool
 }
 
-// A loss is that somebody else has a lease, or one of several.
+// A loss reports that another machine has a lease, or one of several.
 type loss struct {
 	once   sync.Once
 	closed chan struct{}
@@ -35,7 +35,7 @@ type loss struct {
 
 func newLoss() *loss { return &loss{closed: make(chan struct{})} }
 
-// claim makes a claim, and keeps it. That it is lost is told by lost.
+// claim makes a claim, and extends it. lost reports its loss.
 func (h *Handover) claim(ctx context.Context, said lease, after *queue.Claim, lost *loss) (*Lease, error) {
 	data, err := h.seal(said)
 	if err != nil {
@@ -66,8 +66,8 @@ func (l *Lease) keep(ctx context.Context) {
 	}
 }
 
-// Held extends the lease, and reports whether nobody else has it. While NATS is out of reach nobody can
-// take it.
+// Held extends the lease, and reports whether it is still ours. While NATS is out of reach, no other machine can take
+// it.
 func (l *Lease) Held(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.handover.lasts()/4)
 	defer cancel()
@@ -77,7 +77,7 @@ func (l *Lease) Held(ctx context.Context) bool {
 	return !l.taken
 }
 
-// say makes the claim anew, with the lock held.
+// say renews the claim, with the lock held.
 func (l *Lease) say(ctx context.Context) error {
 	if l.taken {
 		return queue.ErrTaken
@@ -90,7 +90,7 @@ func (l *Lease) say(ctx context.Context) error {
 	switch {
 	case errors.Is(err, queue.ErrTaken):
 		holder, err := l.holder(ctx)
-		if err != nil || holder == l.said.Holder { // an answer was lost, or will be asked for again
+		if err != nil || holder == l.said.Holder { // an answer was lost, or the request will be repeated
 			return err
 		}
 		l.taken = true
@@ -106,7 +106,7 @@ func (l *Lease) say(ctx context.Context) error {
 	return err
 }
 
-// holder returns the party that the last claim is of; empty if there is none. A claim of ours is continued.
+// holder returns the holder of the last claim, or "". It continues a claim of ours.
 func (l *Lease) holder(ctx context.Context) (string, error) {
 	all, err := l.handover.All(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *Lease) end() {
 	l.keeping.Wait()
 }
 
-// GiveBack lets anybody go on with the run at once.
+// GiveBack lets any machine continue the run at once.
 func (l *Lease) GiveBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
@@ -153,11 +153,11 @@ func (l *Lease) GiveBack(ctx context.Context) error {
 type Copy struct {
 	handover *Handover
 	own      *Lease
-	resumes  *Lease // of the run that this one goes on with; nil is none
+	resumes  *Lease // lease of the run that this one resumes, or nil
 	writer   *sealing.FrameWriter
 	more     chan struct{} // has one if there is something to send
 	done     chan struct{} // closed when nothing more comes
-	giveUp   func()        // has what has not been sent by then stay where it is
+	giveUp   func()        // stops sending; the remaining data stay here
 	working  sync.WaitGroup
 
 	mu      sync.Mutex
@@ -245,14 +245,14 @@ func (c *Copy) append(ctx context.Context, frame []byte) bool {
 	}
 }
 
-// Lost is closed when somebody else goes on with the run, or with the one that it resumes.
+// Lost returns a channel that is closed when another machine continues the run, or the one that it resumes.
 func (c *Copy) Lost() <-chan struct{} { return c.own.lost.closed }
 
-// lingers is how long readers of a run that has ended well have for its last words.
+// lingers is the time that readers have for the end of a run that has ended well.
 const lingers = 10 * time.Second
 
-// Close ends the lease. What there is of a run that has ended well is deleted, once who follows it has
-// heard the end; another one can be gone on with by anybody.
+// Close ends the lease. The data of a run that has ended well are deleted, once its followers have read the end; any
+// machine can continue another run.
 func (c *Copy) Close(ctx context.Context) error {
 	close(c.done)
 	late := time.AfterFunc(closeTime, c.giveUp) // NATS may never answer again
@@ -273,7 +273,7 @@ func (c *Copy) Close(ctx context.Context) error {
 	}
 	if end != nil && end.Outcome() != record.OK {
 		err := c.own.GiveBack(ctx)
-		if c.resumes != nil { // whose record is needed by who goes on
+		if c.resumes != nil { // the next coordinator needs its record
 			err = errors.Join(err, c.resumes.GiveBack(ctx))
 		}
 		return err
@@ -287,14 +287,14 @@ func (c *Copy) Close(ctx context.Context) error {
 		return err
 	}
 	c.awaitReaders(ctx)
-	c.own.end() // what is deleted is not extended; the lease lasts longer than that takes
+	c.own.end() // deleted data are not extended; the lease lasts longer than deleting takes
 	if c.resumes != nil {
 		c.resumes.end()
 	}
 	return errors.Join(c.handover.forget(ctx, c.own.said.Run, c.own.said.Resumes), c.handover.sweep(ctx))
 }
 
-// awaitReaders waits until nobody reads the record any more.
+// awaitReaders waits until the record has no reader any more.
 func (c *Copy) awaitReaders(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lingers)
 	defer cancel()

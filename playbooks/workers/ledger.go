@@ -152,7 +152,7 @@ func (l *ledger) stop() {
 	}
 }
 
-// find returns an assignment; nil if there is none of that id.
+// find returns the assignment with that id, or nil.
 func (l *ledger) find(id sealing.HandoutID) *assignment {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -276,7 +276,7 @@ func (l *ledger) finish(s *shard, how func(playbooks.Turn) playbooks.TurnEnd) {
 	}
 }
 
-// history returns what was reported of a host in a play. The caller holds the lock.
+// history returns the reports of a host in a play. The caller holds the lock.
 func (l *ledger) history(t playbooks.Turn) *told {
 	of := toldOf{t.Host, t.Play, t.Kind}
 	if l.told[of] == nil {

@@ -10,19 +10,20 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 )
 
-// loans are the hosts that are lent to a shift. Whoever has begun the run lends a host to one other at a time. The zero loans has none.
+// loans are the hosts that are lent to a shift. The coordinator lends a host to one worker at a time. The zero loans
+// has none.
 type loans struct {
 	mu     sync.Mutex
 	byHost map[string]*loan
 }
 
-// A loan goes on until its end is asked for.
+// A loan lasts until its end is requested.
 type loan struct {
 	end  func()
-	over chan struct{} // closed when nothing of it goes on
+	over chan struct{} // closed when all its goroutines have ended
 }
 
-// begin has something go on as long as a host is lent.
+// begin runs keep as long as a host is lent.
 func (l *loans) begin(ctx context.Context, host string, keep func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	one := &loan{cancel, make(chan struct{})}
@@ -50,7 +51,7 @@ func (l *loans) end(host string) {
 	}
 }
 
-// endAll ends those that nobody has ended.
+// endAll ends all remaining loans.
 func (l *loans) endAll() {
 	l.mu.Lock()
 	var hosts []string
@@ -63,7 +64,7 @@ func (l *loans) endAll() {
 	}
 }
 
-// borrow keeps what it takes to log in to a host that is lent, until it is given back.
+// borrow keeps the keys for the login to a lent host, until it is given back.
 func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
 	name := fmt.Sprintf("%x-%s", s.sealer.Handout, hostHash(host))
 	if lent.Reached, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// lending has web1 have something done on db1, of which $dir is the folder that both know, and $keys that of the keys of the worker.
+// lending has web1 run a resource on db1. $dir is a folder that both know, and $keys the folder of the worker's keys.
 const lending = `
 hosts: web1
 ccm:
@@ -27,7 +27,7 @@ ccm:
     - exec: ["ls $keys | grep -c cert.pub >$dir/third": {provider: shell}]
 `
 
-// ofLent is what the files with certificates for hosts that are lent are called.
+// ofLent matches the files with certificates for lent hosts.
 var ofLent = strings.Repeat("?", 2*sealing.HandoutSize) + "-*" + certificateFile
 
 // newestOf is the number of the newest certificate that a worker has in files of a name.
@@ -47,7 +47,7 @@ func newestOf(t *testing.T, w *Worker, name string) (serial uint64) {
 	return serial
 }
 
-// TestLentHost has the certificate renewed by which a host that is lent is logged in to, and nothing of it stay with the worker.
+// TestLentHost renews the certificate for a lent host, and finds none of its files at the worker afterwards.
 func TestLentHost(t *testing.T) {
 	s := newSite(t, "", "web1", "db1")
 	q := queuetest.New(0)

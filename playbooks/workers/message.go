@@ -26,24 +26,24 @@ const (
 	presenceKind = "presence"
 )
 
-// A ticket is what waits in the queue: nothing that would be worth to know.
+// A ticket waits in the queue. It contains nothing worth knowing.
 type ticket struct {
-	Run   string    `json:"run"`   // what the queue calls it
+	Run   string    `json:"run"`   // name of the run in the queue
 	Shard string    `json:"shard"` // unguessable
-	Until time.Time `json:"until"` // nobody asks about it later
-	Stamp []byte    `json:"stamp"` // of when it was made
+	Until time.Time `json:"until"` // time after which it is invalid
+	Stamp []byte    `json:"stamp"` // stamp of its creation
 }
 
-// A question is what a worker asks about a ticket.
+// A question is a worker's request for the hosts of a ticket.
 type question struct {
 	Ticket    ticket `json:"ticket"`
-	Nonce     string `json:"nonce"`     // that the answer has
-	Recipient string `json:"recipient"` // its key of this run, for what it is sent
+	Nonce     string `json:"nonce"`     // repeated in the answer
+	Recipient string `json:"recipient"` // its key of this run, for data sent to it
 	SSHKey    []byte `json:"ssh_key"`   // its key of this run, to log in to hosts with
-	Build     string `json:"build"`     // of the host programs: both have to be the same ccm-push
+	Build     string `json:"build"`     // build of the host programs: both ends must be the same ccm-push
 	Version   string `json:"version"`
 	Stamp     []byte `json:"stamp,omitempty"`    // the last one that the coordinator has given
-	Prepared  bool   `json:"prepared,omitempty"` // it has what it needs of the run
+	Prepared  bool   `json:"prepared,omitempty"` // it has the content of the run
 	// Addresses from which the worker connects to hosts; none means unknown.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
@@ -51,10 +51,10 @@ type question struct {
 // An answer is where what the worker needs lies, sealed to it.
 type answer struct {
 	Nonce string `json:"nonce"`
-	// Over says that the shard has ended, and Refused why the worker does not get it.
+	// Over reports that the shard has ended, and Refused why the worker does not get it.
 	Over    bool   `json:"over,omitempty"`
 	Refused string `json:"refused,omitempty"`
-	// Stamp is a new one. Stale says that the question had none that is new enough, so that it may have come late.
+	// Stamp is a new stamp. Stale reports that the question had none that is new enough, so that it may have come late.
 	Stamp []byte  `json:"stamp,omitempty"`
 	Stale bool    `json:"stale,omitempty"`
 	Run   *object `json:"run,omitempty"`   // a runContent
@@ -64,17 +64,17 @@ type answer struct {
 // An object lies in the queue.
 type object struct {
 	Name   string `json:"name"`
-	SHA256 []byte `json:"sha256"` // of it as it lies there
+	SHA256 []byte `json:"sha256"` // hash of the stored object
 }
 
-// An order is what all workers of a run are told.
+// An order goes to all workers of a run.
 type order struct {
 	Run  string `json:"run"`
 	Stop bool   `json:"stop,omitempty"` // after the resources that are running
 	Kill bool   `json:"kill,omitempty"` // those too
 }
 
-// A runContent is what a worker needs of a run, whatever hosts it works on.
+// A runContent has the data of a run that a worker needs for any host.
 type runContent struct {
 	Recipe    parcel.Recipe       `json:"recipe"`
 	Files     []byte              `json:"files"` // packed
@@ -84,12 +84,12 @@ type runContent struct {
 	Environ   map[string]any      `json:"environ,omitempty"`
 	Extra     []layer             `json:"extra,omitempty"`
 	Facts     yamlpos.Portable    `json:"facts"`
-	User      string              `json:"user,omitempty"` // of escalation and login: see reach.Options
+	User      string              `json:"user,omitempty"` // users of login and escalation: see reach.Options
 	LocalUser string              `json:"local_user"`
 	Become    become              `json:"become"`
 }
 
-// become is what the command line says of escalation.
+// become has the command line's settings of escalation.
 type become struct {
 	Become   bool   `json:"become,omitempty"`
 	User     string `json:"user,omitempty"`
@@ -102,7 +102,7 @@ type layer struct {
 	Name string           `json:"name"`
 	Deep bool             `json:"deep,omitempty"`
 	Node yamlpos.Portable `json:"node"`
-	Bare bool             `json:"bare,omitempty"` // it stands in no file
+	Bare bool             `json:"bare,omitempty"` // it is not in a file
 }
 
 func layersOf(list []templates.Layer) (out []layer) {
@@ -131,7 +131,7 @@ func (l layer) layer() (templates.Layer, error) {
 	return out, nil
 }
 
-// A shardContent is what a worker needs of the hosts that it works on.
+// A shardContent has the data that a worker needs for its hosts.
 type shardContent struct {
 	Handout     sealing.HandoutID           `json:"handout"`
 	Key         sealing.FrameKey            `json:"key"`
@@ -139,16 +139,17 @@ type shardContent struct {
 	Inventory   inventory.Part              `json:"inventory"`
 	Targets     map[string]reach.WireTarget `json:"targets"`
 	KnownHosts  string                      `json:"known_hosts"`
-	Certificate []byte                      `json:"certificate"` // of the worker's key, for those hosts
-	Renew       time.Duration               `json:"renew"`       // after which it asks for another one
+	Certificate []byte                      `json:"certificate"` // certificate of the worker's key, for those hosts
+	Renew       time.Duration               `json:"renew"`       // time after which it requests another one
 }
 
-// A said is what a worker says of a shard: what has happened, and which hosts have ended.
+// A said is a worker's report about a shard: events, and the hosts that have ended.
 type said struct {
 	Events   []events.Carried             `json:"events,omitempty"`
 	Ends     map[string]playbooks.TurnEnd `json:"ends,omitempty"`
 	Warnings []string                     `json:"warnings,omitempty"`
-	// Failed is why no host can be worked on, and Over that the worker is done with the shard.
+	// Failed is the reason why no host of the shard can be processed. Over reports that the worker has completed the
+	// shard.
 	Failed string `json:"failed,omitempty"`
 	Over   bool   `json:"over,omitempty"`
 }
@@ -163,7 +164,7 @@ const asks = 0
 type asked struct {
 	Number int    `json:"number"` // in the assignment
 	Host   string `json:"host"`
-	Offset int    `json:"offset,omitempty"` // of the piece, in bytes
+	Offset int    `json:"offset,omitempty"` // offset of the piece, in bytes
 	More   bool   `json:"more,omitempty"`   // other pieces follow
 	Text   []byte `json:"text"`             // a [playbooks.Question]
 	// Renew requests another certificate, for the hosts of the worker or for the lent host Lent. Errands requests the orders after the

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-// A message goes between a coordinator and a worker. Check finds what no program of the same build sends, in any run; [inbox] and
-// [playbooks.TurnHandler] check what the run allows.
+// A message goes between a coordinator and a worker. Check returns an error for contents that no program of the same
+// build sends, in any run; [inbox] and [playbooks.TurnHandler] check what the run allows.
 type message = keyring.Message
 
 const (
@@ -25,7 +25,7 @@ const (
 	maxWarnings = 1000     // warnings of one message
 )
 
-// short reports texts that are no names.
+// short returns an error for texts that are not names.
 func short(texts ...string) error {
 	for _, text := range texts {
 		if len(text) > maxName || strings.ContainsRune(text, 0) {
@@ -56,7 +56,8 @@ func (q *question) Check() error {
 	if err := cmp.Or(short(q.Nonce, q.Recipient, q.Build, q.Version), small(q.SSHKey, q.Stamp)); err != nil {
 		return err
 	}
-	// What the authority cannot certify, or nothing can be sealed to, would fail the run in place of this worker.
+	// A key that the authority cannot certify, or that nothing can be sealed to, would fail the run in place of this
+	// worker.
 	if key, err := ssh.ParsePublicKey(q.SSHKey); err != nil || key.Type() != ssh.KeyAlgoED25519 {
 		return errors.New("its key for hosts is not a public key of the type ssh-ed25519")
 	}

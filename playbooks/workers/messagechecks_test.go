@@ -48,8 +48,8 @@ func TestMessageBreaches(t *testing.T) {
 	}
 }
 
-// TestMessagesAreChecked fails when a type has a check and no case in badMessages, which is also what the fuzz target begins with. What is
-// read from others without a check does not compile: see verify, receive and fetch.
+// TestMessagesAreChecked fails if a type has a check and no case in badMessages, which also seeds the fuzz target.
+// Reading a foreign message without a check does not compile: see verify, receive and fetch.
 func TestMessagesAreChecked(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// outages are the times in which the queue, or the coordinator of a run, fails a worker again and again, or the authority a coordinator: an
-// error is told once in each.
+// outages are the times in which the queue or a coordinator fails a worker again and again, or the authority a
+// coordinator: an error is reported once in each.
 type outages struct {
 	mu   sync.Mutex
-	told map[string]*outage // by what fails
+	told map[string]*outage // by the failing part
 }
 
 // An outage is one of these times.
@@ -19,10 +19,10 @@ type outage struct {
 	last   time.Time // when there was one
 }
 
-// outageTime is when an outage is over of which nothing was heard since: a run may end without its tickets coming again.
+// outageTime is the time without an error after which an outage counts as over: a run may end without new tickets.
 const outageTime = time.Hour
 
-// What stands for the queue, the authority, and workers or coordinators who refuse each other; runs have names.
+// Keys for the queue, the authority, and workers or coordinators that refuse each other; runs have names.
 const (
 	theQueue     = ""
 	theAuthority = "authority"
@@ -31,7 +31,7 @@ const (
 	announcing   = "announcing"
 )
 
-// isNew reports whether an error is to be told. The outage begins with the first.
+// isNew reports whether to report an error. The outage begins with the first.
 func (o *outages) isNew(what string, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

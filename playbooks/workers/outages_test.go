@@ -14,12 +14,12 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// A failing queue does, in each step, what that says of it: "out" fails the worker, "away" is a ticket whose coordinator
-// does not answer, and "there" one whose does. Behind the last step the worker is stopped.
+// A failing queue has a step for each call: "out" fails the worker, "away" is a ticket whose coordinator does not
+// answer, and "there" one whose coordinator does. After the last step the worker is stopped.
 type failing struct {
 	queue.Queue
 	t     *testing.T
-	key   keyring.Key // of the coordinator
+	key   keyring.Key // key of the coordinator
 	ring  keyring.Keyring
 	steps []string
 	step  string
@@ -76,8 +76,8 @@ func (failingLease) Extend(context.Context) error { return nil }
 func (failingLease) Done(context.Context) error   { return nil }
 func (failingLease) Return(context.Context) error { return nil }
 
-// TestOutagesAreToldOnce has a queue fail, and a coordinator be away, again and again: that is told once, and so is the
-// end of it.
+// TestOutagesAreToldOnce has a queue fail, and a coordinator be away, again and again: each outage is reported once,
+// and its end, too.
 func TestOutagesAreToldOnce(t *testing.T) {
 	s := newSite(t, "[]")
 	key, err := keyring.ReadKey(filepath.Join(s.dir, "coordinator"))

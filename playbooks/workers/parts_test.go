@@ -9,7 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
-// TestPlaysThatCannotBeRead has a play read a file of the operator that no worker gets: the run is refused, and nothing is changed.
+// TestPlaysThatCannotBeRead has a play read a file of the operator that no worker gets: the run is refused without a
+// change.
 func TestPlaysThatCannotBeRead(t *testing.T) {
 	s := newSite(t, "vars_files: [own.yaml]\nccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	s.write("own.yaml", "a: 1\n")
@@ -51,7 +52,7 @@ func TestTold(t *testing.T) {
 	other.Name = "another resource"
 	require.True(t, one.isNew(other))
 
-	alike := &told{} // the first resource of a play, and that of what its rollout does behind it
+	alike := &told{} // the first resource of a play, and the first one of its rollout's steps after it
 	for range 2 {
 		require.True(t, alike.isNew(result(0, events.Stable, false)))
 	}

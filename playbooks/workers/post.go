@@ -18,7 +18,7 @@ const (
 	// stampTime is the validity of a stamp, and the time for which a question with a stamp is remembered. A worker repeats a question
 	// for a shorter time.
 	stampTime = 10 * time.Minute
-	// stampAge is the length of the part of a stamp that says when it was made, in bytes.
+	// stampAge is the length of the time within a stamp, in bytes.
 	stampAge = 8
 )
 

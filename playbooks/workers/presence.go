@@ -25,7 +25,7 @@ import (
 // A worker announces itself to its coordinators: signed by its key, and sealed to theirs.
 
 const (
-	// presenceTime is how often a worker announces itself.
+	// presenceTime is the interval between a worker's announcements.
 	presenceTime = 10 * time.Second
 	// absentTime is the silence after which a worker counts as lost.
 	absentTime = 3 * presenceTime
@@ -35,7 +35,7 @@ const (
 
 // A presence is the announcement of a worker.
 type presence struct {
-	User     string    `json:"user"` // of NATS: an announcement copied by another user is not accepted
+	User     string    `json:"user"` // user of NATS: an announcement that another user copies is not accepted
 	Site     string    `json:"site"`
 	Version  string    `json:"version"`
 	Host     string    `json:"host"`
@@ -106,7 +106,7 @@ func (w *Worker) announce(ctx context.Context) {
 			over = true
 		case <-time.After(presenceTime):
 		case <-changed:
-			select { // what changes at once is announced together
+			select { // simultaneous changes are announced together
 			case <-ctx.Done():
 				over = true
 			case <-time.After(presenceTime / 10):
@@ -115,7 +115,7 @@ func (w *Worker) announce(ctx context.Context) {
 	}
 }
 
-// seal signs an announcement, and seals it to the coordinators; it is nil if there are none.
+// seal signs an announcement, and seals it to the coordinators; without coordinators it returns nil.
 func (w *Worker) seal(p presence) ([]byte, error) {
 	var to []age.Recipient
 	for key := range w.Coordinators.Ring() {
@@ -141,7 +141,7 @@ func (w *Worker) seal(p presence) ([]byte, error) {
 	return sealing.Seal(text, to...)
 }
 
-// A Connected worker is one that has announced itself in the last day.
+// A Connected worker has announced itself in the last day.
 type Connected struct {
 	Name     string    `json:"name"` // in the list of workers; the fingerprint of its key if that is not on the list
 	Listed   bool      `json:"listed"`

@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// TestPresent lists workers: one that has hosts, one that is not on the list, and one that does not know the coordinator.
+// TestPresent lists workers: one with hosts, one that is not on the list, and one that does not know the coordinator.
 func TestPresent(t *testing.T) {
 	t.Parallel()
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {

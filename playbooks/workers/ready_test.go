@@ -18,8 +18,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestCompileFirst has hosts of several shards wait for each other, at a worker that takes one shard at a time
-// and has one host at work: once all are ready they are applied, and none if one cannot be made ready.
+// TestCompileFirst has hosts of several shards wait for each other, at a worker that takes one shard at a time and
+// processes one host at a time: once all are compiled they are applied, and none if one cannot be compiled.
 func TestCompileFirst(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		for _, missing := range []bool{false, true} {
@@ -56,7 +56,7 @@ ccm: {resources: [exec: [{"touch made {{ Facts.host.info.os != '' && Host.name =
 	})
 }
 
-// waitingFor is how many questions of hosts are not answered yet.
+// waitingFor returns the number of requests without an answer.
 func (c *Coordinator) waitingFor() (questions int) {
 	c.run.ledger.mu.Lock()
 	defer c.run.ledger.mu.Unlock()
@@ -125,7 +125,7 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 	}
 }
 
-// TestStep has a person be asked about what the first host does at a worker, and no other host begin before the
+// TestStep prompts a person about each resource of the first host at a worker, and no other host begins before the
 // answers.
 func TestStep(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {

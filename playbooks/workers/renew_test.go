@@ -21,13 +21,13 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// waiting has each host of a play wait for the file go, beside its own.
+// waiting makes each host of a play wait for the file go, next to its own.
 const waiting = `
 ccm: {resources: [exec: ["touch {{ Data.dir }}/begun; n=0; while test ! -e {{ Data.dir }}/go && test $n -lt 6000; do sleep 0.1; n=$((n+1)); done": {provider: shell}]]}
 `
 
-// numbered has the authority number its certificates, which it says are valid for a time. It refuses those that
-// refuse has an error for.
+// numbered makes the authority number its certificates, which are valid for a time. It refuses those for which refuse
+// returns an error.
 func (s *site) numbered(c *Coordinator, valid time.Duration, refuse func(serial uint64) error) {
 	var serial atomic.Uint64
 	c.Certify = func(_ context.Context, of Certificate) ([]byte, time.Duration, error) {
@@ -54,8 +54,8 @@ func (s *site) exists(name string) func() bool {
 // newest is the number of the newest certificate that a worker has.
 func newest(t *testing.T, w *Worker) uint64 { return newestOf(t, w, "*"+certificateFile) }
 
-// TestRenewed has a shard take longer than the certificate is valid by which its hosts are logged in to: the
-// host that is worked on does not notice, and the next one is logged in to with another certificate.
+// TestRenewed has a shard that takes longer than the certificate is valid: the current host is not affected, and the
+// next login uses another certificate.
 func TestRenewed(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, waiting, "web1", "web2")
@@ -87,7 +87,7 @@ func TestRenewed(t *testing.T) {
 	})
 }
 
-// An ordering queue tells when workers have been given an order.
+// An ordering queue reports when workers have received an order.
 type ordering struct {
 	queue.Queue
 	ordered chan struct{}
@@ -108,8 +108,8 @@ func (r orderingRun) Order(ctx context.Context, data []byte) error {
 	return r.Run.Order(ctx, data)
 }
 
-// TestNotRenewedAtWork has the authority end while a shard is worked on: the resource that is running ends, no
-// other host is begun, and none fails.
+// TestNotRenewedAtWork ends the authority while a shard is in progress: the current resource ends, no other host
+// begins, and none fails.
 func TestNotRenewedAtWork(t *testing.T) {
 	s := newSite(t, waiting, "web1", "web2")
 	q := ordering{queuetest.New(0), make(chan struct{}, 10)}
@@ -134,7 +134,7 @@ func TestNotRenewedAtWork(t *testing.T) {
 	require.Equal(t, 1, strings.Count(warned.all(), "nobody has unlocked the agent: no more hosts are started; when the authority answers again, continue the run with ccm-push resume"), warned.all())
 }
 
-// TestCertificates has an authority be asked for certificates, again and again.
+// TestCertificates requests certificates from an authority again and again.
 func TestCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{t: t, authority: sshtest.NewKey(t, "")}

@@ -17,8 +17,8 @@ type Keyring map[string]Entry
 // An Entry is the line of a key in a list. In a list of workers it limits which hosts the worker gets.
 type Entry struct {
 	Name  string
-	At    string         // file and line; empty if the list is no file
-	Sites []string       // whose hosts a worker may get, "" for hosts without a site; none means all sites
+	At    string         // file and line; empty if the list is not a file
+	Sites []string       // sites whose hosts a worker may get, "" for hosts without a site; none means all sites
 	From  []netip.Prefix // addresses that a worker may name; none means all
 }
 

@@ -95,7 +95,7 @@ func (f *KeyFile) report(text string) {
 // String returns the path of the file.
 func (f *KeyFile) String() string { return f.path }
 
-// sameFile reports whether a file has the same content as before, as far as its metadata tell.
+// sameFile reports whether a file has the same content as before, by its metadata.
 func sameFile(before, now fs.FileInfo) bool {
 	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }

@@ -66,7 +66,7 @@ func (k Key) Public() string {
 // PublicKey returns the public key.
 func (k Key) PublicKey() ssh.PublicKey { return k.signer.PublicKey() }
 
-// Identity returns the identity that opens what is sealed to the key.
+// Identity returns the identity that opens data sealed to the key.
 func (k Key) Identity() age.Identity { return k.identity }
 
 // readKeyring reads a list in the format of authorized_keys. Options that limit a worker are read only if limits is true.
@@ -111,7 +111,7 @@ func parseKeyring(path string, text []byte, limits bool) (Keyring, error) {
 // ErrNoKey reports a list without keys.
 var ErrNoKey = errors.New("the file has no key")
 
-// A Message can be signed. Check finds what no program of the same build sends.
+// A Message can be signed. Check returns an error for contents that no program of the same build sends.
 type Message interface{ Check() error }
 
 // A signed message contains its public key. The reader looks it up in a list.

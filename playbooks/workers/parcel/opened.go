@@ -108,7 +108,7 @@ func (s *Sealed) AddFile(to *Opened, name string, data []byte) {
 	}
 }
 
-// Ring returns a ring that opens these values and files; nil if there are none.
+// Ring returns a ring that opens these values and files, or nil.
 func (o Opened) Ring() *sealed.Ring {
 	if len(o.Tags) == 0 {
 		return nil

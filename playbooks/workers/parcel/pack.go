@@ -60,7 +60,7 @@ type candidate struct {
 	why  string
 }
 
-// A naming says how a play names a file.
+// A naming is a way in which a play names a file.
 type naming int
 
 const (

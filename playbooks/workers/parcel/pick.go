@@ -22,7 +22,7 @@ import (
 type picker struct {
 	to    *packer
 	texts func() []string           // values of the play's data and manifests, which may be names of files
-	found map[*folderFiles][]string // those texts that name a file or folder, by folder
+	found map[*folderFiles][]string // texts that name a file or folder, by folder
 }
 
 // textsIn returns the texts that name a file or folder in a folder. Each is looked up once: there may be many texts and many computed names.

@@ -15,7 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
-// A Recipe says how to make the plays of a run: from manifests, from the command line, or from the record of an earlier run.
+// A Recipe describes how to make the plays of a run: from manifests, from the command line, or from the record of an
+// earlier run.
 type Recipe struct {
 	Paths      []string            `json:"paths,omitempty"` // paths of manifests, as given, or their URLs without secrets
 	Folder     string              `json:"folder"`
@@ -94,7 +95,7 @@ func (r *Recipe) Plays(ctx context.Context, root string, registry modules.Regist
 			plays = append(plays, &manifest.Play{Name: u.Name, Folder: root, Become: u.Become, BecomeUser: u.BecomeUser, BecomeMethod: u.BecomeMethod, Undo: &u.Of})
 		}
 		return plays, nil
-	case len(r.Paths) == 0: // hosts are only asked something
+	case len(r.Paths) == 0: // hosts are only queried
 		return []*manifest.Play{}, nil
 	}
 	options := []load.Option{load.WithKeys(ring), load.WithArchives(archives), load.WithRoot(root)}

@@ -26,7 +26,7 @@ import (
 // A Key is a private key in a file.
 type Key struct {
 	Format string
-	IDs    []string // of the public part and of the encoded key, as far as they are known
+	IDs    []string // ids of the public part and of the encoded key, as far as they are known
 }
 
 const (
@@ -91,7 +91,7 @@ type mark struct {
 	format string
 	marks  []string // one of them is in the text
 	match  *regexp.Regexp
-	ids    func(data, found []byte) []string // of a found key in its file; nil if they are not known
+	ids    func(data, found []byte) []string // returns the ids of a found key in its file; nil means unknown
 }
 
 var marks = sync.OnceValue(func() []mark {
@@ -223,7 +223,7 @@ func sshIDs(block, der []byte) []string {
 	return append(ids, derIDs(der)...)
 }
 
-// derIDs returns the id of a key in PKCS#1, PKCS#8 or SEC 1; nil if it is none.
+// derIDs returns the id of a key in PKCS#1, PKCS#8 or SEC 1, or nil.
 func derIDs(der []byte) []string {
 	for _, parse := range []func([]byte) (any, error){
 		x509.ParsePKCS8PrivateKey, func(b []byte) (any, error) { return x509.ParsePKCS1PrivateKey(b) }, func(b []byte) (any, error) { return x509.ParseECPrivateKey(b) },

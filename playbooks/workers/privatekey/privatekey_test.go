@@ -104,7 +104,7 @@ func gzipped(data []byte) []byte {
 	return out.Bytes()
 }
 
-// TestNoKey holds that what looks like a key, and is none, is not taken for one.
+// TestNoKey has texts that look like keys, and are not.
 func TestNoKey(t *testing.T) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

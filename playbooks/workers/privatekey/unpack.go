@@ -63,8 +63,8 @@ func (s *search) unpack(data []byte, depth int) {
 	}
 }
 
-// embedded looks into what follows other data in a file, such as a script that unpacks itself. What only looks like an archive is
-// no error.
+// embedded searches data that follow others in a file, such as a script that unpacks itself. Data that only look like
+// an archive are not an error.
 func (s *search) embedded(data []byte, depth int) {
 	const most = 64 // archives
 	part := func(r io.Reader) {
@@ -160,7 +160,7 @@ var isBase64 = func() (is [256]bool) {
 	return is
 }()
 
-// lineEnd returns how many bytes of data end a line and indent the next one; 0 is none.
+// lineEnd returns the number of bytes that end a line and indent the next one, or 0.
 func lineEnd(data []byte) (n int) {
 	ends := false
 	for n < len(data) {
@@ -226,7 +226,7 @@ func (s *search) decodeText(text []byte, depth int) {
 	}
 }
 
-// tail returns how many digits after the last whole group of four are decoded: one alone is no byte.
+// tail returns the number of decoded digits after the last whole group of four: a single digit is not a byte.
 func tail(n int) int {
 	if n%4 == 1 {
 		return 0

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// Invites is where ccm-push-broker answers an [InviteRequest].
+	// Invites is the subject on which ccm-push-broker answers an [InviteRequest].
 	Invites = subjects + "invite"
-	// Joins are the subjects on which invited machines send what they join with: the nkey of the invitation.
+	// Joins are the subjects on which invited machines send their keys; each ends with the nkey of the invitation.
 	Joins       = joinSubject + "*"
 	joinSubject = subjects + "join."
-	// InviteTime is how long an invitation is valid.
+	// InviteTime is the validity of an invitation.
 	InviteTime = 15 * time.Minute
 	// MaxJoin bounds the message of an invited machine, in bytes.
 	MaxJoin    = 16 << 10

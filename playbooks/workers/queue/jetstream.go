@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What there is at the server. Sites are hashed, so that any text can be one.
+// Names at the server. Sites are hashed, so that any text can be one.
 const (
 	workStream  = WorkStream
 	subjects    = "ccm-push."
@@ -23,21 +23,21 @@ const (
 	saidSubject = subjects + "said." // RUN
 	askSubject  = subjects + "ask."  // RUN
 	order       = subjects + "order."
-	// fetchTime is how long the server is asked to wait for a ticket at a time.
+	// fetchTime limits one wait of the server for a ticket.
 	fetchTime = 20 * time.Second
 	flushTime = 10 * time.Second
-	// firstTry is how long the server may take to keep something, and lastTry when it was tried some times.
+	// firstTry limits the server's time to store data, and lastTry its time after several tries.
 	firstTry = 5 * time.Second
 	lastTry  = 5 * time.Minute
 )
 
-// What servers that bound what their users may do have to know.
+// Names that servers need to restrict their users.
 const (
 	WorkStream = "ccm-push-work" // the stream of tickets
 	Asks       = askSubject + "*"
 	Says       = saidSubject + "*"
 	Orders     = order + "*"
-	Claims     = "$KV." + claimBucket + ".>" // who coordinates runs
+	Claims     = "$KV." + claimBucket + ".>" // coordinators of runs
 	AllTickets = workSubject + ">"
 	Tickets    = workSubject + "*.*" // SITE.RUN
 	Recorded   = recordSubject + "*"
@@ -74,7 +74,7 @@ func SiteToken(site string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// failed says what was tried at the server.
+// failed adds the attempted operation to an error of the server.
 func failed(doing string, err error) error {
 	switch {
 	case err == nil:
@@ -87,8 +87,8 @@ func failed(doing string, err error) error {
 	return fmt.Errorf("NATS: %s: %w", doing, err)
 }
 
-// needs is failed for what begins with a role of ccm-push-broker. A server that refuses a request does not answer it, and
-// tells the connection.
+// needs is failed for operations that need a role of ccm-push-broker. A server that refuses a request sends no answer,
+// only an error of the connection.
 func (q *JetStream) needs(role, doing string, err error) error {
 	last := q.conn.LastError()
 	if err == nil || !errors.Is(last, nats.ErrPermissionViolation) || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
@@ -97,7 +97,7 @@ func (q *JetStream) needs(role, doing string, err error) error {
 	return fmt.Errorf("NATS: %s: the server does not let this user do that: %w\n  hint: it needs the role %s, which ccm-push-broker user add NAME --role %[3]s gives, or another server's like permissions", doing, last, role)
 }
 
-// flush returns when the server has got what was published.
+// flush returns when the server has received the published messages.
 func (q *JetStream) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
@@ -163,7 +163,7 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	return r, nil
 }
 
-// site gives what the tickets of a site are leased from.
+// site returns the consumer of the tickets of a site.
 func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -273,8 +273,7 @@ func (r *natsRun) Submit(ctx context.Context, site string, ticket []byte) error 
 	}))
 }
 
-// insist tries something until the server has answered, or the run is over. What is sent over a slow link gets more
-// time each time.
+// insist repeats try until the server has answered, or the run is over. Each try has more time, for a slow link.
 func (r *natsRun) insist(ctx context.Context, try func(context.Context) error) error {
 	limit, err := firstTry, error(nats.ErrDisconnected)
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -306,7 +305,7 @@ func (r *natsRun) insist(ctx context.Context, try func(context.Context) error) e
 // refused reports whether an error is an answer of the server, which would be the same again.
 func refused(err error) bool {
 	answer, ok := errors.AsType[jetstream.JetStreamError](err)
-	const unavailable = 503 // for a while, such as after its start
+	const unavailable = 503 // for a while, for example after its start
 	return ok && answer.APIError() != nil && answer.APIError().Code != unavailable
 }
 
@@ -321,8 +320,8 @@ func (r *natsRun) Answer(ctx context.Context, answer func(ctx context.Context, q
 		connection := r.queue.conn.Stats().Reconnects
 		r.answers.Go(func() {
 			text := answer(ctx, m.Data)
-			// A server lets a coordinator answer over the connection alone that the question came by (allow_responses), and
-			// refuses what comes later. Who hears nothing asks again.
+			// A server lets a coordinator answer only over the connection of the question (allow_responses), and
+			// refuses later answers. A worker without an answer repeats the question.
 			if r.queue.conn.IsConnected() && r.queue.conn.Stats().Reconnects == connection {
 				_ = m.Respond(text)
 			}
@@ -403,10 +402,10 @@ func (r *natsRun) Close(ctx context.Context) error {
 	return errors.Join(err, r.Withdraw(ctx), r.remove(ctx))
 }
 
-// remove deletes what has been said, and the objects.
+// remove deletes the reports and the objects.
 func (r *natsRun) remove(ctx context.Context) error {
 	streamErr := r.queue.js.DeleteStream(ctx, PerRun+r.name)
-	if errors.Is(streamErr, jetstream.ErrStreamNotFound) { // who goes on with the run has deleted it
+	if errors.Is(streamErr, jetstream.ErrStreamNotFound) { // the next coordinator has deleted it
 		streamErr = nil
 	}
 	objectsErr := r.queue.js.DeleteObjectStore(ctx, PerRun+r.name)

@@ -16,7 +16,7 @@ const (
 	presenceSubject = subjects + "presence."
 	// Presences are the subjects of all announcements: USER.NAME.
 	Presences = presenceSubject + "*.*"
-	// presenceKept is how long an announcement is kept.
+	// presenceKept is the time that an announcement is kept.
 	presenceKept = 24 * time.Hour
 	anyUser      = "any" // a user without an nkey
 )

@@ -1,11 +1,10 @@
-// Package queue is where coordinators of runs and their workers meet: tickets that wait for a worker,
-// objects that it fetches, and what it says back.
+// Package queue connects coordinators of runs and their workers: tickets wait for a worker, workers fetch objects, and
+// send reports.
 //
-// A [JetStream] of NATS is one; tests use that of package queuetest. A queue is not to be
-// relied on for more than this: what has been said is kept until the run is closed, and comes in the
-// order of each worker. A ticket may be leased twice, and a lease may end while it is at work: who
-// does what to a host is decided by the lock and the notes of that host. What goes through a queue
-// is sealed and signed by those who use it; which hosts and runs there are does not belong here.
+// A [JetStream] of NATS is a queue; tests use that of package queuetest. A queue guarantees only this: reports are kept
+// until the run is closed, and come in the order of each worker. A ticket may be leased twice, and a lease may end
+// during the work: the lock and the notes of a host decide which run changes it. Its users seal and sign their data;
+// the queue knows neither hosts nor runs.
 package queue
 
 import (
@@ -20,7 +19,7 @@ type Queue interface {
 	Open(ctx context.Context, name string) (Run, error)
 	// Lease waits for a ticket of a site. The same ticket may come again.
 	Lease(ctx context.Context, site string) (Lease, error)
-	// Join gives a worker its end of a run.
+	// Join returns a worker's end of a run.
 	Join(ctx context.Context, name string) (Member, error)
 	// User returns the user that this end logs in as, for [Presence].
 	User() string
@@ -35,13 +34,14 @@ type Queue interface {
 // A Run is a coordinator's end of a run.
 type Run interface {
 	Desk
-	// Said gives what workers have said next, and waits for it. What is said is numbered, from 1.
+	// Said waits for the next report of a worker. Reports are numbered, from 1.
 	Said(ctx context.Context) (data []byte, number uint64, err error)
-	// LastSaid is the number of what has been said last; 0 is nothing. While the queue does not answer it waits, until the run is closed.
+	// LastSaid returns the number of the last report, or 0. While the queue does not answer it waits, until the run is
+	// closed.
 	LastSaid(ctx context.Context) (number uint64, err error)
-	// Order tells all workers of the run something; who is not there does not hear it.
+	// Order sends an order to all workers of the run; absent ones do not receive it.
 	Order(ctx context.Context, data []byte) error
-	// Close deletes all that there is of the run.
+	// Close deletes all data of the run.
 	Close(ctx context.Context) error
 }
 
@@ -53,7 +53,7 @@ type Desk interface {
 	Withdraw(ctx context.Context) error
 	// Answer has questions of workers answered, each by a goroutine of its own, until the run is closed.
 	Answer(ctx context.Context, answer func(ctx context.Context, question []byte) []byte) error
-	// Put keeps an object for workers, under a name that tells nothing.
+	// Put stores an object for workers, under a random name.
 	Put(ctx context.Context, data []byte) (name string, err error)
 	// Delete deletes an object, if there is one of this name.
 	Delete(ctx context.Context, name string) error
@@ -61,11 +61,12 @@ type Desk interface {
 
 // A Member is a worker's end of a run.
 type Member interface {
-	// Ask asks the coordinator. The error wraps [ErrGone] if there is none any more, and [ErrAway] if that is not known.
+	// Ask sends a request to the coordinator. The error wraps [ErrGone] if the run is closed, and [ErrAway] if the
+	// coordinator does not answer.
 	Ask(ctx context.Context, question []byte) (answer []byte, err error)
 	// Get fetches an object.
 	Get(ctx context.Context, name string) ([]byte, error)
-	// Say says something to the coordinator. It returns when that is kept.
+	// Say sends a report to the coordinator. It returns when the report is stored.
 	Say(ctx context.Context, data []byte) error
 	// Orders has orders of the coordinator heard, until the end of ctx.
 	Orders(ctx context.Context, hear func(data []byte)) error
@@ -84,17 +85,16 @@ type Lease interface {
 }
 
 const (
-	// LeaseTime is how long a ticket is leased, unless a queue says otherwise. A worker extends it well
-	// before that.
+	// LeaseTime is the usual duration of a lease. A worker extends it well before its end.
 	LeaseTime = 30 * time.Second
-	// KeptTime is when a server forgets a ticket, an object, and what was said.
+	// KeptTime is the time after which a server drops a ticket, an object, and reports.
 	KeptTime = 7 * 24 * time.Hour
-	// MaxSaid is how long what is said at once, asked or answered may be, in bytes.
+	// MaxSaid bounds one report, request or answer, in bytes.
 	MaxSaid = 512 << 10
 )
 
-// ErrGone is that a run is closed.
+// ErrGone reports that a run is closed.
 var ErrGone = errors.New("the run is over")
 
-// ErrAway is that a run is there, and nobody answers for it: its coordinator may be out of reach for a while.
+// ErrAway reports that a run exists but its coordinator does not answer; it may be out of reach for a while.
 var ErrAway = errors.New("the controller of the run does not answer")

@@ -96,7 +96,7 @@ func lease(t *testing.T, q queue.Queue, site string) queue.Lease {
 	return l
 }
 
-// nothing waits for no ticket: those that are there come at once.
+// nothing checks that there is no ticket: existing ones come at once.
 func nothing(t *testing.T, q queue.Queue, site string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -196,7 +196,7 @@ func TestWhatIsSaid(t *testing.T) {
 
 		heard := make(chan string, 1)
 		require.NoError(t, m.Orders(ctx, func(data []byte) { heard <- string(data) }))
-		require.NoError(t, m.Say(ctx, []byte("listening"))) // behind the subscription
+		require.NoError(t, m.Say(ctx, []byte("listening"))) // after the subscription
 		require.NoError(t, r.Order(ctx, []byte("stop")))
 		require.Equal(t, "stop", <-heard)
 	})
@@ -225,7 +225,7 @@ func TestClosedRun(t *testing.T) {
 	})
 }
 
-// TestAwayCoordinator tells a coordinator that nobody hears of for a while from one that is gone.
+// TestAwayCoordinator distinguishes a coordinator that is silent for a while from one that is gone.
 func TestAwayCoordinator(t *testing.T) {
 	q, err := queue.NewJetStream(connect(t, serve(t)), 0)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Records are copies of the records of runs, and claims that say who goes on with each. Names of runs
-// are hashed; what is stored is sealed by those who use it.
+// Records are copies of the records of runs, and claims of their coordinators. Names of runs are hashed; the users seal
+// the stored data.
 type Records struct {
 	queue  *JetStream
 	claims jetstream.KeyValue
@@ -23,21 +23,21 @@ type Records struct {
 const (
 	claimBucket   = "ccm-push-runs"
 	recordSubject = subjects + "record."
-	// readerTime is how long a reader counts as one that is not heard of.
+	// readerTime is the time after which a silent reader does not count any more.
 	readerTime = 30 * time.Second
-	// thereTime is how long a reader hears nothing before it asks whether there is still a record.
+	// thereTime is the silence after which a reader checks whether the record still exists.
 	thereTime = time.Second
-	// readAtOnce is how many messages a reader asks for.
+	// readAtOnce is the number of messages that a reader requests.
 	readAtOnce = 64
 )
 
-// ErrTaken is that somebody else has made a claim since.
+// ErrTaken reports that another controller has made a claim since.
 var ErrTaken = errors.New("another controller has taken it")
 
-// ErrCut is that a record has no beginning any more.
+// ErrCut reports that the begin of a record was deleted.
 var ErrCut = errors.New("the beginning of its record is older than a week, and NATS has deleted it")
 
-// A Claim is what somebody has said of a run last.
+// A Claim is the last claim of a run.
 type Claim struct {
 	Name     string // hashed
 	Data     []byte
@@ -45,12 +45,12 @@ type Claim struct {
 	said     time.Time // by the clock of the server
 }
 
-// Records gives the records at the servers.
+// Records returns the records at the servers.
 func (q *JetStream) Records(ctx context.Context) (*Records, error) {
 	kv, err := q.js.KeyValue(ctx, claimBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: claimBucket, TTL: KeptTime, Description: "controllers of the runs of ccm-push"})
-		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker
+		if errors.Is(err, jetstream.ErrBucketExists) { // another program was quicker
 			kv, err = q.js.KeyValue(ctx, claimBucket)
 		}
 	}
@@ -61,17 +61,16 @@ func (q *JetStream) Records(ctx context.Context) (*Records, error) {
 	return &Records{q, kv, bucket}, failed("reading the controllers of runs", err)
 }
 
-// Lasts is how long a claim is good for, unless it is made anew.
+// Lasts returns the validity of a claim that is not renewed.
 func (r *Records) Lasts() time.Duration { return r.queue.lease }
 
-// hashed is what a run is called at the server.
+// hashed returns the name of a run at the server.
 func hashed(run string) string {
 	sum := sha256.Sum256([]byte("ccm-push run " + run))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Claim claims a run: after is the claim that it follows, nil if there is none. The error wraps [ErrTaken]
-// if there is another one by now.
+// Claim claims a run: after is the claim before it, or nil. The error wraps [ErrTaken] if there is another one by now.
 func (r *Records) Claim(ctx context.Context, run string, data []byte, after *Claim) (*Claim, error) {
 	c := &Claim{Name: hashed(run), Data: data}
 	var err error
@@ -92,7 +91,7 @@ func wrongLast(err error) bool {
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// Claims gives all claims that there are, and the time at the server.
+// Claims returns all claims, and the time at the server.
 func (r *Records) Claims(ctx context.Context) (all []Claim, now time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime) // a list whose connection is lost meanwhile has no end of its own
 	defer cancel()
@@ -120,7 +119,7 @@ func (r *Records) Claims(ctx context.Context) (all []Claim, now time.Time, err e
 // Holds reports whether a claim is still good at a time of the server.
 func (r *Records) Holds(c Claim, now time.Time) bool { return now.Sub(c.said) < r.queue.lease }
 
-// Since is when a claim was made.
+// Since returns the time of a claim.
 func (c Claim) Since() time.Time { return c.said }
 
 // Make makes room for the record of a run.
@@ -144,7 +143,7 @@ func (r *Records) Append(ctx context.Context, run string, data []byte) error {
 	return failed("copying the record of the run", err)
 }
 
-// End lets nobody add to the record of a run any more.
+// End closes the record of a run: nothing can be added any more.
 func (r *Records) End(ctx context.Context, run string) error {
 	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -159,8 +158,8 @@ func (r *Records) End(ctx context.Context, run string) error {
 	return failed("closing the record of the run", err)
 }
 
-// Read gives what the record of a run has so far, and with follow what is still to come, until take
-// reports false. It is [ErrGone] if there is none, or no more, and [ErrCut] if its beginning was deleted.
+// Read reads the record of a run so far, and with follow its later parts, until take returns false. The error is
+// [ErrGone] if there is none, or none any more, and [ErrCut] if its begin was deleted.
 func (r *Records) Read(ctx context.Context, run string, follow bool, take func(data []byte) (more bool, err error)) error {
 	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -191,7 +190,7 @@ func (r *Records) Read(ctx context.Context, run string, follow bool, take func(d
 	}
 }
 
-// A recordReader reads a stream from a message on. It asks a server that has lost its place once more.
+// A recordReader reads a stream from a message on. If the server has lost its place, it requests the messages again.
 type recordReader struct {
 	stream   jetstream.Stream
 	consumer jetstream.Consumer // nil until there is one
@@ -240,7 +239,7 @@ func (r *recordReader) gone(ctx context.Context) bool {
 	return errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// lost begins anew where the reader is, after a while. It is [ErrGone] if there is no stream any more.
+// lost continues at the reader's place, after a while. The error is [ErrGone] if the stream is gone.
 func (r *recordReader) lost(ctx context.Context) (more bool, err error) {
 	if r.gone(ctx) {
 		return false, ErrGone
@@ -254,7 +253,7 @@ func (r *recordReader) lost(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// leave lets nobody wait for this reader.
+// leave tells the server that this reader has ended, so that no one waits for it.
 func (r *recordReader) leave(ctx context.Context) {
 	if r.consumer == nil {
 		return
@@ -264,7 +263,7 @@ func (r *recordReader) leave(ctx context.Context) {
 	_ = r.stream.DeleteConsumer(timed, r.consumer.CachedInfo().Name) // which it does by itself, later
 }
 
-// Readers is how many read the record of a run.
+// Readers returns the number of readers of a run's record.
 func (r *Records) Readers(ctx context.Context, run string) (int, error) {
 	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if err != nil {
@@ -293,12 +292,12 @@ func (q *JetStream) Discard(ctx context.Context, name string) error {
 	return errors.Join(r.Withdraw(ctx), r.remove(ctx))
 }
 
-// Order tells the workers of a run something whose coordinator is no more.
+// Order sends an order to the workers of a run whose coordinator is gone.
 func (q *JetStream) Order(ctx context.Context, name string, data []byte) error {
 	return (&natsRun{queue: q, name: name}).Order(ctx, data)
 }
 
-// Sweep deletes what was left by runs of which nothing has been heard for as long as anything is kept.
+// Sweep deletes the data of runs without a report for KeptTime.
 func (q *JetStream) Sweep(ctx context.Context, now time.Time) error {
 	var errs []error
 	list := q.js.ListStreams(ctx)

@@ -24,7 +24,7 @@ func openRecords(t *testing.T, lease time.Duration) (*queue.JetStream, *queue.Re
 	return q, r, streamsOf(t, conn)
 }
 
-// TestClaims has a run claimed by several at once: one of them gets it, each time.
+// TestClaims claims a run several times at once: one claim wins, each time.
 func TestClaims(t *testing.T) {
 	_, r, _ := openRecords(t, time.Hour)
 	var after *queue.Claim
@@ -59,7 +59,7 @@ func TestClaims(t *testing.T) {
 	all, _, err := r.Claims(limited(t))
 	require.NoError(t, err)
 	require.Empty(t, all)
-	_, err = r.Claim(limited(t), "01", nil, after) // it is gone, which is as if it were taken
+	_, err = r.Claim(limited(t), "01", nil, after) // a deleted claim counts as taken
 	require.ErrorIs(t, err, queue.ErrTaken)
 }
 
@@ -114,7 +114,7 @@ func TestRecords(t *testing.T) {
 	require.ErrorIs(t, <-read, queue.ErrGone)
 }
 
-// TestSweep deletes what nobody has used for as long as anything is kept, and no more.
+// TestSweep deletes exactly the data that were not used for KeptTime.
 func TestSweep(t *testing.T) {
 	q, r, js := openRecords(t, 0)
 	ctx := limited(t)

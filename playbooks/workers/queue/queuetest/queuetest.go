@@ -17,7 +17,7 @@ type Queue struct {
 	lease time.Duration
 
 	mu      sync.Mutex
-	changed chan struct{} // closed, and made anew, when anything changes
+	changed chan struct{} // closed, and replaced, with each change
 	tickets []*localTicket
 	runs    map[string]*localRun
 	present map[string]localPresence
