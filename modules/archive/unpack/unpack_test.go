@@ -392,7 +392,7 @@ func sparse(t *testing.T) []byte {
 	field(156, "S")                                                // type
 	field(257, "ustar  \x00")                                      // magic and version
 	field(386, "00000000000\x00")                                  // start of the only part with data, in octal
-	field(386+12, "00000000000\x00")                               // and its bytes
+	field(386+12, "00000000000\x00")                               // number of its bytes, in octal
 	field(483, "\x80\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00") // size with the hole, in binary
 	field(148, "        ")                                         // the checksum counts as blanks
 	sum := 0
