@@ -23,7 +23,7 @@ type Alternatives struct {
 // A Restore is the earlier state of a name, and of one of its alternatives.
 type Restore struct {
 	Known    bool    `json:"known"`    // path was an alternative
-	Priority int     `json:"priority"` // of it
+	Priority int     `json:"priority"` // its priority
 	Slaves   []slave `json:"slaves,omitempty"`
 	Manual   bool    `json:"manual"`
 	Selected string  `json:"selected"` // by hand

@@ -106,7 +106,7 @@ func TestConverges(t *testing.T) {
 	)
 }
 
-// TestPredicts has alternatives come after each other, and after files that they need.
+// TestPredicts uses alternatives that depend on each other, and on files that they need.
 func TestPredicts(t *testing.T) {
 	needProgram(t)
 	step := func(more string) modtest.Step {

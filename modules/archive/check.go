@@ -151,7 +151,7 @@ func (a *Archive) createsMissing(files modules.FileReader) (bool, error) {
 	return false, err
 }
 
-// compare holds the archive file against the checksum.
+// compare compares the archive file with the checksum.
 func (a *Archive) compare(files modules.FileReader, have *found) error {
 	digest, err := files.Digest(a.Name)
 	if modules.NotThere(err) { // the archive is only predicted, so its attributes are unknown

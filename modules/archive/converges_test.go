@@ -320,8 +320,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestContinuesOnlyItsOwn has parts of other files, or that others could have
-// written, be thrown away.
+// TestContinuesOnlyItsOwn checks that parts of other files, and parts that others could have written, are discarded.
 func TestContinuesOnlyItsOwn(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
 	for _, tt := range []struct {

@@ -24,7 +24,7 @@ func madeDirectoryGoes(t *testing.T) {
 	require.DirExists(t, "/home/bob/.ssh")
 }
 
-// TestAccountOfANameService has a getent that knows a user whom no file has.
+// TestAccountOfANameService uses a getent with a user that is in no file.
 func TestAccountOfANameService(t *testing.T) { accountstest.Private(t, accountOfANameService) }
 
 func accountOfANameService(t *testing.T) {

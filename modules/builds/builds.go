@@ -109,7 +109,7 @@ func (b Build) String() string {
 	return fmt.Sprintf("host program %s/%s", b.OS, b.Arch)
 }
 
-// Program unpacks the program and holds it against size and hash.
+// Program unpacks the program and verifies its size and hash.
 func (b Build) Program() ([]byte, error) {
 	compressed, err := b.Compressed()
 	if err != nil {

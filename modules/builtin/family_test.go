@@ -47,7 +47,7 @@ func (p properties) owned(mode string) properties {
 func (g *family) add(kind string, p properties) *wire.Entry {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // of strings, numbers and booleans only
+		panic(err) // it has only strings, numbers and booleans
 	}
 	g.catalog.Entries = append(g.catalog.Entries, wire.Entry{Type: kind, Name: p["name"].(string), Properties: text})
 	return &g.catalog.Entries[len(g.catalog.Entries)-1]

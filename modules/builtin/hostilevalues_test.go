@@ -186,7 +186,7 @@ func examplesOf(t *testing.T, typ modules.Type) (all []map[string]any) {
 					if base == nil {
 						base = map[string]any{}
 					}
-					if base["ensure"] == "absent" { // which does nothing with most of it
+					if base["ensure"] == "absent" { // absent ignores most properties
 						continue
 					}
 					base["name"] = name

@@ -292,7 +292,7 @@ func fleetTests(t *testing.T) []fleetTest {
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		source := func(n ast.Node) string { return string(text[n.Pos()-file.FileStart : n.End()-file.FileStart]) }
-		values := map[string]string{} // of the file, by their names
+		values := map[string]string{} // values in the file, by their names
 		for _, d := range file.Decls {
 			if d, ok := d.(*ast.GenDecl); ok {
 				for _, s := range d.Specs {

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// testType is the type in a tree of the test, whose podman keeps containers as files. The tests of e2e have real ones.
+// testType is the type in a tree of the test, whose podman stores containers as files. The tests of e2e use real ones.
 func testType() modules.Type {
 	typ := Type()
 	typ.New = func() modules.Resource { return new(Container) }

@@ -31,7 +31,7 @@ type made struct {
 	Network string            `json:"network,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Restart string            `json:"restart,omitempty"`
-	Enable  bool              `json:"enable,omitempty"` // of quadlet
+	Enable  bool              `json:"enable,omitempty"` // for quadlet
 	User    string            `json:"user,omitempty"`
 	Memory  string            `json:"memory,omitempty"`
 	CPUs    string            `json:"cpus,omitempty"`
@@ -82,7 +82,7 @@ type live struct {
 	running bool
 }
 
-// provider is the program that looks after the container.
+// provider is the program that manages the container.
 func (c *Container) provider(h modules.Host) (string, error) {
 	programs := c.programs()
 	for _, program := range programs {

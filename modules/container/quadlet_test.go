@@ -65,7 +65,7 @@ func asUnit(t *testing.T, runs bool, more ...modtest.Node) []modtest.Node {
 	return withQuadlet(append(nodes, more...)...)
 }
 
-// replaced has a node of a tree be another one.
+// replaced replaces a node of a tree.
 func replaced(nodes []modtest.Node, path, text string) []modtest.Node {
 	for i := range nodes {
 		if nodes[i].Path == path {

@@ -100,7 +100,7 @@ func TestConverges(t *testing.T) {
 	)
 }
 
-// TestPredicts has questions come after each other.
+// TestPredicts uses a sequence of questions.
 func TestPredicts(t *testing.T) {
 	needs.Program(t, "debconf-set-selections")
 	step := func(more string) modtest.Step {

@@ -99,7 +99,7 @@ var quick = download.Client{Pause: time.Nanosecond}
 
 func TestGet(t *testing.T) {
 	s := serve(t, httptest.NewServer, file)
-	f, part := into(t, 5), download.Part{Size: 5} // of no known version
+	f, part := into(t, 5), download.Part{Size: 5} // a part of unknown version
 	d := of(s.URL + "/app.tar.gz?token=secret")
 	d.Headers = map[string]string{"X-Token": "t", "user-agent": "mine"}
 	d.Username, d.Password = "deploy", "p:w"
@@ -286,7 +286,7 @@ func TestGetErrors(t *testing.T) {
 	})
 }
 
-// TestRedirects has credentials stay with the server that they are for.
+// TestOnHost checks which errors of a download on a host get a hint.
 func TestOnHost(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	get := func() error {
@@ -302,6 +302,7 @@ func TestOnHost(t *testing.T) {
 	require.NoError(t, download.OnHost(nil))
 }
 
+// TestRedirects checks that credentials are sent only to the server of the manifest.
 func TestRedirects(t *testing.T) {
 	secrets := func(r *http.Request) string {
 		return strings.Join([]string{r.Header.Get("Authorization"), r.Header.Get("X-Token"), r.Header.Get("Cookie"), r.Header.Get("Referer")}, "|")

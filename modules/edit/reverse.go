@@ -102,7 +102,7 @@ func (r *Restore) fits(file string) error {
 // patch leads from one text to another. Its hunks have so many lines above and below them.
 func patch(from, to string, around [2]int) Patch {
 	var all Patch
-	end := -1 // of the last hunk with the lines below it
+	end := -1 // end of the last hunk with the lines below it
 	start := 0
 	for _, e := range udiff.Lines(from, to) {
 		above, top := up(from, e.Start, around[0])

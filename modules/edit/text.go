@@ -41,7 +41,7 @@ func parse(file string, endings ...string) *Text {
 	if t.open {
 		last := &t.Lines[len(t.Lines)-1]
 		last.Ending = t.ending(len(t.Lines)-1, len(t.Lines)-1)
-		if len(endings) > 1 && strings.HasSuffix(last.Text, "\r") { // else this byte would become a part of the ending
+		if len(endings) > 1 && strings.HasSuffix(last.Text, "\r") { // otherwise this byte would become part of the line end
 			last.Ending = "\r\n"
 		}
 	}

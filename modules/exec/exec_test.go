@@ -247,7 +247,7 @@ func TestHome(t *testing.T) {
 	require.Equal(t, "/srv app\n", s.exit.Stdout.Text)
 }
 
-// TestUserNeedsRoot is predicted, also of a command that a refresh would run.
+// TestUserNeedsRoot checks that the refusal is predicted, also for a command that a refresh would run.
 func TestUserNeedsRoot(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", `{"name":"true","user":"root"}`, "")

@@ -20,7 +20,7 @@ type outcome struct{ exit modules.Exit }
 
 // Check implements [modules.Resource].
 func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	e.ran = nil // of a try before this one
+	e.ran = nil // from an earlier try
 	idle, err := e.idle(ctx, h)
 	if err != nil || idle {
 		return modules.Plan{}, err

@@ -46,7 +46,7 @@ func forShell(command string) string {
 	case assignment().MatchString(first):
 		return fmt.Sprintf("%s… is for a shell, %s, or environment for the variable", first[:strings.Index(first, "=")+1], none)
 	}
-	inner := slices.Contains(interpreters, path.Base(first)) // which expands $ itself
+	inner := slices.Contains(interpreters, path.Base(first)) // they expand $ themselves
 	for i, w := range words {
 		found := ""
 		switch {

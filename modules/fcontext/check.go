@@ -178,7 +178,7 @@ func (f *Fcontext) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	return modules.RunProgram(ctx, h, f.restorecon())
 }
 
-// put has semanage keep the label, or none.
+// put runs semanage to store the label, or to remove it.
 func (f *Fcontext) put(ctx context.Context, h modules.Host, do steps) error {
 	key := fmt.Sprintf("-f %s %s", f.ftype(), f.target())
 	if do.want == (semanage.Context{}) {

@@ -70,7 +70,7 @@ func TestLabels(t *testing.T) {
 	require.False(t, plan.Pending())
 }
 
-// TestCertain has types of which the policy is known to have one.
+// TestCertain uses types that the policy certainly has.
 func TestCertain(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled())

@@ -41,7 +41,7 @@ func TestConverges(t *testing.T) {
 	require.Equal(t, "hello\n", string(text))
 }
 
-// TestPredicts has a file that is only going to be there.
+// TestPredicts uses a file that does not exist yet.
 func TestPredicts(t *testing.T) {
 	modtest.Predicts(t, modules.Registry{fetch.Type(), file.Type()}, modtest.Scenario{
 		Steps: []modtest.Step{

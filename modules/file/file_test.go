@@ -197,7 +197,7 @@ func TestFollow(t *testing.T) {
 		{Path: "dir", Link: "d/e"},
 		{Path: "d/e/up", Link: "../f"},
 		{Path: "through", Link: "dir/up"},       // dir/.. is d, not the root
-		{Path: "beside", Link: "dir/../../far"}, // likewise
+		{Path: "beside", Link: "dir/../../far"}, // the same
 		{Path: "nothing", Link: "d/g"},
 		{Path: "below", Link: "d/f/g"},
 		{Path: "back", Link: "d/f/../f"},

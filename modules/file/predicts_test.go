@@ -17,8 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestPredictsNothingOfWhatIsUnknown has a file that a command would make, with
-// whatever owner, mode and content.
+// TestPredictsNothingOfWhatIsUnknown uses a file that a command would create, with any owner, mode and content.
 func TestPredictsNothingOfWhatIsUnknown(t *testing.T) {
 	for _, test := range []struct {
 		properties, message, changes string

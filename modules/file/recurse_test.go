@@ -49,7 +49,7 @@ func recurse(t *testing.T, dir, properties string, check bool) *wire.Result {
 	return last
 }
 
-// TestRecurseOfMany has more paths than a result names, and than are predicted one by one.
+// TestRecurseOfMany uses more paths than a result names, and more than are predicted one by one.
 func TestRecurseOfMany(t *testing.T) {
 	root := modtest.Root(t)
 	const dirs, files = 12, 120

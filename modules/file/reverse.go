@@ -111,7 +111,7 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 		err = tooLarge(f.Name)
 	}
 	if data == nil {
-		data = []byte{} // which is a content, too
+		data = []byte{} // empty content is a content, too
 	}
 	return data, err
 }

@@ -124,7 +124,7 @@ func TestKilledWhileValidated(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileValidated$")
 	cmd.Env = append(os.Environ(), validatedEnv+"="+root)
 	require.NoError(t, cmd.Start())
-	begun, err := os.OpenFile(root+"/begun", os.O_WRONLY, 0) // which waits for cat
+	begun, err := os.OpenFile(root+"/begun", os.O_WRONLY, 0) // waits for cat
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()

@@ -15,7 +15,7 @@ type gate struct {
 	open                 bool   // a jump to our chain exists where packets reach it
 	jumps                []int  // handles of all existing jumps
 	made                 bool   // our chain exists
-	rules                []rule // of it
+	rules                []rule // rules of our chain
 }
 
 func (g gate) String() string { return g.family + " " + g.table + " " + g.chain }

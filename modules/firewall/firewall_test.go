@@ -156,7 +156,7 @@ var loggedIn = []modtest.Node{
 	{Path: "proc/7/environ", Text: "PATH=/bin\x00SSH_CONNECTION=192.0.2.1 50000 192.0.2.2 22\x00HOME=/root\x00"},
 }
 
-// TestPredicts has rules come after each other.
+// TestPredicts uses a sequence of rules.
 func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "firewall", Properties: with1(properties)}
@@ -201,7 +201,7 @@ func TestReversal(t *testing.T) {
 	}
 }
 
-// TestWarnings has rules of others that decide before the jump of the type, or elsewhere.
+// TestWarnings uses rules of others that decide before the jump of the type, or elsewhere.
 func TestWarnings(t *testing.T) {
 	rule := func(expr string) string { return `{"expr":[` + expr + `],"handle":1}` }
 	match := func(left, right string) string {

@@ -231,7 +231,7 @@ func (l listed) verdict() (verdict, target string, plain bool) {
 				var to struct {
 					Target string `json:"target"`
 				}
-				_ = json.Unmarshal(of, &to) // else it is of no chain
+				_ = json.Unmarshal(of, &to) // otherwise it jumps to no chain
 				verdict, target = what, to.Target
 			case "counter", "log":
 			default:

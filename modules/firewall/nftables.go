@@ -23,7 +23,7 @@ type ruleset struct {
 	missing bool   // nft is not there, so nothing is
 	made    bool   // our own table exists
 	whole   bool   // and it is unchanged since this type made it
-	rules   []rule // of it
+	rules   []rule // rules of our table
 	gates   []gate
 	chains  []*chain // all; those of others are not changed
 }

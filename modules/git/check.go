@@ -51,7 +51,7 @@ func (g *Git) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	}
 	plan.Steps = do
 	if have.commit != want || len(have.changed) > 0 || have.modules > 0 {
-		// Which files that are is not known, nor whether the source can be reached.
+		// The new files are not known, nor whether the source can be reached.
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: g.Name})
 	}
 	will := checkout{is: true, dir: modules.FileInfo{Kind: modules.Directory}, commit: want, branch: g.Branch, source: g.Source, predicted: true}

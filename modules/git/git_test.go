@@ -207,7 +207,7 @@ func TestInTheWay(t *testing.T) {
 	require.Equal(t, "mine\n", string(text))
 }
 
-// TestHooksAreNotRun has everything in a checkout that git could be made to run.
+// TestHooksAreNotRun uses a checkout with everything that could make git run a program.
 func TestHooksAreNotRun(t *testing.T) {
 	s, root := newSource(t), t.TempDir()
 	ran := filepath.Join(root, "ran")
@@ -261,7 +261,7 @@ func TestSubmodules(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(other, ".d.ccm-push"))
 }
 
-// TestBare has a source that is bare, at a path.
+// TestBare uses a bare source at a path.
 func TestBare(t *testing.T) {
 	s, root := newSource(t), t.TempDir()
 	run(t, root, "clone", "-q", "--bare", s.dir, "bare.git")
@@ -389,7 +389,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// TestCheckoutOfAnotherUser has git run as another user, whom all of the checkout belongs to.
+// TestCheckoutOfAnotherUser runs git as another user, who owns the whole checkout.
 func TestCheckoutOfAnotherUser(t *testing.T) {
 	needs.Root(t, "only root can act for others")
 	s, root := newSource(t), t.TempDir()

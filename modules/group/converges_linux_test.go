@@ -65,7 +65,7 @@ func convergesWithBusybox(t *testing.T) {
 	))...)
 }
 
-// TestPredicts has groups that get into each other's way.
+// TestPredicts uses groups that conflict with each other.
 func TestPredicts(t *testing.T) { accountstest.Private(t, predicts) }
 
 func predicts(t *testing.T) {

@@ -49,7 +49,7 @@ func TestLongNames(t *testing.T) {
 	require.EqualError(t, err, `name: the name "a\nb" is not one line`)
 }
 
-// FuzzCompile has commands and durations of any kind.
+// FuzzCompile uses commands and durations of any kind.
 func FuzzCompile(f *testing.F) {
 	f.Add("/bin/check -w 'a b'", "", "1s", "30s", 1)
 	f.Add("'", "x", "soon", "-1s", 0)

@@ -118,7 +118,7 @@ type warnings struct {
 
 func (w *warnings) Message(level, text string) { w.text += level + ": " + text + "\n" }
 
-// TestCommandLine has a kernel that was started with another name.
+// TestCommandLine uses a kernel that was started with another name.
 func TestCommandLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                               "",

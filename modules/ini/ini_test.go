@@ -91,7 +91,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// FuzzEdit has any option in any file: a second run finds nothing to do.
+// FuzzEdit uses any option in any file: a second run changes nothing.
 func FuzzEdit(f *testing.F) {
 	for _, e := range edits {
 		f.Add(e.have, e.ini.Ensure, e.ini.Section, e.ini.Option, e.ini.Value, e.ini.Separator, e.ini.Bare, e.ini.Exclusive == nil)

@@ -113,8 +113,7 @@ func randomStep(g *rand.Rand) modtest.Step {
 		path, pick(g, "present", "present", "absent"), pick(g, "", "BOF", "^y"), create, what))
 }
 
-// TestPredictsAtRandom has lines and files get into each other's way. All of it
-// can be known in advance.
+// TestPredictsAtRandom uses lines and files that conflict with each other. All results can be known in advance.
 func TestPredictsAtRandom(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {

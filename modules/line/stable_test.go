@@ -94,7 +94,7 @@ func requireKept(t *testing.T, l Line, done edit.Done, before, after string) {
 	require.Equal(t, len(have.Lines), i, "%+v made %q of %q", l, after, before)
 }
 
-// FuzzEdit has any line in any file.
+// FuzzEdit uses any line in any file.
 func FuzzEdit(f *testing.F) {
 	for _, e := range edits {
 		f.Add(e.have, e.line.Ensure, e.line.Line, e.line.Regexp, e.line.Block, e.line.Marker, e.line.After, e.line.Before)

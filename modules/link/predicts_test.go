@@ -24,7 +24,7 @@ func linkStep(properties string) modtest.Step {
 	return modtest.Step{Type: "link", Properties: "{" + properties + "}"}
 }
 
-// TestPredicts has later resources go through links that are not there yet.
+// TestPredicts uses later resources whose paths lead through links that do not exist yet.
 func TestPredicts(t *testing.T) {
 	dir := modtest.Node{Path: "d", Dir: true}
 	for _, s := range []modtest.Scenario{
@@ -161,8 +161,7 @@ func randomScenario(g *rand.Rand) modtest.Scenario {
 	return s
 }
 
-// TestPredictsAtRandom has links and files get into each other's way. All of it
-// can be known in advance.
+// TestPredictsAtRandom uses links and files that conflict with each other. All results can be known in advance.
 func TestPredictsAtRandom(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {

@@ -118,7 +118,7 @@ func TestReversal(t *testing.T) {
 	}
 }
 
-// TestBothNames has a locale that is called without its character set, and then has both names.
+// TestBothNames uses a locale whose name lacks its character set, and which then has both names.
 func TestBothNames(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, debian(modtest.Node{Path: "etc/locale.gen", Text: "# none\n"}))

@@ -35,7 +35,7 @@ func (l *Locale) Reversal(ctx context.Context, h modules.Host, kept modules.Reso
 	if err != nil {
 		return nil, err
 	}
-	for path, file := range earlier { // of an earlier state of the manifest
+	for path, file := range earlier { // files of an earlier state of the manifest
 		if restore[path] == nil {
 			restore[path] = file
 		}
@@ -56,7 +56,7 @@ func (l *Locale) Watch(_ context.Context, h modules.Host) (modules.Sources, erro
 	sources := modules.Sources{Paths: append(files.Paths(), supported, archive)}
 	sources.AddBelow(h.Files, archive)
 	if by.debian && (l.Default || l.Restore != nil) {
-		sources.Paths = append(sources.Paths, defaultFile) // which may be a link
+		sources.Paths = append(sources.Paths, defaultFile) // it may be a link
 	}
 	for dir := range strings.SplitSeq(modules.DefaultPath, ":") {
 		for _, program := range []string{"locale", "locale-gen", "dpkg"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestOverridden has files in which LC_ALL overrides the default locale.
+// TestOverridden uses files in which LC_ALL overrides the default locale.
 func TestOverridden(t *testing.T) {
 	for _, test := range []struct{ file, text, want string }{
 		{"etc/default/locale", "LANG=C\nLC_ALL=\n#LC_ALL=C\nLC_TIME=C\n", ""},

@@ -17,7 +17,7 @@ var endings = map[string][]string{
 	"systemd/system": nil,
 }
 
-// inEtc are folders of one place, likewise. An empty end is a name without a dot.
+// inEtc are the ends for folders below /etc only. An empty end means a name without a dot.
 var inEtc = map[string][]string{
 	"apt/sources.list.d": {".list", ".sources"}, "apt/preferences.d": {"", ".pref"}, "apt/apt.conf.d": {"", ".conf"},
 	"yum.repos.d": {".repo"}, "ld.so.conf.d": {".conf"}, "security/limits.d": {".conf"},

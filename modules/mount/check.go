@@ -23,7 +23,7 @@ type steps struct {
 	file    any  // the steps of the edit
 	makeDir bool // the path is not there
 	do      deed
-	options string // of mount(8)
+	options string // options of mount(8)
 	layers  int    // how many mounts to unmount
 }
 
@@ -136,7 +136,7 @@ func (d *draft) mount() (err error) {
 	d.actions = append(d.actions, "mounted it")
 	d.change("mounted", unmounted, d.Device)
 	d.will(live{there: true, device: d.Device, fstype: d.Fstype, options: d.Options})
-	d.plan.MayFail = d.Fstype != "tmpfs" // which needs no device
+	d.plan.MayFail = d.Fstype != "tmpfs" // tmpfs needs no device
 	return nil
 }
 

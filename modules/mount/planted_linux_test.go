@@ -123,7 +123,7 @@ func TestUndoOfOptions(t *testing.T) {
 	}
 }
 
-// TestRefusedMounts has mount refused after each step: fstab keeps no new line, and nothing is mounted.
+// TestRefusedMounts refuses the mount after each step: fstab keeps no new line, and nothing is mounted.
 func TestRefusedMounts(t *testing.T) {
 	if !modtest.InMountNamespace(t) {
 		return

@@ -51,7 +51,7 @@ func TestOn(t *testing.T) {
 		{20, "/srv/a/xx", nil},
 		{21, "/mnt/b/x", []string{"/mnt/b/x="}},
 		{23, "/srv/c/below", []string{"/srv/c/below="}},
-		{99, "/srv", nil}, // of a list without the mount of the root
+		{99, "/srv", nil}, // from a list without the mount of the root
 	} {
 		var is []string
 		place, ok := table.Place(test.mount, test.name)

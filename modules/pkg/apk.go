@@ -110,7 +110,7 @@ func (a apk) offer(ctx context.Context, name, version string) (string, error) {
 	case slices.Contains(available, version):
 		return version, nil
 	}
-	slices.Reverse(available) // which begin with the lowest
+	slices.Reverse(available) // apk prints the lowest first
 	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(available)))
 }
 

@@ -205,7 +205,7 @@ func (p *Package) fresh(ctx context.Context, m lister, within time.Duration) (bo
 func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, error) {
 	if have.Torn && p.Ensure == present {
 		s := &steps{verb: install, version: have.Version, again: true}
-		if _, err := m.rehearse(ctx, p.transaction(s)); err == nil { // else no repository has this version any more
+		if _, err := m.rehearse(ctx, p.transaction(s)); err == nil { // otherwise no repository has this version any more
 			return s, nil
 		}
 	}

@@ -151,7 +151,7 @@ func TestConverges(t *testing.T) {
 	})...)
 }
 
-// TestNamesOfApt has names that apt takes for a pattern, or for another name, if it does not have them.
+// TestNamesOfApt uses names that apt takes for a pattern, or for another name, if it does not know them.
 func TestNamesOfApt(t *testing.T) {
 	m := newArchive(t).machine(t, has(ok, "demo", "1.0", ""))
 	for _, name := range []string{"demo+", "d.mo", "dem+o", "needs.demo", "only+", "solo+", "mta+", "demo+:all"} {

@@ -225,7 +225,7 @@ func (u unforeseen) Unwrap() error { return u.error }
 // Redacted implements [modules.Redactor].
 func (u unforeseen) Redacted() string { return u.Error() }
 
-// isUnforeseen reports whether an error is no more than that.
+// isUnforeseen reports whether an error is only an unforeseen one.
 func isUnforeseen(err error) bool {
 	_, ok := errors.AsType[unforeseen](err)
 	return ok

@@ -89,7 +89,7 @@ func TestListsAreFetchedOnce(t *testing.T) {
 		`check its name, and that one of its repositories is set up \(/etc/apt/sources\.list, /etc/apt/sources\.list\.d\)$`, err.Error())
 }
 
-// TestListsOfAPredictedSource has a repository that an earlier resource would set up.
+// TestListsOfAPredictedSource uses a repository that an earlier resource would set up.
 func TestListsOfAPredictedSource(t *testing.T) {
 	a := newArchive(t)
 	m := a.machine(t, "")

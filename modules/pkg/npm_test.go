@@ -85,7 +85,7 @@ func (p prefixed) Run(ctx context.Context, c modules.Command) (modules.Exit, err
 	return p.Commands.Run(ctx, p.command(c))
 }
 
-// TestNPM has the real npm install for a project, and for all of a host, from a registry of this test.
+// TestNPM runs the real npm, for a project and globally, with a registry of this test.
 func TestNPM(t *testing.T) {
 	needs.Extra(t, "/usr/bin/npm")
 	registry, root := npmRegistry(t), t.TempDir()

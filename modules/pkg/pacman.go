@@ -102,7 +102,7 @@ func (p pacman) offer(ctx context.Context, name, version string) (string, error)
 	case len(found) == 0 || version == "" && found[0].file != "":
 		return p.nothing(ctx, name, version)
 	case version == "":
-		return found[0].version, nil // of the first repository, as pacman does it
+		return found[0].version, nil // the first repository has precedence, as in pacman
 	}
 	if s, ok := pick(found, version); ok {
 		return s.version, nil

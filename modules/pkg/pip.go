@@ -199,7 +199,7 @@ func (y *pip) offer(ctx context.Context, name, version string) (string, error) {
 	spec := pipSpec(item{name: name, version: version, within: y.p.within()})
 	done, err := y.try(ctx, "--upgrade", spec)
 	if err != nil {
-		return "", cmp.Or(y.mayChange(ctx), err) // which is so whatever pip finds
+		return "", cmp.Or(y.mayChange(ctx), err) // this refusal does not depend on pip's answer
 	}
 	base, _ := splitExtras(name)
 	for _, c := range done {
@@ -266,7 +266,7 @@ func pipSpecs(t transaction) (specs []string) {
 	return specs
 }
 
-// mayChange refuses to change packages that the operating system looks after (PEP 668).
+// mayChange refuses to change packages that the operating system manages (PEP 668).
 func (y *pip) mayChange(ctx context.Context) error {
 	if y.p.Virtualenv != "" || y.p.BreakSystemPackages {
 		return nil
@@ -328,7 +328,7 @@ func (y *pip) makeVirtualenv(ctx context.Context) error {
 func (y *pip) change(ctx context.Context, arguments ...string) error {
 	c := y.command(y.program, arguments...)
 	c.Timeout, c.Follow = 0, true
-	if y.p.BreakSystemPackages { // which an older pip does not know as an option
+	if y.p.BreakSystemPackages { // an older pip does not know it as an option
 		c.Env = append(slices.Clone(c.Env), "PIP_BREAK_SYSTEM_PACKAGES=1")
 	}
 	exit, err := y.Run(ctx, c)

@@ -150,7 +150,7 @@ func upgradeChanges(ctx context.Context, m manager, done []consequence) ([]modul
 		changes = append(changes, modules.Change{Property: c.name, Have: cmp.Or(have[c.name].Version, absent), Want: cmp.Or(c.version, absent)})
 	}
 	slices.SortStableFunc(changes, func(a, b modules.Change) int { return strings.Compare(a.Property, b.Property) })
-	return slices.CompactFunc(changes, func(a, b modules.Change) bool { return a == b }), nil // of several architectures
+	return slices.CompactFunc(changes, func(a, b modules.Change) bool { return a == b }), nil // a package may have several architectures
 }
 
 // statesOf returns the states of packages on the host.

@@ -60,7 +60,7 @@ func (a *archive) secured(t *testing.T) {
 	a.fetch(t)
 }
 
-// TestUpgrades has the real apt upgrade hosts.
+// TestUpgrades upgrades hosts with the real apt.
 func TestUpgrades(t *testing.T) {
 	a := newArchive(t)
 	a.secured(t)

@@ -33,8 +33,8 @@ const (
 // A Key contains the public facts about a private key.
 type Key struct {
 	Algorithm string
-	Bits      int    // of RSA
-	Curve     string // of ECDSA: p256
+	Bits      int    // length of an RSA key
+	Curve     string // curve of an ECDSA key: p256
 	Format    string
 	// ID identifies a key: SHA-256 of the public key, as DER of a SubjectPublicKeyInfo. A key that is only predicted
 	// has another text, which no public key has.

@@ -77,7 +77,7 @@ func (o *Output) Check(ctx context.Context, h modules.Host, at Found, action str
 		Action: action, Changes: changes,
 		Effects: []modules.Effect{{Kind: modules.PathEffect, Key: o.Path, State: modules.PathState{FileInfo: after, Partial: true}}, effect},
 	}
-	if !made { // of a file that is only predicted, so this is never applied
+	if !made { // the file is only predicted, so this is never applied
 		plan.Action = "updated attributes"
 		return modules.PlanIfPermitted(plan, h.Files.MaySetAttributes(o.Path, want))
 	}

@@ -26,7 +26,7 @@ func (p *Properties) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ExactNumbers has a controller keep the digits of numbers, too.
+// ExactNumbers makes a controller keep the digits of numbers, too.
 func (Properties) ExactNumbers() {}
 
 // JSON is a value in one line, without escapes for HTML characters.

@@ -105,7 +105,7 @@ func asked(ctx context.Context, h modules.Host) (string, error) {
 		}
 	}
 	switch {
-	case modules.HasProgram(h.Files, "", "needs-restarting"): // of dnf and yum
+	case modules.HasProgram(h.Files, "", "needs-restarting"): // program of dnf and yum
 	case modules.HasProgram(h.Files, "", "apt-get"), modules.HasProgram(h.Files, "", "zypper"), !modules.HasProgram(h.Files, "", "rpm"):
 		return "", nil
 	default:

@@ -1,2 +1,2 @@
-// Package reboot is the resource type "reboot": a host starts again, in the midst of a run.
+// Package reboot is the resource type "reboot": a restart of the host during a run.
 package reboot

@@ -57,7 +57,7 @@ func (r *Reboot) timeout() (time.Duration, error) {
 
 // Restarts implements [modules.Restarter].
 func (r *Reboot) Restarts() time.Duration {
-	d, _ := r.timeout() // that Validate has seen
+	d, _ := r.timeout() // Validate has checked it
 	return d
 }
 

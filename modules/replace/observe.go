@@ -18,7 +18,7 @@ func (r *Replace) Reversal(_ context.Context, h modules.Host, kept modules.Resou
 	}
 	back, err := r.edited().Reversal(h, earlier)
 	if back != nil {
-		back["regexp"] = r.Regexp // which is required
+		back["regexp"] = r.Regexp // a required property
 	}
 	return back, err
 }

@@ -69,7 +69,7 @@ func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, e
 			continue
 		}
 		action := part.Action
-		if action == "created the file" { // which is of no other
+		if action == "created the file" { // it belongs to this repository alone
 			action = "added the repository"
 			if f.Path == r.pinned() {
 				action = "set its priority"

@@ -153,7 +153,7 @@ func (r *Repository) find(t *edit.Text, provider string) (start, end int) {
 			break
 		}
 	}
-	for end > start+1 && strings.TrimSpace(t.Lines[end-1].Text) == "" { // which parts it from the next
+	for end > start+1 && strings.TrimSpace(t.Lines[end-1].Text) == "" { // empty lines that separate it from the next
 		end--
 	}
 	return start, end

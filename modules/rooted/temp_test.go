@@ -46,7 +46,7 @@ func namesIn(t *testing.T, path string) []string {
 
 const killedEnv = "CCM_KILLED"
 
-// TestKilled has a writer be killed at any moment. The next one sweeps.
+// TestKilled kills a writer at any moment. The next one sweeps.
 func TestKilled(t *testing.T) {
 	if path := os.Getenv(killedEnv); path != "" {
 		write(t, path)

@@ -278,7 +278,7 @@ func (w *walk) directory(name string) (*os.Root, error) {
 	return w.root()
 }
 
-// push has a path be walked next.
+// push puts a path in front of the rest to walk.
 func (w *walk) push(name string, then ...element) {
 	var all []element
 	for part := range strings.SplitSeq(name, "/") {
@@ -443,7 +443,7 @@ func (w *walk) last() bool {
 	return true
 }
 
-// ownedBy holds an opened file against the links that have led to it.
+// ownedBy compares the owner of an opened file with the links that have led to it.
 func (w *walk) ownedBy(fd int) error {
 	var st unix.Stat_t
 	for _, e := range w.rest {

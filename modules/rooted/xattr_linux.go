@@ -18,8 +18,8 @@ const (
 	label      = "security.selinux"
 )
 
-// handed reports whether an extended attribute belongs to a file rather than to the kernel, which
-// looks after others, such as hashes of the content.
+// handed reports whether an extended attribute belongs to a file rather than to the kernel, which manages others, such
+// as hashes of the content.
 func handed(name string) bool {
 	for _, begin := range [...]string{"user.", "system.posix_acl_", label, "trusted.", modules.Capability} {
 		if strings.HasPrefix(name, begin) {

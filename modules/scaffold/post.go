@@ -82,7 +82,7 @@ type made struct {
 func madeFrom(n *modules.TreeNode, post []command) string {
 	b, err := json.Marshal([]any{n.Path, n.Content.SHA256(), n.Mode, post})
 	if err != nil {
-		return "" // of texts and numbers: does not happen
+		return "" // it has only texts and numbers, so this cannot happen
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

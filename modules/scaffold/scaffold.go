@@ -70,7 +70,7 @@ func (s *Scaffold) request() modules.TreeRequest {
 // Prepare implements [modules.Preparer]: on the wire there is the tree, and not its templates.
 func (s *Scaffold) Prepare(ctx context.Context, src modules.Source) error {
 	if s.Source == "" || s.Tree != nil || s.delimiters() != nil {
-		return nil // which Validate reports
+		return nil // Validate reports it
 	}
 	if src.Tree == nil {
 		return &modules.PropertyError{

@@ -44,7 +44,7 @@ func takeBack(ctx context.Context, h modules.Host, t *task, done []verb, err err
 		}
 		u := t.unit
 		if back == disable && u.levels == nil {
-			u.levels = []string{"default"} // of OpenRC
+			u.levels = []string{"default"} // default runlevel of OpenRC
 		}
 		what := fmt.Sprintf("; %s %s again", back, u.id)
 		exit, failed := h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(u, back), Timeout: queryTimeout})

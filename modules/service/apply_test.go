@@ -121,8 +121,8 @@ func TestRefusedStart(t *testing.T) {
 	}
 }
 
-// TestVerifyOneshot has units of Type=oneshot that systemd remembers, and some that it
-// forgets when they end, because nothing refers to them.
+// TestVerifyOneshot uses units of Type=oneshot that systemd remembers, and some that it forgets when they end, because
+// nothing refers to them.
 func TestVerifyOneshot(t *testing.T) {
 	const forgotten = "warning: the next run starts a.service again, because systemd forgets an ended oneshot that nothing refers to; " +
 		"set enable: true, or RemainAfterExit=yes in its unit file"

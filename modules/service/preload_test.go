@@ -62,7 +62,7 @@ func TestShowAll(t *testing.T) {
 	}
 }
 
-// TestPreloadInParts has more units than one question may be about.
+// TestPreloadInParts uses more units than fit in one query.
 func TestPreloadInParts(t *testing.T) {
 	h := modtest.Host()
 	h.Files.FileReader = booted{h.Files.FileReader}

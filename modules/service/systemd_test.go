@@ -96,9 +96,9 @@ type situation struct {
 	name, setup, properties string
 	action                  string
 	changes                 []modules.Change
-	err                     string // of Check
+	err                     string // error of Check
 	again                   string // changes that a second Check plans
-	past                    bool   // of [modtest.Fixture]
+	past                    bool   // as in [modtest.Fixture]
 	stays                   string // why it cannot be undone
 }
 
@@ -224,7 +224,7 @@ func TestOnSystemdConverges(t *testing.T) {
 					require.EqualError(t, err, s.stays)
 				}
 			}
-			if s.setup != looping { // which never rests
+			if s.setup != looping { // this one restarts all the time
 				require.Equal(t, before, everything(t), "Check has changed something")
 			}
 			modtest.Converges(t, afresh(t, s.setup), modtest.Fixture{

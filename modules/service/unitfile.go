@@ -75,7 +75,7 @@ func hasNewDropIn(files modules.FileReader, u unit) bool {
 	return false
 }
 
-// hasRead reports whether a drop-in of that name has been read, from wherever.
+// hasRead reports whether a drop-in of that name has been read, whatever its folder.
 func (u unit) hasRead(name string) bool {
 	return slices.ContainsFunc(u.files, func(file string) bool { return path.Base(file) == name })
 }

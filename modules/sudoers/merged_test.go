@@ -18,7 +18,7 @@ type listener struct {
 
 func (l *listener) Message(_, text string) { l.said = append(l.said, text) }
 
-// TestAmongOtherFiles has files that sudo reads before and after the rules.
+// TestAmongOtherFiles uses files that sudo reads before and after the rules.
 func TestAmongOtherFiles(t *testing.T) {
 	skipUnlessRoot(t)
 	const includes = "@includedir $ROOT/d\n"

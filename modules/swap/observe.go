@@ -28,7 +28,7 @@ func (s *Swap) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 		if is.active {
 			back["ensure"] = active
 		}
-		if is.active && is.priority >= 0 { // else as the kernel chooses
+		if is.active && is.priority >= 0 { // otherwise the kernel chooses it
 			back["priority"] = is.priority
 		}
 	}

@@ -142,7 +142,7 @@ func (s *Sysctl) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	return edit.Files{s.edited()}.ApplyAfter(ctx, h, do.file, live)
 }
 
-// set has the kernel take the value.
+// set writes the value to the kernel.
 func (s *Sysctl) set(h modules.Host) error {
 	dir, err := h.Files.OpenDirectory(path.Dir(s.at()))
 	if err != nil {

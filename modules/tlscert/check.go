@@ -22,7 +22,7 @@ const certEffect modules.EffectKind = "tls_cert"
 type authority struct {
 	said   content
 	cert   *x509.Certificate // nil if it is only predicted
-	signer crypto.Signer     // likewise
+	signer crypto.Signer     // nil if it is only predicted
 }
 
 // signed reports whether it has signed a certificate, under the name that it has.

@@ -226,7 +226,7 @@ func (c content) usages() []string {
 func (c *TLSCert) wanted() content {
 	names := make([]name, 0, len(c.Names))
 	for _, text := range c.Names {
-		n, _ := parseName(text) // which Validate has seen
+		n, _ := parseName(text) // Validate has checked it
 		names = append(names, n)
 	}
 	if c.CSR != "" { // the request contains it

@@ -219,7 +219,7 @@ func TestOpenSSL(t *testing.T) {
 	for _, cert := range []string{"a.crt", "self.crt"} {
 		require.Equal(t, openssl("pkey", "-in", "a.key", "-pubout"), openssl("x509", "-in", cert, "-noout", "-pubkey"))
 		require.Contains(t, openssl("x509", "-in", cert, "-noout", "-subject", "-nameopt", "RFC2253"), "serialNumber=7,emailAddress=ann@example.net,CN=a,OU=web,O=Example,L=Wien,ST=Wien,C=AT")
-		openssl("x509", "-in", cert, "-noout", "-checkend", "31000000") // of 31536000
+		openssl("x509", "-in", cert, "-noout", "-checkend", "31000000") // out of 31536000
 	}
 	said := openssl("req", "-in", "a.csr", "-noout", "-verify", "-text")
 	require.Contains(t, said, "verify OK")

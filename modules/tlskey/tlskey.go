@@ -106,7 +106,7 @@ func (k *TLSKey) fresh(format string) pki.Key {
 	case pki.ECDSA:
 		key.Curve = cmp.Or(k.Curve, "p256")
 	case pki.Ed25519:
-		key.Format = pki.PKCS8 // which has no other
+		key.Format = pki.PKCS8 // the only format of this algorithm
 	}
 	key.ID = "a new key in " + k.Name + ": " + key.Kind()
 	return key

@@ -71,7 +71,7 @@ func TestPredicts(t *testing.T) {
 	})
 }
 
-// TestUndone has the key of before the first run back, after two runs.
+// TestUndone restores the key from before the first run, after two runs.
 func TestUndone(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "k", Text: made(t, pki.Key{Algorithm: pki.ECDSA, Curve: "p256"}), Mode: 0o640}})

@@ -303,7 +303,7 @@ func TestPrune(t *testing.T) {
 	require.ElementsMatch(t, append(want, ".new-Y"), got)
 }
 
-// TestPutAtOnce has several processes need the same trees.
+// TestPutAtOnce runs several processes that need the same trees.
 func TestPutAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var g errgroup.Group

@@ -166,7 +166,7 @@ func (s *skel) copy(from, to string, depth int) bool {
 		return ok
 	case modules.Symlink:
 		s.links(to, info.Target)
-		return !strings.HasPrefix(info.Target, s.root) // which is led into the home
+		return !strings.HasPrefix(info.Target, s.root) // useradd redirects such a link into the home
 	}
 	return false
 }

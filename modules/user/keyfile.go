@@ -65,7 +65,7 @@ func (d *draft) whose(ctx context.Context, home modules.FileInfo) error {
 	if d.isNew {
 		return modules.Refuse("ssh_keys: the home %q is there already and belongs to user %d; give a uid, or remove the home first", d.after.Home, home.UID)
 	}
-	_, err := d.h.Accounts.UserID(ctx, d.Name) // which notes the doubt
+	_, err := d.h.Accounts.UserID(ctx, d.Name) // records that the result is uncertain
 	return err
 }
 

@@ -145,7 +145,7 @@ func TestPredictsWithBusybox(t *testing.T) {
 	})
 }
 
-// TestDirectoryUsers has a getent that knows a user and a group that no file has.
+// TestDirectoryUsers uses a getent with a user and a group that are in no file.
 func TestDirectoryUsers(t *testing.T) { accountstest.Private(t, directoryUsers) }
 
 func directoryUsers(t *testing.T) {
@@ -184,7 +184,8 @@ func directoryUsers(t *testing.T) {
 	}
 }
 
-// TestWithoutShadowEntry has a user whose entry in shadow(5) is missing: usermod would lock nothing, and report success.
+// TestWithoutShadowEntry uses a user whose entry in shadow(5) is missing: usermod would lock nothing, and report
+// success.
 func TestWithoutShadowEntry(t *testing.T) { accountstest.Private(t, withoutShadowEntry) }
 
 func withoutShadowEntry(t *testing.T) {

@@ -77,7 +77,7 @@ func keptMode(k kind, mode fs.FileMode) fs.FileMode {
 // A listing contains the entries of an archive read so far.
 type listing struct {
 	kinds   map[string]kind // also of directories that are only implied
-	bytes   int64           // of names
+	bytes   int64           // total length of names
 	entries int             // entries, including those that replace an earlier one
 }
 

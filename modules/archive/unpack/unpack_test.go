@@ -348,7 +348,7 @@ func TestHostileZip(t *testing.T) {
 	}
 }
 
-// TestBombs has more come out of archives than may.
+// TestBombs uses archives whose contents are larger than allowed.
 func TestBombs(t *testing.T) {
 	zeros := strings.Repeat("\x00", 3<<20)
 	bomb := tarOf(t, item{name: "a", body: zeros}, item{name: "b", body: zeros})
@@ -441,7 +441,7 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// TestExtractStaysInItsDirectory has links on the host lead out of it.
+// TestExtractStaysInItsDirectory uses links on the host that lead out of the directory.
 func TestExtractStaysInItsDirectory(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "out")))

@@ -138,7 +138,7 @@ func (c *counts) costs() *costs {
 
 // cheapest is the sequence of literals and matches that costs least, from one position of f to another.
 func (k *costs) cheapest(f *finder, from, to int) []match {
-	cost := make([]int32, to-from+1) // of the cheapest sequence to each position
+	cost := make([]int32, to-from+1) // cost of the cheapest sequence to each position
 	last := make([]match, to-from+1) // step of that sequence
 	for i := range cost[1:] {
 		cost[i+1] = math.MaxInt32

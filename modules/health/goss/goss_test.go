@@ -196,7 +196,7 @@ func TestMatchersOfAnyValue(t *testing.T) {
 	}
 }
 
-// TestSemverConstraint has the examples of the library that goss has (github.com/blang/semver, range.go).
+// TestSemverConstraint uses the examples of goss's library (github.com/blang/semver, range.go).
 func TestSemverConstraint(t *testing.T) {
 	for _, test := range []struct {
 		constraint, in, out string
@@ -231,7 +231,7 @@ func TestSemverConstraint(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotShown has a rule with every secret that one can have.
+// TestSecretsAreNotShown uses a rule with every possible secret.
 func TestSecretsAreNotShown(t *testing.T) {
 	const rules = `{"http":{"https://ann:hunter2@web/":{"status":200,"username":"bob","password":"s3cret","request-headers":["X-Key: k3y","Authorization: Bearer t0ken","Accept: text/html"],
 		"proxy":"http://eve:pr0xy@proxy:3128","body":["s3cret"]}},"service":{"a":{"running":true}}}`

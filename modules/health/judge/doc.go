@@ -1,3 +1,3 @@
-// Package judge holds a host against rules of goss. It belongs to the full host
-// program: the lean one has no HTTP client.
+// Package judge compares a host with rules of goss. It belongs to the full host program: the lean one has no HTTP
+// client.
 package judge

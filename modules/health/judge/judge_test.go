@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestRunlevels has the folders of OpenRC and of System V.
+// TestRunlevels uses the folders of OpenRC and of System V.
 func TestRunlevels(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"etc/runlevels/default/web", "etc/runlevels/boot/disk", "etc/rc3.d/S02web", "etc/rc5.d/S02web", "etc/rc6.d/K01web", "etc/rc2.d/S02web-old"} {

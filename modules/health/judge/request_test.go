@@ -102,7 +102,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLocalAddress has a server that knows the address of its client.
+// TestLocalAddress uses a server that prints the address of its client.
 func TestLocalAddress(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
