@@ -52,7 +52,7 @@ func sh(t *testing.T, script string) string {
 	return string(out)
 }
 
-// unit is a script that writes a unit file.
+// unitFile is a script that writes a unit file.
 func unitFile(path string, lines ...string) string {
 	return "cat >" + path + " <<'END'\n" + strings.Join(lines, "\n") + "\nEND\n"
 }

@@ -36,7 +36,7 @@ func newFinder(data []byte) *finder {
 // at returns the matches at position i, which must be in the range of the last call of find.
 func (f *finder) at(i int) []match { return f.found[f.starts[i-f.from]:f.starts[i-f.from+1]] }
 
-// find finds the matches of the positions from from to to. Earlier positions must have been searched before.
+// find finds the matches of each position i, from <= i < to. Earlier positions must have been searched before.
 func (f *finder) find(from, to int) {
 	f.from, f.found, f.starts = from, f.found[:0], append(f.starts[:0], 0)
 	for i := from; i < to; i++ {
