@@ -164,8 +164,8 @@ func (r recorded) Run(ctx context.Context, c modules.Command) (modules.Exit, err
 }
 
 // npmSaid is the recorded output of a version of npm, with Node.js 20, for a prefix with @e2e/demo 1.1.0, and a
-// registry such as [npmRegistry]. A second port has no registry, and the user of 2.0.0 has no write access. The files
-// are named after the arguments of npm.
+// registry such as [npmRegistry]. A second port has no registry. The user of the recorded installation of 2.0.0 had
+// no write access. The files are named after the arguments of npm.
 func npmSaid(t *testing.T, version string) recorded {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/npm-" + version + ".txtar")
