@@ -58,7 +58,7 @@ type shop struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	asks  []string // path and Range of each request
-	// breakAfter has each answer end after so many bytes; 0 has it whole.
+	// breakAfter truncates each answer after so many bytes; 0 means never.
 	breakAfter int
 }
 

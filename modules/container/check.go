@@ -249,7 +249,7 @@ func (c *Container) settles() error {
 	return nil
 }
 
-// pull has the host get the image.
+// pull pulls the image on the host.
 func (c *Container) pull(ctx context.Context, h modules.Host, program string) error {
 	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "pull", "--quiet", c.Image}, Timeout: pullTimeout})
 }

@@ -324,7 +324,7 @@ func (c *Container) forgive(ctx context.Context, h modules.Host) error {
 	return err // exits with status 1 if systemd does not know the service
 }
 
-// tryOut has podman make a container like it, and removes that.
+// tryOut creates a container with the same settings, and removes it.
 func (c *Container) tryOut(ctx context.Context, h modules.Host, program string) error {
 	name, err := c.fresh(ctx, h, program)
 	if err != nil {

@@ -55,7 +55,7 @@ func blockLines(block string) []string {
 	return strings.Split(strings.TrimSuffix(block, "\n"), "\n")
 }
 
-// Edit has the block in a text or, if absent, not.
+// Edit puts the block into a text or, if absent, removes it.
 func (b *Block) Edit(t *Text, absent bool) (Done, error) {
 	first, last, err := b.find(t)
 	switch {

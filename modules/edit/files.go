@@ -11,7 +11,8 @@ import (
 // Files are several files that one resource edits, one after the other.
 type Files []*File
 
-// Restoring returns the files with the restores that apply to them, by their paths; nil means no restores.
+// Restoring returns the files that have a restore by their paths, with it set. If restores is nil, it returns all files
+// unchanged.
 func (all Files) Restoring(restores map[string]*Restore) Files {
 	if restores == nil {
 		return all

@@ -31,7 +31,7 @@ func tree(t *testing.T, kernel string, more ...modtest.Node) []modtest.Node {
 	}, more...)
 }
 
-// settled has resources applied to the root of a fixture.
+// settled applies resources to the root of a fixture.
 func settled(properties ...string) func(t *testing.T, root string) {
 	return func(t *testing.T, root string) {
 		for _, p := range properties {

@@ -177,7 +177,7 @@ func (r *Repository) bytes(ctx context.Context, h modules.Host, do *keySteps) ([
 	return key, nil
 }
 
-// fetch has the host download the key, to a file without a name.
+// fetch downloads the key on the host, to an unlinked file.
 func (r *Repository) fetch(ctx context.Context, h modules.Host, dir string) (io.ReadCloser, error) {
 	in, err := h.Files.OpenDirectory(existing(h.Files, dir))
 	if err != nil {

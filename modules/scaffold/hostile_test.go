@@ -181,7 +181,7 @@ func requireNode(t *testing.T, target string, n modules.TreeNode) {
 	}
 }
 
-// randomTree has names out of a few, so that they meet again.
+// randomTree uses only a few names, so that they occur repeatedly.
 func randomTree(r *rand.Rand) *modules.Tree {
 	tree := &modules.Tree{Mode: 0o755}
 	var fill func(dir string, depth int)

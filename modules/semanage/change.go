@@ -30,7 +30,7 @@ func MayChange(files modules.Files, program string) error {
 	return modules.Refuse("the program %s is not found in %s; install %s", program, modules.DefaultPath, packages)
 }
 
-// Import has semanage carry out lines, as semanage-import(8) reads them: all of them or none.
+// Import runs semanage with lines in the format of semanage-import(8): all of them take effect, or none.
 func (s System) Import(ctx context.Context, h modules.Host, lines ...string) error {
 	exit, err := h.Commands.Run(ctx, modules.Command{
 		Argv: []string{"semanage", "import"}, Timeout: Timeout, Stdin: strings.Join(lines, "\n") + "\n",

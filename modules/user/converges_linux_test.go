@@ -73,7 +73,7 @@ func newUsers() []modtest.Fixture {
 	}
 }
 
-// inAccounts has the suite compare the trees in which tools of accounts change something.
+// inAccounts makes the suite compare the trees in which tools of accounts change something.
 func inAccounts(fixtures []modtest.Fixture) []modtest.Fixture {
 	for i := range fixtures {
 		fixtures[i].Outside = []string{"/etc", "/home", "/var/mail", "/var/log"}
