@@ -45,9 +45,9 @@ type Compiled struct {
 	size       int64
 	uncompiled map[int]error   // errors by entry, see [Compiled.Uncompiled]
 	registers  map[int]bool    // entries whose results are used by others
-	common     []bool          // by entry: another host had the same properties
+	common     []bool          // set by entry if another host had the same properties
 	written    []*yamlpos.Node // by entry
-	restarts   []time.Duration // by entry: how long it may make the host unreachable
+	restarts   []time.Duration // time by entry for which it may make the host unreachable
 	longest    []time.Duration // by entry: [modules.Limited]
 	runsOnce   map[int]bool    // entries whose command is not safe to repeat
 	watch      *watch.Rules    // rules of the play

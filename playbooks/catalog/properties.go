@@ -83,7 +83,7 @@ type preparation struct {
 	manifest  *loadedManifest
 	env       *templates.Env
 	inGraph   bool
-	discreet  bool       // set if the resource is told that it is sensitive
+	discreet  bool       // set if the resource learns that it is sensitive
 	downloads *Downloads // nil where nothing is applied
 	room      int64      // space for rendered texts, in bytes
 	made      prepared

@@ -102,7 +102,7 @@ type setting struct {
 	value any
 }
 
-// rulesAsWritten returns the keys of watch, and those of repair.
+// rulesAsWritten returns the keys of watch, and the keys of its repair map.
 func rulesAsWritten(r *watch.Rules) [][]setting {
 	only := "certain"
 	if !r.OnlyCertain {

@@ -29,13 +29,13 @@ type Instance struct {
 	Scope      *expr.Scope   // nil if the host evaluates nothing
 	Excluded   bool          // its condition does not hold
 	Secure     bool          // some of the properties are secure
-	Assert     bool          // it is only tested
+	Assert     bool          // set if it is only tested
 	Requires   []*Instance   // its dependencies
 	Version    string        // a range; empty means any
 	Adapter    string
 	Security   string         // elevated, restricted, or "" for any
 	Metadata   map[string]any // without the parts for dsc itself
-	Output     bool           // it is not in the document; it computes the outputs
+	Output     bool           // set if it is not in the document; it computes the outputs
 }
 
 // Ref returns the host's name of the instance.
@@ -56,7 +56,7 @@ func (i *Instance) Desired() json.RawMessage {
 
 // Options are the inputs of reading a document.
 type Options struct {
-	// Parameters are those of a parameter file, or nil.
+	// Parameters has the parameters of a parameter file, or nil.
 	Parameters *yamlpos.Node
 	// Open returns the only document of a file next to the document, or next to the file that includes it, and its
 	// name. An error has the position of at.

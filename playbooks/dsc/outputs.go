@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// outputs evaluates the outputs. Those that only the host can evaluate become one instance of Echo, the last one.
+// outputs evaluates the outputs. Outputs that only the host can evaluate become one instance of Echo, the last one.
 func (s *scope) outputs(ctx context.Context, doc *Document) {
 	n := s.node.Get("outputs")
 	if n.IsNull() {

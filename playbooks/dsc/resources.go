@@ -186,8 +186,8 @@ func (s *scope) named(ctx context.Context, n *yamlpos.Node, names *expr.Names) (
 	return name, typeName
 }
 
-// holds returns the condition of a resource, joined with those of its groups. It is evaluated when all resources are
-// known.
+// holds returns the condition of a resource, joined with the conditions of its groups. It is evaluated when all
+// resources are known.
 func (d *draft) holds(ctx context.Context) expr.Result {
 	if d.hasCondition {
 		return d.condition

@@ -44,7 +44,7 @@ type scope struct {
 
 	parameters lazy
 	variables  lazy
-	functions  map[string]*expr.Function // by name in lower case
+	functions  map[string]*expr.Function // functions by name in lower case
 	names      []string                  // names of the functions
 
 	byID     map[string][]*draft // resources by id, the type in lower case; of groups: all within
@@ -105,8 +105,8 @@ func (s *scope) directives() {
 	}
 }
 
-// securityOf returns the user that a node requires for the host program; "" means any. An unset one is that of the
-// document around.
+// securityOf returns the user that a node requires for the host program; empty means any. If the node has none, the
+// surrounding document's setting counts.
 func (s *scope) securityOf(at *yamlpos.Node, around string) string {
 	if at == nil {
 		return around

@@ -23,7 +23,7 @@ func (f *fetchedFiles) add(r Result) {
 	}
 }
 
-// tell prints in the recap where they are.
+// tell prints the place of the files in the recap.
 func (f *fetchedFiles) tell(p *page) {
 	switch f.count {
 	case 0:

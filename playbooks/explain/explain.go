@@ -17,7 +17,7 @@ type Explanation struct {
 	Play       string     `json:"play"`
 	Resource   string     `json:"resource"` // type#name
 	Alias      string     `json:"alias,omitempty"`
-	Runs       bool       `json:"runs"`            // it is checked, and applied if it differs
+	Runs       bool       `json:"runs"`            // set if it is checked, and applied if it differs
 	Place      int        `json:"place,omitempty"` // in the order of the host's resources, from 1
 	Of         int        `json:"of,omitempty"`    // that many
 	Because    []Reason   `json:"because"`
@@ -56,7 +56,7 @@ type Input struct {
 	Whole    bool     `json:"whole,omitempty"`   // any of it may be read
 	Withheld bool     `json:"withheld,omitempty"`
 	From     []Origin `json:"from,omitempty"`   // lowest first; of several the last counts, or they are merged
-	Inputs   []Input  `json:"inputs,omitempty"` // values that its expressions can read, without those that were listed before
+	Inputs   []Input  `json:"inputs,omitempty"` // inputs of its expressions, without those that were listed before
 }
 
 // An Origin is a place that sets a value.
@@ -141,7 +141,7 @@ type explainer struct {
 	play     *manifest.Play
 	host     string
 	rendered *catalog.Rendered
-	rank     []int // by vertex of the graph
+	rank     []int // number of the resource by vertex of the graph
 }
 
 // within returns the resource that applies the manifest of resource i; -1 if it belongs to the play itself.

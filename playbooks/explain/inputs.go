@@ -14,7 +14,7 @@ import (
 type tracer struct {
 	*explainer
 	one  *catalog.RenderedResource
-	told map[string]bool // by name of the input
+	told map[string]bool // listed inputs, by name
 }
 
 // inputs returns the values that an expression can read, with their origins. withheld reports that the result is
@@ -105,7 +105,7 @@ func withheldItem(one *catalog.RenderedResource) bool {
 	return one.Entry.Sensitive || !one.Item.None() || maySecret("", one.Env.Item)
 }
 
-// maySecret reports whether the name of a value, or a name in it, is that of a secret.
+// maySecret reports whether the name of a value, or a name in it, looks like the name of a secret.
 func maySecret(name string, v any) bool {
 	text, err := printable.JSON(v)
 	return err != nil || printable.MaySecret(name) || printable.MaySecret(string(text))

@@ -116,7 +116,7 @@ func TestWindowFindsTheMachine(t *testing.T) {
 // A machine brings hosts in.
 type machine struct {
 	processors int
-	cpu, waits time.Duration // for each host, in total
+	cpu, waits time.Duration // total for each host
 	hosts      int
 }
 

@@ -61,10 +61,10 @@ func (e *Edge) Reason() string {
 // A Graph is the resources of one host in order.
 type Graph struct {
 	Vertices []Vertex
-	Edges    []Edge // each pair once, sorted by To and then From; those of kind Turn last
+	Edges    []Edge // distinct pairs, sorted by To and then From; edges of kind Turn last
 	Dropped  []Edge // automatic ones that would have closed a circle
 	Order    []int  // the vertices, each after all its dependencies
-	Level    []int  // by vertex: 0 has no dependencies
+	Level    []int  // level by vertex: 0 has no dependencies
 
 	refs map[string]int // number of vertices with each reference; nil before the first use
 }

@@ -283,7 +283,8 @@ func TestOrderRespectsEveryEdge(t *testing.T) {
 	}
 }
 
-// The edges do not depend on the order in which the resources are written, except those that only keep two apart.
+// TestEdgesDoNotDependOnTheOrderWritten checks that the edges are the same for any written order of the resources,
+// except edges that only keep two apart.
 func TestEdgesDoNotDependOnTheOrderWritten(t *testing.T) {
 	seeds := uint64(2000)
 	if testing.Short() {

@@ -119,7 +119,7 @@ func (b *builder) ranks(members []int) map[int]int {
 }
 
 // levels counts the vertices before each on the longest route to it. The contents of a vertex come before it, and after
-// all that the vertex waits for.
+// everything that the vertex waits for.
 func (b *builder) levels(order []int) []int {
 	level := make([]int, len(b.vertices))
 	before := make([][]int, len(b.vertices))

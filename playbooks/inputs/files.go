@@ -22,7 +22,7 @@ import (
 // use it at once; a nil one records nothing.
 type Files struct {
 	mu     sync.Mutex
-	known  map[string]state  // by absolute path
+	known  map[string]state  // state when last noted, by absolute path
 	hashes map[string]string // hashes of known files for which [Files.Hashes] was called
 }
 
@@ -43,7 +43,7 @@ func (s state) same(other state) bool {
 	return os.SameFile(s.info, other.info) && s.info.Size() == other.info.Size() && s.info.ModTime().Equal(other.info.ModTime()) && s.info.Mode() == other.info.Mode()
 }
 
-// look gives the state of a path.
+// look returns the state of a path.
 func look(path string) state {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func look(path string) state {
 	return s
 }
 
-// Note says that a file is about to be read, or a folder to be listed; it need not exist.
+// Note records that a file is about to be read, or a folder to be listed; it need not exist.
 func (f *Files) Note(path string) {
 	if f == nil {
 		return
@@ -136,7 +136,7 @@ func hashOf(path string, s state) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// changed gives the paths that are otherwise than they were noted, as they are now.
+// changed returns the paths that have changed since they were noted, with their current state.
 func (f *Files) changed() map[string]state {
 	f.mu.Lock()
 	noted := maps.Clone(f.known)
@@ -149,8 +149,8 @@ func (f *Files) changed() map[string]state {
 	return noted
 }
 
-// Wait looks at the files so often, until some have changed and then have not for one time more. It
-// gives their paths, and takes them for noted as they are. At the end of ctx it gives none.
+// Wait checks the files at this interval. When some have changed, and no more have for one interval, it returns their
+// paths and notes their new state. At the end of ctx it returns none.
 func (f *Files) Wait(ctx context.Context, every time.Duration) []string {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

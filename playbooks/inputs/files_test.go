@@ -13,7 +13,7 @@ import (
 
 const soon = 5 * time.Millisecond
 
-// TestWait notices every way in which a file may become another one, and tells each once.
+// TestWait checks that every kind of change of a file is noticed, and reported once.
 func TestWait(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(path, text string) {
@@ -70,7 +70,7 @@ func TestWait(t *testing.T) {
 	require.Empty(t, f.changed(), "what an editor leaves, and what was not read")
 }
 
-// TestWaitUntilQuiet does not tell of a file while it is being written.
+// TestWaitUntilQuiet checks that a file is not reported while it is being written.
 func TestWaitUntilQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "site.yaml")

@@ -111,7 +111,7 @@ func (r *Resource) ControlInputs(files *templates.Files) (all templates.Inputs) 
 	return all
 }
 
-// EachInputs visits the parts of the resource that can hold expressions, with what they read. at is the position of the
+// EachInputs visits the parts of the resource that can hold expressions, with their inputs. at is the position of the
 // part.
 func (r *Resource) EachInputs(files *templates.Files, visit func(at *yamlpos.Node, reads templates.Inputs)) {
 	for _, v := range r.values() {

@@ -168,7 +168,7 @@ func (r *Resource) Requirements() modules.Requirements {
 	return modules.RequirementsOf(res)
 }
 
-// hidden reports whether the manifest says that the resource never runs.
+// hidden reports whether the manifest marks the resource as never run.
 func (r *Resource) hidden() bool {
 	if r.Meta == nil {
 		return false

@@ -13,9 +13,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A Config has the addresses of NATS servers, and the login. Unset fields are those of its context.
+// A Config has the addresses of NATS servers, and the login. Its context sets the fields that are empty.
 type Config struct {
-	Servers   string // URLs separated by commas, nats:// or tls://; empty means those of the context
+	Servers   string // URLs separated by commas, nats:// or tls://; empty means the context's servers
 	Context   string // name of a context of the nats command line; empty means none
 	Creds     string // file with the credentials of a user: a JWT and its seed
 	NKey      string // file with the seed of a user

@@ -12,7 +12,7 @@ import (
 )
 
 // Announcements publish services to current subscribers, without storing them: CCM's destination nats. Subject and text
-// are those of a [Registry]; the headers, which are for streams, are left out.
+// are the same as for a [Registry]; the headers, which are for streams, are omitted.
 type Announcements struct{ Link *natsconn.Link }
 
 // Ready reports why nothing can be announced, or nil.

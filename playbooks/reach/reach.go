@@ -81,7 +81,7 @@ func (r *hostSettings) option(o sshconfig.Option) from[string] {
 	return from[string]{r.ssh.Text(o), r.ssh.Origin(o)}
 }
 
-// yes returns a flag of ssh_config, which is no by default.
+// yes reports whether a flag of ssh_config is set; the default is no.
 func (r *hostSettings) yes(setting string, o sshconfig.Option) bool {
 	return first(r, setting, r.option(o)) == "yes"
 }

@@ -87,7 +87,7 @@ const Never TTL = -1
 // LeastTTL is the shortest one that NATS has.
 const LeastTTL = TTL(time.Second)
 
-// A TTL is the validity of a registration; 0 means that of the stream.
+// A TTL is the validity of a registration; 0 means the stream's limit.
 type TTL time.Duration
 
 // ParseTTL reads never, or a duration with units up to y, as CCM has them; "" is 0.

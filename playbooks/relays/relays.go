@@ -35,7 +35,7 @@ type Member struct {
 	Candidates []*inventory.Host // candidates for its relay, in order
 }
 
-// Relays are those of a run. A nil one has none.
+// Relays are the relays of a run. A nil Relays has none.
 type Relays struct {
 	options Options
 	sites   func() map[string]*site // by host
@@ -43,7 +43,7 @@ type Relays struct {
 	off     atomic.Bool             // the authority certifies no relay
 }
 
-// New gives the relays of a run, which must be closed.
+// New returns the relays of a run. The caller must close them.
 func New(o Options) *Relays {
 	r := &Relays{options: o}
 	r.sites = sync.OnceValue(func() map[string]*site {
@@ -86,7 +86,7 @@ func (r *Relays) sitesOf(members []Member) map[string]*site {
 		s.add(m)
 		sites[m.Host] = s
 	}
-	// A jump host has no jump host before it, and shares its copy with the hosts behind it.
+	// A jump host has no jump host before it, and shares its copy with the hosts that are reached through it.
 	for _, m := range members {
 		if s := byFirst[m.Host]; s != nil && sites[m.Host] == nil {
 			s.add(m)

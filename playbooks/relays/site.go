@@ -26,7 +26,7 @@ type site struct {
 
 	mu      sync.Mutex
 	tried   int   // number of tried candidates
-	current *post // nil before the first, and if none is left
+	current *post // nil before the first, and if none remains
 	told    bool  // a failed delivery was reported
 }
 
@@ -36,7 +36,7 @@ type post struct {
 	relay    *relay.Relay
 	host     string
 	mu       sync.Mutex
-	contents map[string]*content // by the hash of the build
+	contents map[string]*content // contents by the hash of the build
 	// How many hosts have been delivered to, and how many others not.
 	delivered, failed int
 }

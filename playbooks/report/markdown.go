@@ -87,7 +87,7 @@ func (r *Run) markdownDiffs(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n", count(len(all), "distinct "+r.shownWord()))
 	left := maxDiffLines
-	const around = 4 // lines of a diff besides its own
+	const around = 4 // lines of a diff in addition to its own
 	for i, g := range all {
 		lines := strings.Split(strings.TrimSuffix(printable.Block(g.shown()), "\n"), "\n")
 		if left < around+min(len(lines), 5)+1 {

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestAcknowledgedWhenRecorded checks that a host is told to forget its changes only when they are recorded, and that
-// nothing waits if there are none.
+// TestAcknowledgedWhenRecorded checks that a host may forget its changes only when they are recorded, and that nothing
+// waits if there are none.
 func TestAcknowledgedWhenRecorded(t *testing.T) {
 	untold := &wire.Message{Untold: &wire.Untold{Run: "r0", Play: 1}}
 	for _, tt := range []struct {

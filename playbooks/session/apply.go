@@ -24,7 +24,7 @@ type Task struct {
 	Host     HostTime      // the host's time for the play
 	Emit     func(*wire.Result)
 	Flush    func()
-	Sync     func() bool                        // returns when the received results are recorded; if true, the host is then told that it may forget them
+	Sync     func() bool                        // returns when the received results are recorded; if true, the host may then forget them
 	Untold   func(*wire.Untold) (reported bool) // takes results that earlier runs could not report; nil if there can be none
 	Output   func(*wire.Output)                 // receives the output of commands as it arrives; nil requests none
 	// Ask prompts the operator before an entry with a semaphore makes its change; false means no, and then the run is

@@ -26,7 +26,7 @@ type catalogRun struct {
 	removed  bool            // the host has reported the resources that have left the manifest
 	acks     []*wire.Message // acknowledgements of the host's reports about earlier catalogs
 	untolds  int             // number of earlier catalogs that the host has reported
-	halted   bool            // the host was told to stop
+	halted   bool            // the host has received a stop
 	written  int             // bytes of output that has come while commands run
 	began    time.Time
 	waits    int                 // how often the host has said that it waits for its lock, or does not
@@ -204,7 +204,7 @@ func (c *catalogRun) result(r *wire.Result) error {
 	}
 	c.fetched(r)
 	if c.overdue != nil && r.Status == wire.Failed {
-		// The host only knows that it was told to kill, not that the reason was the time limit.
+		// The host only knows that it received a kill, not that the reason was the time limit.
 		r.Killed, r.Overdue = false, true
 		r.Error = c.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+wire.RunInterrupted)
 	}
@@ -237,8 +237,8 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 	return nil
 }
 
-// acknowledge tells the host which of its results have arrived. It waits until the message is sent, since the
-// connection may be closed next.
+// acknowledge sends the host the list of arrived results. It waits until the message is sent, since the connection may
+// be closed next.
 func (c *catalogRun) acknowledge() {
 	if o := c.catalog.Once; o != nil && o.For == "" && c.catalog.Lock != nil && c.end() == len(c.reported) { // otherwise it is resumed
 		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: o.Run, Play: o.Play}})
@@ -252,7 +252,7 @@ func (c *catalogRun) acknowledge() {
 	c.session.tell(c.acks...)
 }
 
-// Acknowledge tells the host that the controller has the results of catalogs.
+// Acknowledge confirms to the host that the controller has the results of catalogs.
 func (s *Session) Acknowledge(of ...*wire.Once) {
 	var acks []*wire.Message
 	for _, o := range of {

@@ -61,8 +61,8 @@ func acknowledged(r *wire.Reverted) *wire.Message {
 	return &wire.Message{Ack: &wire.Ack{Run: r.Run, Play: r.Play, Reverted: true}}
 }
 
-// Prove tells a host that a login to it worked, in a session without a catalog, and returns the state of the changes
-// that wait for that.
+// Prove sends a host the proof that a login to it worked, in a session without a catalog, and returns the state of the
+// changes that wait for that.
 func (s *Session) Prove(ctx context.Context, nonce string) (*wire.Confirmed, error) {
 	if err := s.queue(func() error { return s.conn.Send(&wire.Message{Proof: &wire.Proof{Nonce: nonce}}) }); err != nil {
 		return nil, err
@@ -85,5 +85,5 @@ func (s *Session) Prove(ctx context.Context, nonce string) (*wire.Confirmed, err
 	}
 }
 
-// Forget tells a host that it need not report its reverted changes again.
+// Forget acknowledges a host's reverted changes, so that it does not report them again.
 func (s *Session) Forget(r *wire.Reverted) { s.tell(acknowledged(r)) }

@@ -146,7 +146,7 @@ func TestAskedInVain(t *testing.T) {
 	require.True(t, withdrawn)
 }
 
-// TestAskedAndStopped checks that a host is told to stop and gets no turn if the operator stops the run.
+// TestAskedAndStopped checks that a host receives a stop and gets no turn if the operator stops the run.
 func TestAskedAndStopped(t *testing.T) {
 	errs := staged(t, func(s *stage) {
 		s.stop = make(chan struct{})

@@ -32,7 +32,7 @@ type onceHost struct {
 type onceRun struct {
 	passed map[string]bool // hosts that have skipped it
 	host   string          // host that runs it, or has run it; empty means not known yet
-	began  bool            // host was told to run it, or may have been
+	began  bool            // host has received the order to run it, or may have
 	result *wire.Result
 }
 

@@ -55,7 +55,7 @@ func (q *Queue) Load() flight.Load {
 	return l
 }
 
-// fill gives free places to hosts, first to those that had one before; the lock must be held.
+// fill assigns free places to hosts, first to hosts that had one before; the lock must be held.
 func (q *Queue) fill() {
 	for host, ok := q.next(); ok; host, ok = q.next() {
 		q.start(host)

@@ -51,8 +51,8 @@ func (t *Turns) Release() {
 	clear(t.byIndex)
 }
 
-// Abandon gives the host up: see [Turn.Abandon]. entry returns the resource of an entry, as type#name, and its
-// deadline; the turn of an entry without a resource is released.
+// Abandon abandons the turns of a lost host: see [Turn.Abandon]. entry returns the resource of an entry, as type#name,
+// and its deadline; the turn of an entry without a resource is released.
 func (t *Turns) Abandon(host string, entry func(index int) (what string, within time.Duration)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

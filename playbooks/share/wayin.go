@@ -91,7 +91,7 @@ func (w *WayIn) In() {
 	q.fill()
 }
 
-// returned gives it a place again; the lock must be held.
+// returned sets that it has a place again; the lock must be held.
 func (w *WayIn) returned() {
 	w.place = true
 	w.queue.load.LoggingIn++

@@ -21,8 +21,8 @@ import (
 // Limits of the cost of a hook.
 const (
 	maxWaiting = 1000             // events that wait for it
-	hookTime   = 30 * time.Second // for one call, from its start to its end
-	drainTime  = 5 * time.Second  // for the waiting events at the end of the run
+	hookTime   = 30 * time.Second // limit of one call, from its start to its end
+	drainTime  = 5 * time.Second  // time for the waiting events at the end of the run
 	maxSaid    = 4 << 10          // bytes of its output that are kept
 )
 

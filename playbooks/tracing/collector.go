@@ -19,8 +19,8 @@ import (
 const (
 	maxWaiting  = 64               // requests that wait for it
 	maxFailures = 3                // one after the other: then it is given up
-	sendTime    = 10 * time.Second // for a request, by the specification
-	drainTime   = 3 * time.Second  // for the remaining requests at the end of the run
+	sendTime    = 10 * time.Second // limit of a request, by the specification
+	drainTime   = 3 * time.Second  // time for the remaining requests at the end of the run
 	maxAnswer   = 64 << 10         // bytes that are read
 )
 

@@ -124,8 +124,9 @@ func (s *span) failed(sort string) {
 	s.Attributes = append(s.Attributes, text("error.type", sort))
 }
 
-// startsOf returns the times at which the resources of results began, by their index. Results that came together have
-// one time: that of the last. They count as run one after the other since the earlier ones, unless that is impossible.
+// startsOf returns the times at which the resources of results began, by their index. Results that arrived together
+// have the time of the last one. They count as run one after the other since the earlier ones, unless that is
+// impossible.
 func (t *Trace) startsOf(all []events.Event) map[int]time.Time {
 	starts := map[int]time.Time{}
 	sums := map[string]time.Duration{}

@@ -30,8 +30,8 @@ type Outcome struct {
 	New    bool // a host has become known, or would with Check unset
 }
 
-// Enrol requests the keys of hosts, and of the unknown jump hosts on the route to them, and adds the unknown ones. The
-// error wraps that of ctx when ctx has ended.
+// Enrol requests the keys of hosts, and of the unknown jump hosts on the route to them, and adds the unknown ones. If
+// ctx has ended, the error wraps its error.
 func Enrol(ctx context.Context, f Fleet, hosts []*inventory.Host, o Options) (Outcome, error) {
 	e := &enrolment{fleet: f, options: o, warned: map[string]bool{}}
 	rounds, err := f.rounds(hosts)

@@ -155,7 +155,7 @@ func knownLine(words []string) ([]string, string, error) {
 // hostName matches names of hosts, as in an inventory.
 var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.%-]+$`) })
 
-// hostNames splits names at commas, and converts them to those of known_hosts.
+// hostNames splits names at commas, and converts them to the form of known_hosts.
 func hostNames(text string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -196,7 +196,7 @@ func (f fingerprints) of(t transport.Target) []string {
 	return all
 }
 
-// vouched splits keys into those whose fingerprint is known of the host, and others.
+// vouched splits keys into those with a known fingerprint of the host, and others.
 func (f fingerprints) vouched(t transport.Target, keys []ssh.PublicKey) (good, others []ssh.PublicKey) {
 	known := f.of(t)
 	for _, key := range keys {

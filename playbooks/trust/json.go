@@ -25,7 +25,7 @@ type hostJSON struct {
 type keyJSON struct {
 	Type        string `json:"type"`
 	Fingerprint string `json:"fingerprint"`
-	Vouched     *bool  `json:"vouched,omitempty"` // by the fingerprints
+	Vouched     *bool  `json:"vouched,omitempty"` // whether the fingerprints have it
 }
 
 // showJSON prints one line for each host.

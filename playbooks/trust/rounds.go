@@ -29,8 +29,8 @@ func (f *Fleet) target(h *inventory.Host) (transport.Target, error) {
 	return f.Connect.Target(f.Inventory, h, h.Connection())
 }
 
-// Selectable returns a host of the inventory that leads [Enrol] to a target: the target itself, or for a jump host that
-// the inventory lacks a host behind it.
+// Selectable returns a host of the inventory that leads [Enrol] to a target: the target itself or, if the target is a
+// jump host that the inventory does not have, a host that is reached through it.
 func (f *Fleet) Selectable(t transport.Target) string {
 	if f.Inventory.Host(t.Host) != nil {
 		return t.Host
@@ -54,17 +54,17 @@ func (f *Fleet) passes(h *inventory.Host, hop transport.Target) bool {
 // A candidate is a host whose keys are requested.
 type candidate struct {
 	target transport.Target
-	// jumpFor is a host behind this one, if this one is an unknown jump host that was not selected itself; ""
-	// otherwise.
+	// jumpFor is a host that is reached through this one, if this one is an unknown jump host that was not selected
+	// itself; empty otherwise.
 	jumpFor string
 
 	scan dial.Scan
 	err  error // why there is no scan; a [transport.HostError]
 }
 
-// rounds returns the hosts whose keys may have to be trusted, in the order in which they can be scanned: those that are
-// reached directly, those behind one jump host, and so on. ccm-push logs in to a jump host, so its key must be trusted
-// before the hosts behind it are scanned. An unknown host counts in its first round.
+// rounds returns the hosts whose keys may have to be trusted, in the order in which they can be scanned: hosts that are
+// reached directly, hosts after one jump host, and so on. ccm-push logs in to a jump host, so its key must be trusted
+// before the hosts after it are scanned. An unknown host counts in its first round.
 func (f *Fleet) rounds(hosts []*inventory.Host) ([][]candidate, error) {
 	r := rounds{dialer: f.Dialer, met: map[string]bool{}}
 	targets := make([]transport.Target, len(hosts))
@@ -96,7 +96,7 @@ func (f *Fleet) rounds(hosts []*inventory.Host) ([][]candidate, error) {
 
 type rounds struct {
 	dialer *dial.Dialer
-	met    map[string]bool // by file and name in it
+	met    map[string]bool // hosts by file and name in it
 	list   [][]candidate
 }
 

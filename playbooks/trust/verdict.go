@@ -28,7 +28,7 @@ const (
 	stateChanged     state = "changed"
 	stateRevoked     state = "revoked"
 	stateRefused     state = "refused"  // because of the fingerprints
-	stateDeclined    state = "declined" // by the person at the prompt
+	stateDeclined    state = "declined" // declined at the prompt
 	stateFailed      state = "failed"   // the file could not be written
 	stateUnreachable state = "unreachable"
 )

@@ -30,7 +30,7 @@ type Cause string
 
 // The causes.
 const (
-	Drift Cause = "drift" // it was left in the desired state, and has changed since
+	Drift Cause = "drift" // changed since it was left in the desired state
 	Run   Cause = "run"   // a run has left it otherwise
 	Wish  Cause = "wish"  // it was never left in the desired state, or never is: a command that always runs
 	Other Cause = ""      // a resource that it depends on
@@ -76,7 +76,7 @@ type Kind string
 // The kinds of outcomes.
 const (
 	Drifted   Kind = "drifted"   // it has drifted
-	Settled   Kind = "settled"   // it is back in the desired state, not by a repair
+	Settled   Kind = "settled"   // back in the desired state, not by a repair
 	Repaired  Kind = "repaired"  // it was repaired
 	Unmended  Kind = "unmended"  // a repair did not help
 	Fighting  Kind = "fighting"  // something else keeps changing it
@@ -136,7 +136,7 @@ type item struct {
 	unknown bool // a repair has ended, and what its command has done is not known
 	spent   bool // it was reported that its budget is used up
 	waits   bool // it was reported that its repair waits
-	loose   bool // it is never in the desired state, so it cannot drift
+	loose   bool // never in the desired state, so it cannot drift
 }
 
 // astray reports whether it counts as drifted.

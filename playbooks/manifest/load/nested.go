@@ -34,7 +34,7 @@ func newNesting() nesting {
 	return nesting{known: map[string]*nested{}, read: map[*manifest.Play]*nested{}, instances: map[instanceKey]*manifest.Play{}}
 }
 
-// A nested is a manifest that resources apply, as it was read.
+// A nested is the result of reading a manifest that resources apply.
 type nested struct {
 	play   *manifest.Play // nil if reading failed
 	err    error          // reason for a nil play, at the place that first applies it
