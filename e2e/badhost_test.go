@@ -94,7 +94,7 @@ var badShells = []badHost{
 		breaks: "printf '#!/bin/sh\\necho Linux sparc64\\n' > /root/uname; chmod 755 /root/uname; mount --bind /root/uname $(readlink -f /bin/uname); " +
 			"if test -e /proc/sys/kernel/arch; then echo sparc64 > /root/arch; mount --bind /root/arch /proc/sys/kernel/arch; fi",
 		mends: "umount $(readlink -f /bin/uname); ! test -e /root/arch || umount /proc/sys/kernel/arch",
-		want:  failedAt("install", "no build for this host: it is \"linux/sparc64\"\n    hint: there are builds for linux/amd64"),
+		want:  failedAt("install", "no build for this host: it is \"linux/sparc64\"\n    hint: builds exist for linux/amd64"),
 	},
 }
 

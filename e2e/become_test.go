@@ -77,7 +77,7 @@ func (e escalation) run(f *fleet) string {
 const (
 	nopw        = "sudo: a password is required\n    hint: give the password of %[1]s with -K or --become-password-file, or let %[1]s run commands as %[2]s without one (sudoers: NOPASSWD)"
 	norule      = "deployno is not in the sudoers file.\n    hint: let deployno run commands as %s in sudoers; ccm-push sudoers prints a rule"
-	again       = "sudo asked for the password again\n    hint: is it the password of deploypw on this host?"
+	again       = "sudo rejected the password\n    hint: is it the password of deploypw on this host?"
 	runsNothing = "/bin/sh as root could run nothing, not even id: permission denied\n    hint: look for noexec (Defaults) and NOEXEC (in a rule) in sudoers; on the host, sudo -l -U "
 	suWrong     = "su: Authentication failure\n    hint: is it the password of %s on this host?"
 )
@@ -97,7 +97,7 @@ func escalations() []escalation {
 			escalation{"deployno", "sudo", as, "deployno", fmt.Sprintf(norule, as)},
 			escalation{"deploy", "su", as, own, as},
 			escalation{"deploy", "su", as, "wrong", fmt.Sprintf(suWrong, as)},
-			escalation{"deploy", "su", as, "", "su asks for a password\n    hint: give the password of " + as + " with -K or --become-password-file"},
+			escalation{"deploy", "su", as, "", "su requires a password\n    hint: give the password of " + as + " with -K or --become-password-file"},
 			escalation{"deploy", "doas", as, "", as},
 			escalation{"deploy", "doas", as, "not asked for", as},
 			escalation{"deploypw", "doas", as, "deploypw", as},
@@ -179,7 +179,7 @@ func TestFleetHardEscalation(t *testing.T) {
 		{"one attempt", func() (string, string) { return rule("Defaults passwd_tries=1") }, escalation{"deploypw", "sudo", "root", "wrong", ""},
 			"sudo: 1 incorrect password attempt\n    hint: is it the password of deploypw on this host?"},
 		{"another account's password is requested", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "deploypw", ""},
-			"sudo asked for the password again\n    hint: is it the password of app on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+			"sudo rejected the password\n    hint: is it the password of app on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
 		{"another account's password", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "app", ""}, "app"},
 		{"the password of root, in one attempt", func() (string, string) { return rule("Defaults rootpw, passwd_tries=1") }, escalation{"deploypw", "sudo", "app", "wrong", ""},
 			"sudo: 1 incorrect password attempt\n    hint: is it the password of root on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},

@@ -71,7 +71,7 @@ func TestFleetCron(t *testing.T) {
 		require.Contains(t, r.stdout, "may not change the crontab of user 0: permission denied; use become")
 		r = f.push("-i", "root.yaml", check, "h001", "cron", "none", "command=true")
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "there is no crontab program (install the package cron or cronie first)")
+		require.Contains(t, r.stdout, "no crontab program (install the package cron or cronie first)")
 	}
 }
 

@@ -124,7 +124,7 @@ func TestFleetReverseNeedsTheFullProgram(t *testing.T) {
 	}
 	run("    - ini: [/etc/e2e-edit: {section: a, option: x, value: 2, reverse: true}]\n")
 	require.Equal(t, "[a]\nx = 2\n", f.sh("h001", "cat /etc/e2e-edit"))
-	require.Contains(t, run("", "--check").stdout, "would have put back what was there before: text x = 2 -> x = 1; it has left the manifest")
+	require.Contains(t, run("", "--check").stdout, "would have put the earlier text back: text x = 2 -> x = 1; it has left the manifest")
 	run("")
 	require.Equal(t, "[a]\nx = 1\n", f.sh("h001", "cat /etc/e2e-edit"))
 	require.Contains(t, run("").stdout, "1 changed, 0 stable", "it is put back once")

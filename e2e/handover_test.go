@@ -110,7 +110,7 @@ func TestFleetHandover(t *testing.T) {
 	}
 	none := push(t, there, append(shared, "attach")...)
 	none.requireCode(t, 1)
-	require.Contains(t, none.stderr, "there is no such run under way in NATS", "nothing is left there")
+	require.Contains(t, none.stderr, "no run under way in NATS", "nothing is left there")
 }
 
 // TestFleetDetachPage follows docs/guide/runs.md about leaving a run.

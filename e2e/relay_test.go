@@ -208,7 +208,7 @@ echo took $n $(readlink /proc/self/fd/0)
 	s.sh("h001", "rm /usr/bin/ssh")
 	r, copies = s.first(byAuthority)
 	require.InDelta(t, 3, copies, 0.5)
-	require.Equal(t, "ccm-push: warning: relay h001 is not used: making a key to deliver with: there is no ssh, or no ssh-keygen, on the host\n", r.stderr)
+	require.Equal(t, "ccm-push: warning: relay h001 is not used: making a key to deliver with: no ssh or ssh-keygen on the host\n", r.stderr)
 	s.sh("h001", "cp /usr/bin/ssh.e2e /usr/bin/ssh")
 
 	r, copies = s.first("--ca-command=echo no >&2; exit 9")

@@ -55,7 +55,7 @@ func (b *builder) document(n *yamlpos.Node) {
 }
 
 // pluginHint names what does the same: Ansible itself may run its plugin.
-const pluginHint = "make a script that prints the hosts as JSON, such as #!/bin/sh and then exec ansible-inventory -i THIS-FILE --list, and name that with -i"
+const pluginHint = "write a script with the lines #!/bin/sh and exec ansible-inventory -i THIS-FILE --list, and pass -i SCRIPT"
 
 // group finds a group or makes it. at is where it is named.
 func (b *builder) group(name string, at *yamlpos.Node) *Group {

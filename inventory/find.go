@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNone is why an inventory is not found.
-var ErrNone = errors.New("there is no inventory")
+var ErrNone = errors.New("no inventory")
 
 // Find returns the inventory to read if none is named: the one that the environment names, or the first existing
 // default. A default in the working folder is refused if another user may have put it there.
@@ -34,7 +34,7 @@ func Find(getenv func(string) string) (string, error) {
 		}
 		return path, nil
 	}
-	return "", fmt.Errorf("%w: give one with -i, or make one of %s", ErrNone, strings.Join(looked, ", "))
+	return "", fmt.Errorf("%w: pass -i FILE, or create one of %s", ErrNone, strings.Join(looked, ", "))
 }
 
 // FoldersBeside returns the folders of manifests that have group_vars or host_vars, each once. Folders that others can

@@ -17,7 +17,7 @@ func (b *builder) ini(file string, data []byte) {
 	}
 	for _, name := range r.waiting {
 		if p := r.pending[name]; p != nil {
-			b.errs.Add(p.at.Errorf("write ["+name+"] somewhere", "there is no group %s", name))
+			b.errs.Add(p.at.Errorf("write ["+name+"] somewhere", "unknown group %s", name))
 		}
 	}
 }

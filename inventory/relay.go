@@ -34,7 +34,7 @@ func (inv *Inventory) CheckRelays(hosts ...*Host) (errs yamlpos.Errors) {
 			continue
 		}
 		reported[at] = true
-		errs.Add(at.Errorf("name a group, or one host, or write "+connection.NoRelay, "relay: there is no group or host %q", name))
+		errs.Add(at.Errorf("name a group, or one host, or write "+connection.NoRelay, "relay: unknown group or host %q", name))
 	}
 	return errs
 }

@@ -41,7 +41,7 @@ all:
     north: {connect: {relay: nobody}, hosts: {n1: , n2: }}
     south: {connect: {relay: "a b"}, hosts: {s1: }}
 `)
-	require.EqualError(t, inv.CheckRelays(inv.Hosts()...).Err(), `hosts.yml:4:30: relay: there is no group or host "nobody"
+	require.EqualError(t, inv.CheckRelays(inv.Hosts()...).Err(), `hosts.yml:4:30: relay: unknown group or host "nobody"
   hint: name a group, or one host, or write none`)
 	require.ErrorContains(t, inv.Refusals().Err(), `hosts.yml:5:30: relay: "a b" is not a name`)
 }

@@ -111,7 +111,7 @@ func limitFile(path string) ([]string, error) {
 	f, err := os.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no such file: %s", path)
+		return nil, fmt.Errorf("cannot read %s: no such file", path)
 	case err != nil:
 		return nil, source.Error(path, err)
 	}

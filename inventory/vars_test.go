@@ -172,7 +172,7 @@ func TestLimit(t *testing.T) {
 		{pattern: "web", limit: "db", err: `pattern "db": the limit excludes all selected hosts`},
 		{pattern: "db", limit: "all[0]", err: `pattern "all[0]": the limit excludes all selected hosts
   hint: "all[0]": in a limit an index counts all hosts of the inventory, not the selected hosts`},
-		{pattern: "web", limit: "@/absent/limit", err: `pattern "@/absent/limit": no such file: /absent/limit`},
+		{pattern: "web", limit: "@/absent/limit", err: `pattern "@/absent/limit": cannot read /absent/limit: no such file`},
 		{pattern: "web", limit: "@" + filepath.Dir(file), err: fmt.Sprintf("pattern %q: %s: is a folder, not a file", "@"+filepath.Dir(file), filepath.Dir(file))},
 	} {
 		t.Run(tt.pattern+" -l "+filepath.Base(tt.limit), func(t *testing.T) {

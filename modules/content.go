@@ -86,7 +86,7 @@ func (LocalContents) Open(_ context.Context, c Content) (io.ReadCloser, error) {
 	if b, here := c.Bytes(); here {
 		return io.NopCloser(bytes.NewReader(b)), nil
 	}
-	return nil, errors.New("there is no controller that could send the content")
+	return nil, errors.New("no controller to send the content")
 }
 
 type contentJSON struct {

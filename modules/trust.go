@@ -60,7 +60,7 @@ func Relabel(name string, file, dir FileInfo, uid int) error {
 		return nil
 	}
 	return planted{fmt.Sprintf("%q has %d names (hard links), and is in a directory where %s may write (owner %d, mode %s): "+
-		"its owner and mode are not changed, since it may be a file from elsewhere; remove it, or its other names",
+		"owner and mode are not changed, because the file may belong to another directory; remove the file, or its other names",
 		name, file.Links, others(uid), dir.UID, FormatMode(dir.Mode))}
 }
 

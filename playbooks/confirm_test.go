@@ -108,7 +108,7 @@ func TestRefusedWithoutASecondLogin(t *testing.T) {
 // taken its changes back.
 func TestReverted(t *testing.T) {
 	t.Parallel()
-	const back = `web1 reverted "": nobody confirmed it within 5s; `
+	const back = `web1 reverted "": no login confirmed the change within 5s; `
 	for _, test := range []struct {
 		name    string
 		play    string
@@ -172,7 +172,7 @@ func TestConfirmVia(t *testing.T) {
 		want  string
 	}{
 		{"there", guardedPlay, same, "web1 confirmed, at 2 places"},
-		{"another host", waitingPlay, sshtest.Env("X=Y"), `web1 reverted "": nobody confirmed it within 5s; `},
+		{"another host", waitingPlay, sshtest.Env("X=Y"), `web1 reverted "": no login confirmed the change within 5s; `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -149,7 +149,7 @@ func TestNoFullProgram(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), `ccm: {resources: [`+h.resource("")+`]}`)
 	require.Equal(t, []string{"play site 1/1: web1", "web1 failed in install", "web1 done: failed"}, w.run(t))
 	_, text := w.recorded.failure("web1")
-	require.Equal(t, "a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir", text)
+	require.Equal(t, "a resource needs the full host program, but this ccm-push has only lean programs: build ccm-push with make, or pass --module-dir FOLDER", text)
 }
 
 // TestControllerDownloads has the controller download once for all hosts.

@@ -26,7 +26,7 @@ type hostProgram struct {
 
 // errNoFull is the failure of a host that needs the full host program where the folder of
 // host programs lacks it.
-var errNoFull = errors.New("a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir")
+var errNoFull = errors.New("a resource needs the full host program, but this ccm-push has only lean programs: build ccm-push with make, or pass --module-dir FOLDER")
 
 // start has the host program for the user that the play runs as at work: the one
 // that is kept, or a new one.

@@ -85,7 +85,7 @@ func (r *Runner) checkRollouts(hosts [][]*inventory.Host) error {
 		case play.Rollout != nil:
 			errs = append(errs, r.checkRollout(play, hosts[i]))
 		case r.Options.Canary != "" && len(hosts[i]) > 1:
-			errs = append(errs, fmt.Errorf("--canary %s: play %q has no rollout, so it would begin with %d hosts; write rollout there, or give one with --rollout FILE", r.Options.Canary, play.Name, len(hosts[i])))
+			errs = append(errs, fmt.Errorf("--canary %s: play %q has no rollout, so it would begin with %d hosts; add a rollout to the play, or pass --rollout FILE", r.Options.Canary, play.Name, len(hosts[i])))
 		}
 	}
 	return errors.Join(errs...)
@@ -99,7 +99,7 @@ func (r *Runner) checkAsking() error {
 	}
 	for _, play := range r.Plays {
 		if p := play.Rollout; p != nil && play.Undo == nil && p.Pause && p.PauseDeadline == 0 {
-			errs.Add(p.At.Errorf("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause prompts a person, and there is no terminal for a prompt"))
+			errs.Add(p.At.Errorf("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause prompts a person, but no terminal is available"))
 		}
 	}
 	return errs.Err()

@@ -112,7 +112,7 @@ func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *se
 		}
 		// The words of a host stay on one line: they could look like a question else.
 		would = printable.Line(mask.Text(would))
-		question := fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: ", printable.Line(events.Where(host, on)), printable.Line(named(e)), would)
+		question := fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without prompts, [q]uit: ", printable.Line(events.Where(host, on)), printable.Line(named(e)), would)
 		if s.there != nil {
 			return s.there(ctx, host, question)
 		}

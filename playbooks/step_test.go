@@ -113,7 +113,7 @@ func TestStepperCatalog(t *testing.T) {
 	require.Empty(t, c.Entries[0].Sema)
 	ask := s.asks(&selection{first: "web1"}, "web1", "", c, nil)
 	require.False(t, ask(t.Context(), &c.Entries[0], "Would have x\n  do it? \x1b[2J"))
-	require.Equal(t, []string{`web1  exec#a  Would have x\n  do it? \x1b[2J` + "\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: "}, *asked)
+	require.Equal(t, []string{`web1  exec#a  Would have x\n  do it? \x1b[2J` + "\n  do it? [y]es, [c]ontinue on this host without prompts, [q]uit: "}, *asked)
 	again, asked := answering(t)
 	again.asks(&selection{first: "web1"}, "web1", "", c, nil)(t.Context(), &wire.Entry{Type: "exec", Name: "a", Alias: "first"}, "Would have x")
 	require.Contains(t, (*asked)[0], "web1  exec#a (first)  Would have x\n", "as its result is named")

@@ -196,7 +196,7 @@ func (t Turn) OfAPlay() bool { return t.Kind != LoginTurn && t.Kind != FactsTurn
 func (f *fleet) expectTurn(t Turn) error {
 	host := f.runner.Inventory.Host(t.Host)
 	if host == nil {
-		return fmt.Errorf("there is no host %q here", t.Host)
+		return fmt.Errorf("unknown host %q here", t.Host)
 	}
 	state := newState(host, f.runner.warn, f.runner.Activity.Host(host.Name))
 	state.leftover, state.left = t.Again, t.Left
@@ -292,7 +292,7 @@ func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error
 	case t.Kind == GateTurn:
 		return r.gateOn(ctx, t.Gate, state)
 	}
-	return found, fmt.Errorf("there is no turn %q", t.Kind)
+	return found, fmt.Errorf("unknown turn %q", t.Kind)
 }
 
 // runAndPredict takes the host through the play. A check run is told what a rollout wants to know.

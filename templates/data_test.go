@@ -153,9 +153,9 @@ func TestLookup(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"lo", "eth0"}, got)
 	_, err = render.Fact(facts, "host.info.so")
-	require.EqualError(t, err, "no such fact: host.info.so\n  hint: did you mean \"os\"?")
+	require.EqualError(t, err, "unknown fact host.info.so\n  hint: did you mean \"os\"?")
 	_, err = render.Fact(facts, "nope")
-	require.EqualError(t, err, "no such fact: nope\n  hint: facts has host, network")
+	require.EqualError(t, err, "unknown fact nope\n  hint: facts has host, network")
 }
 
 func TestAt(t *testing.T) {

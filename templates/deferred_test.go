@@ -73,7 +73,7 @@ func TestDataOnDataErrors(t *testing.T) {
 			"data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs b (data.yaml:1:35) needs a" + hint},
 		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"? Data.hots ?? DEFAULT allows a missing key"},
 		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? Facts.nope ?? DEFAULT allows a missing key"},
-		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: Item is not available here: there is an item only below each\n  hint: available: Facts, Data"},
+		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: Item is not available here: only resources with each have an item\n  hint: available: Facts, Data"},
 		{"{hierarchy: {order: ['{{ Data.x.y }}']}, data: {x: 1}, overrides: {}}", "data.yaml:1:26: Data is not available here\n  hint: available: Facts"},
 	} {
 		t.Run(c.source, func(t *testing.T) {

@@ -92,7 +92,7 @@ func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
 	info, err := l.files.Stat(l.scaffold.Folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.Faultf("there is no folder %q in %s", l.scaffold.Folder, render.FolderName(l.files.Dir())).WithCause(err)
+		return nil, diag.Faultf("no folder %q in %s", l.scaffold.Folder, render.FolderName(l.files.Dir())).WithCause(err)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -101,7 +101,7 @@ func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
 	l.tree.Mode = info.Mode().Perm()
 	l.folder("", false)
 	if len(l.errs) == 0 && len(l.tree.nodes) == 0 {
-		l.errs = append(l.errs, diag.Faultf("there are no files in %q", l.scaffold.Folder))
+		l.errs = append(l.errs, diag.Faultf("no files in %q", l.scaffold.Folder))
 	}
 	return l.tree, errors.Join(l.errs...)
 }

@@ -183,12 +183,12 @@ var badScaffolds = []struct {
 	files        map[string]string
 	want         string
 }{
-	{"missing", "t", templates.Scaffold{}, nil, `there is no folder "t" in DIR`},
+	{"missing", "t", templates.Scaffold{}, nil, `no folder "t" in DIR`},
 	{"a file", "s/a", templates.Scaffold{}, map[string]string{"s/a": ""}, `"s/a" is not a folder`},
 	{"outside", "../x", templates.Scaffold{}, nil, `"../x" is outside the folder DIR`},
 	{"absolute", "/etc", templates.Scaffold{}, nil, `"/etc" is not below the folder of the play`},
-	{"empty", "s", templates.Scaffold{}, nil, `there are no files in "s"`},
-	{"partials only", "s", templates.Scaffold{}, map[string]string{"s/_partials/p": "x"}, `there are no files in "s"`},
+	{"empty", "s", templates.Scaffold{}, nil, `no files in "s"`},
+	{"partials only", "s", templates.Scaffold{}, map[string]string{"s/_partials/p": "x"}, `no files in "s"`},
 	{"syntax of jet", "s", templates.Scaffold{}, map[string]string{"s/a": "ok\n[[ if x ]]", "s/b": "[[ nope ]]"}, "s/a:2: unexpected end of the template: an end is missing\ns/b:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 	{"syntax of go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "ok\n{{ if }}"}, "s/a:2: missing value for if"},
 	{"syntax of a partial", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ nope }}"}, `s/_partials/p:1:4: function "nope" is not defined`},

@@ -58,6 +58,6 @@ func command(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 		_, err := fmt.Fprintln(out, build)
 		return err
 	default:
-		return usageError(fmt.Sprintf("there is no command %q; there are run, serve, watchdog, facts and version", name))
+		return usageError(fmt.Sprintf("unknown command %q; use run, serve, watchdog, facts or version", name))
 	}
 }

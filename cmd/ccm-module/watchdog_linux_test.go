@@ -144,7 +144,7 @@ func TestWatchdog(t *testing.T) {
 			require.NotNil(t, r)
 			require.Equal(t, "r1", r.Run)
 			require.Equal(t, "ann@laptop", r.Holder)
-			require.Equal(t, "nobody confirmed it within 15s", r.Why)
+			require.Equal(t, "no login confirmed the change within 15s", r.Why)
 			require.Empty(t, r.Error)
 			var names []string
 			for _, one := range r.Results {
@@ -158,7 +158,7 @@ func TestWatchdog(t *testing.T) {
 			again := serveReal(t, mine)
 			require.NoError(t, again.conn.Send(unconfirmed(dir)))
 			refused := again.next()
-			require.Equal(t, &wire.Refused{Phase: "confirm", Error: "its changes have been taken back, since nobody confirmed it within 15s"}, refused.Refused)
+			require.Equal(t, &wire.Refused{Phase: "confirm", Error: "the host has reverted the changes: no login confirmed the change within 15s"}, refused.Refused)
 			require.NoError(t, again.conn.Send(&wire.Message{Ack: &wire.Ack{Run: "r1", Play: 1, Reverted: true}}))
 			require.NoError(t, again.conn.Send(&wire.Message{Ping: &wire.Empty{}}))
 			again.until(func(m *wire.Message) bool { return m.Pong != nil }) // by then it has been forgotten

@@ -21,11 +21,12 @@ func attachCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach [RUN]",
 		Short: "follow a run that another terminal or machine started",
-		Long: `attach prints the output of a run from its beginning, follows it, and ends with the exit status of the
-run. Without RUN it follows the newest run in progress. Ctrl-C ends attach; the run continues.
+		Long: `ccm-push attach prints the output of a run from its beginning and follows the run to its end. Its
+exit status is the exit status of the run. Without RUN, the newest run in progress is followed.
+Ctrl-C ends the output only; the run continues.
 
-With --workers you can also follow a run that another machine started with the same URL, if the
-public key of this machine is in operators.keys on that machine.`,
+You can also follow a run that another machine started: pass --workers with the same URL. The other
+machine must have the public key of this machine in its file operators.keys.`,
 		Example: `  ccm-push attach
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,

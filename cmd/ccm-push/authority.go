@@ -49,7 +49,7 @@ func (f *authorities) inAgent(path string) (*usercert.Authority, error) {
 	}
 	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("the key of the authority: %s has no public key: name the file with .pub; the private key belongs into the agent", path)
+		return nil, fmt.Errorf("the key of the authority: %s has no public key: pass the file with .pub, and add the private key to the agent", path)
 	}
 	socket := f.app.getenv("SSH_AUTH_SOCK")
 	if socket == "" {

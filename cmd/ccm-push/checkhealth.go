@@ -11,11 +11,12 @@ func checkHealthCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-health MANIFEST...",
 		Short: "run the health checks of manifests; change nothing",
-		Long: `check-health runs the health checks of the resources in manifests. It changes nothing and takes
-no lock. control and require apply as in any run: a check is skipped if a required resource is
-unhealthy. Resources without health checks count as skipped.
+		Long: `ccm-push check-health runs the health checks of the resources in manifests, and changes nothing on
+the hosts. It also works while another run holds the lock of a host.
 
-The exit status is 2 if a check is not OK.`,
+The properties control and require apply as in any run: if a required resource is unhealthy, the
+health check of the dependent resource is skipped. Resources without health checks count as skipped.
+If a health check is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,
 		Args: atLeast(1),

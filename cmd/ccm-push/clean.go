@@ -6,13 +6,13 @@ func cleanCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean PATTERN",
 		Short: "remove the files of ccm-push from hosts",
-		Long: `clean removes the files that footprint lists, for the login user, and with -b also for the user
-of --become. --check prints the files and removes nothing. clean refuses a host on which a run
-is changing something.
+		Long: `ccm-push clean removes the files that ccm-push footprint lists: files of the login user, and with -b
+also files of the user of --become. With --check it prints the files and removes nothing. If a run
+is changing a host, the host is refused.
 
-clean also removes two notes from the hosts: the list of pending refreshes, and the state that
-resources with the property "reverse" had before. Without this note a later run cannot restore these
-resources when you remove them from the manifest.`,
+Two records on the hosts are also lost: the list of pending refreshes (restarts of services), and
+the former state of resources with the property "reverse". Without the former state, a later run
+cannot restore such a resource when you remove the resource from the manifest.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              onePattern,

@@ -21,12 +21,12 @@ func explainResourceCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain MANIFEST... HOST TYPE#NAME",
 		Short: "print why a host has a resource, the source of its properties, and its history",
-		Long: `explain describes one resource on one host: its place in the manifest and the conditions that select
-it, the source of each property with the data and facts in it, the resources before and after it,
-and its results in recorded runs. It queries the host for the facts that the manifests use. With
---facts FILE it uses these facts and does not contact the host.
+		Long: `ccm-push explain describes one resource on one host: the place in the manifest, the conditions, the
+source of each property, the resources before and after, and the results in recorded runs.
 
-Properties of sensitive resources, and values with names of secrets, are withheld.`,
+The host is queried for the facts (data about the host) that the manifests use. With --facts FILE,
+the facts come from the file, and no host is contacted. Properties of sensitive resources, and
+values whose name looks like a secret, are not printed.`,
 		Example: `  ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push explain site.yaml web1 service#nginx --facts facts.yaml -o json`,
 		Args:              atLeast(3),

@@ -13,10 +13,12 @@ func explainConnectionCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain-connection PATTERN...",
 		Short: "print the connection settings of hosts and their sources; contact no host",
-		Long: `explain-connection prints each connection setting of a host, its value and its source: the command
-line, the inventory, ssh_config, or a default, in this order of precedence. Jump hosts follow,
-outermost first. If the settings of a host are invalid, it prints the reason.
-Hosts with equal settings are shown once; {host} then means the name of each host.`,
+		Long: `ccm-push explain-connection prints each connection setting of a host with its value and its source.
+The sources are, highest precedence first: the command line, the inventory, ssh_config, and
+defaults. Jump hosts follow, the outermost first. If the settings of a host are invalid, the reason
+is printed instead.
+
+Hosts with equal settings are printed together. There, {host} means the name of each host.`,
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              atLeast(1),

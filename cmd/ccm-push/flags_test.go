@@ -164,7 +164,7 @@ func TestExitCode(t *testing.T) {
 		{"success", nil, 0, ""},
 		{"a run that has said what is wrong", exitStatus(6), 6, ""},
 		{"the same, wrapped", errors.Join(exitStatus(2)), 2, ""},
-		{"an error", errors.New("there is no inventory"), 1, "ccm-push: there is no inventory\n"},
+		{"an error", errors.New("no inventory"), 1, "ccm-push: no inventory\n"},
 		{"an error with a status of its own", errors.Join(codedError{errors.New("odd")}), 42, "ccm-push: odd\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -163,7 +163,7 @@ func (f *fleet) addBuilds(r *playbooks.Runner) error {
 		return err
 	}
 	if len(list) == 0 {
-		return errors.New("this ccm-push was built without the programs it sends to hosts: build it with make, or give a folder of them with --module-dir")
+		return errors.New("this ccm-push was built without host programs: build ccm-push with make, or pass --module-dir FOLDER")
 	}
 	r.BuildID = list[0].ID
 	for _, b := range list {

@@ -22,14 +22,13 @@ func fmtCommand(f *flags.Mode, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fmt [FILE...]",
 		Short: "format YAML files: manifests, inventories, data",
-		Long: `fmt indents by two blanks, also lists below their keys, removes blanks at the ends of lines, and
-reduces several empty lines to one. It prints the names of the files that it changed. It changes
-only blanks: keys, quotes, comments, line breaks and templates are kept. If the result would mean
-something else, fmt reports the file and does not change it. A file with anchors keeps its
-indentation.
+		Long: `ccm-push fmt formats YAML files and prints the names of the changed files. It indents by two blanks,
+also lists below their keys. It removes blanks at the ends of lines, and reduces several empty lines
+to one. Keys, quotes, comments, line breaks and templates do not change. If the meaning of a file
+would change, the file is reported and not changed. A file with anchors keeps its indentation.
 
-Without FILE, fmt formats all *.yaml and *.yml files of this folder. If FILE is "-", fmt formats
-standard input and prints the result. --check changes nothing, and exits with status 8 if a file
+Without FILE, all *.yaml and *.yml files of this folder are formatted. If FILE is "-", standard
+input is formatted and printed. With --check nothing is changed: the exit status is 8 if a file
 would change. --diff prints the changes.`,
 		Example: `  ccm-push fmt
   ccm-push fmt --check --diff site.yaml group_vars/all.yaml`,
@@ -65,7 +64,7 @@ func formatFiles(f *flags.Mode, p *printer, paths []string) error {
 		}
 	}
 	if len(paths) == 0 {
-		return errors.New("there is no *.yaml or *.yml file here: name the files to format")
+		return errors.New("no *.yaml or *.yml file here: name the files to format")
 	}
 	var wrong error
 	changed := false

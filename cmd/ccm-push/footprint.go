@@ -14,8 +14,9 @@ func footprintCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "footprint PATTERN",
 		Short: "list the files of ccm-push on hosts",
-		Long: `footprint lists every file that ccm-push keeps on the hosts of a pattern, for the login user, and
-with -b also for the user of --become: host programs, locks, and state for the next run.`,
+		Long: `ccm-push footprint lists all files that ccm-push keeps on hosts: host programs, locks, and state for
+the next run. It lists the files of the login user, and with -b also the files of the user of
+--become.`,
 		Example: `  ccm-push footprint all
   ccm-push -b footprint web1`,
 		Args:              onePattern,

@@ -20,14 +20,16 @@ func fromAnsibleCommand(types modules.Registry, f *inventories, p *printer) *cob
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
 		Short: "convert playbooks and roles of Ansible to manifests",
-		Long: `from-ansible reads a playbook, a role, or a folder with playbooks and roles, and writes manifests,
-data and templates with the same effect. It does not guess and drops nothing. Parts without an
-equivalent become a todo at their place, with the original as a comment, and validate reports them.
-from-ansible lists them with file and line, and also lists parts whose effect differs slightly.
+		Long: `ccm-push from-ansible reads Ansible playbooks and roles, and writes manifests, data and templates
+with the same effect. It does not guess, and drops nothing. A part without an equivalent becomes a
+"todo" in the manifest, with the original as a comment, and ccm-push validate reports it.
 
-With -i it also uses the variables of an inventory: their types, and that they override variables of
-a play. It runs no Ansible, contacts no host and overwrites no file. docs/guide/from-ansible.md
-lists all modules and keywords.`,
+After the conversion, ccm-push prints all todos with file and line. It also lists the parts whose
+effect differs slightly. docs/guide/from-ansible.md lists all modules and keywords.
+
+With -i, the conversion also uses the variables of an inventory: their types, and which of them
+override variables of a play. The conversion needs no Ansible, contacts no host and overwrites no
+file.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),

@@ -21,12 +21,12 @@ func graphCommand(p *plays, out *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph MANIFEST... HOST",
 		Short: "print the order and dependencies of resources on a host; change nothing",
-		Long: `graph queries the host for the facts that the manifests use, and prints for each play on this host
-which resources depend on which, and why. With --facts FILE it uses these facts and does not
-contact the host.
+		Long: `ccm-push graph prints which resources depend on which others on a host, and why. The host is queried
+for the facts (data about the host) that the manifests use. With --facts FILE, the facts come from
+the file, and no host is contacted.
 
---why type#name prints one resource, with the lines that define its dependencies. The format dot is
-for Graphviz, which draws it.`,
+--why type#name prints one resource, with the lines of the manifest that define its dependencies.
+--format dot prints a graph for Graphviz.`,
 		Example: `  ccm-push graph site.yaml web1
   ccm-push graph site.yaml web1 --why service#nginx
   ccm-push graph site.yaml web1 --format dot | dot -Tsvg > site.svg`,

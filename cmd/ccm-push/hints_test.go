@@ -24,11 +24,11 @@ var wholeRuns = map[string]bool{
 	"it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it": true, // rollouts
 	"to undo its changes run ccm-push undo %s":                                        true,
 	"ccm-push resume %[1]s, or undo %[1]s":                                            true,
-	"NATS has nothing about run %s any more, so it ends here\n  hint: its stream may have been deleted; ccm-push resume %s continues the run": true, // its record is here
+	"run %s ends here, because NATS has lost its data\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s": true, // its record is here
 	"the run ends; to continue it: ccm-push resume %s": true,
 
 	// Another run than the one that was named.
-	"the last run that changed something has undone run %s\n  hint: ccm-push undo %s reverts that undo; ccm-push runs lists all runs": true,
+	"the last run that changed something was an undo of run %s\n  hint: to revert the undo: ccm-push undo %s; to list all runs: ccm-push runs": true,
 
 	// The text names the missing options: the URL may have a password.
 	"run %s was released by %s before its end\n  hint: continue it with ccm-push resume %[1]s, the same --workers, and in a folder with the same files":               true,

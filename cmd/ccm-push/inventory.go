@@ -23,11 +23,11 @@ func inventoryCommand(f *inventories, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inventory [PATTERN]",
 		Short: "print the inventory: as a tree, or like ansible-inventory",
-		Long: `inventory prints the groups and their hosts, or only the hosts of a pattern. It contacts no host.
-With --output json it prints one JSON object.
+		Long: `ccm-push inventory prints the groups and their hosts, or only the hosts of a pattern. No host is
+contacted. With --output json it prints one JSON object.
 
---list, --host and --graph print the output of ansible-inventory, so that other tools can read a
-file with it. Passwords are replaced by (secret).`,
+--list, --host and --graph print the same output as ansible-inventory, for tools that read this
+output. Passwords are replaced by (secret).`,
 		Example: `  ccm-push inventory
   ccm-push inventory 'web*:!canary'
   ccm-push inventory --list
@@ -160,10 +160,12 @@ func explainCommand(f *inventories, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST [KEY]",
 		Short: "print every place that sets a variable of a host, and which one applies",
-		Long: `explain prints each variable of a host, or only KEY, with every place that sets it, lowest
-precedence first; * marks the value that applies. The connection settings of the inventory come
-last, under the names of connect:. Data of a manifest has lower precedence, and -e has higher
-precedence: ccm-push render --explain shows both.`,
+		Long: `ccm-push inventory explain prints the variables of a host, or only KEY, with all places that set
+them. The place with the lowest precedence comes first; * marks the value that applies. Last come
+the connection settings of the inventory, under the names of the key connect.
+
+Data of a manifest has lower precedence than the inventory, and -e has higher precedence. To see
+both, use ccm-push render --explain.`,
 		Example: `  ccm-push inventory explain web1
   ccm-push inventory explain web1 http_port`,
 		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
@@ -202,13 +204,13 @@ func lintCommand(f *inventories, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint",
 		Short: "print values that other tools or people may read differently",
-		Long: `lint reads the inventory with its group_vars and host_vars. It prints every plain value that
-Ansible (YAML 1.1) and ccm-push (YAML 1.2) read differently, or that both read differently from
-its looks: yes and on, octal numbers, numbers in base 60, dates, numbers with _ or an exponent,
-and numbers that lose digits, such as the version 1.10. It also prints passwords in clear text,
-variables that Ansible sets itself, and errors that make hosts unreachable.
+		Long: `ccm-push inventory lint reports values of the inventory, and of its group_vars and host_vars, that
+can be misread. Examples are values that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read
+differently: yes and on, octal numbers, numbers in base 60, dates, numbers with _ or an exponent.
+Numbers that lose digits, such as the version 1.10, are also reported.
 
-The exit status is 1 if lint prints anything.`,
+Further reports are about passwords in clear text, variables that Ansible sets itself, and errors
+that make hosts unreachable. If there is a report, the exit status is 1.`,
 		Example: `  ccm-push inventory lint
   ccm-push -i hosts.yaml inventory lint`,
 		Args: cobra.NoArgs,

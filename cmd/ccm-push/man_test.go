@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,6 +55,10 @@ func TestReference(t *testing.T) {
 	require.Len(t, pages, len(want), "`make reference` writes the others")
 }
 
+// longPages are the types whose pages may have more than 600 words, with their limits: these types have 16 properties, and
+// the package managers or file attributes that differ. The limits only shrink.
+var longPages = map[string]int{"file": 830, "package": 895}
+
 // typePage returns the page of a resource type.
 func typePage(t *testing.T, typ modules.Type) string {
 	t.Helper()
@@ -74,11 +79,11 @@ func typePage(t *testing.T, typ modules.Type) string {
 	}
 	details, err := typ.Details()
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(strings.Fields(details)), 600, "examples/details.md of %s", typ.Name)
 	if details != "" {
 		fmt.Fprintf(&b, "\n## Details\n\n%s", details)
 	}
 	b.WriteString("\nSee also [writing manifests](../guide/manifests.md).\n")
+	require.LessOrEqual(t, len(strings.Fields(b.String())), cmp.Or(longPages[typ.Name], 600), "words of the page of %s: shorten modules/*/examples/details.md or texts of properties", typ.Name)
 	return b.String()
 }
 

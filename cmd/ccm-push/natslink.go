@@ -44,7 +44,7 @@ func saysWhere(c natsconn.Config) bool { return c.Servers != "" || c.Context != 
 func natsConfig(c natsconn.Config, flag string, a *app) natsconn.Config {
 	getenv := a.getenv
 	if strings.Contains(c.Servers, "@") {
-		a.warnOnce("--" + flag + ": other users of this machine can read the password on the command line; $NATS_URL, a context and files of credentials are not seen")
+		a.warnOnce("--" + flag + ": other users of this machine can read the password on the command line; use $NATS_URL, a context or a file of credentials instead")
 	}
 	c.Name, c.Warn = "ccm-push", a.warnOnce
 	c.Contexts = filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(a.home(), ".config")), "nats", "context")

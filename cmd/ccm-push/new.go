@@ -17,17 +17,16 @@ func newCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new project DIR|play FILE|authority DIR|type NAME",
 		Short: "write the first files of a project, manifest, authority or resource type",
-		Long: `new project writes an inventory, a manifest, data and the other files of a project into a folder.
-Add your hosts to its hosts.yaml, then apply it. new play writes a manifest with one play.
+		Long: `ccm-push new project writes the first files of a project into a folder: an inventory, a manifest,
+data and others. Add your hosts to hosts.yaml, then apply the manifest. ccm-push new play writes a
+manifest with one play. Existing files are not changed.
 
-"new authority" writes a certificate authority, with which relays and workers log in to hosts: a private
-key, the program ca.sh, which signs certificates with the key (--ca-command), and authority.yaml, a
-manifest that makes hosts accept these certificates.
+ccm-push new authority writes a certificate authority, with which relays and workers log in to
+hosts: a private key, the program ca.sh that signs certificates (--ca-command), and authority.yaml,
+a manifest that makes hosts accept the certificates.
 
-new type is for development of ccm-push: in a checkout of its sources it writes the folder of a
-resource type that compiles and passes the tests of types; see docs/internals/adding-a-type.md.
-
-Existing files are not changed.`,
+ccm-push new type is for developers of ccm-push. In a checkout of the sources it writes a new
+resource type that compiles and passes its tests; see docs/internals/adding-a-type.md.`,
 		Example: `  ccm-push new project fleet
   ccm-push new play web.yaml
   ccm-push new authority ca

@@ -163,7 +163,7 @@ func (p *plays) render(ctx context.Context, out *printer, command string, paths 
 	}
 	err = p.onHost(ctx, out, paths, name, func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error {
 		if host == nil {
-			return fmt.Errorf("there is no host %q in the inventory; the last argument is the host to %s for", name, command)
+			return fmt.Errorf("unknown host %q; the last argument is the host to %s for", name, command)
 		}
 		rendered, err = r.Render(ctx, host, contact)
 		return err

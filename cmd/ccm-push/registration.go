@@ -23,8 +23,10 @@ func registrationCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
 		Short: "list and remove services that are registered in NATS, and create their stream",
-		Long: `Services are registered by register_when_stable, here and by CCM, in the NATS stream of
---registration. In expressions and templates registrations(…) finds them.`,
+		Long: `ccm-push registration lists, creates and removes services that are registered in NATS. Plays
+register services with the property register_when_stable; CCM does the same. The registrations are
+in the NATS stream of --registration. In expressions and templates, the function registrations(…)
+returns them.`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
   ccm-push registration query
@@ -107,8 +109,9 @@ func registrationWatchCommand(f *natsLink, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "print registered services and each change; * matches any word",
-		Long: `watch prints registered services, one per line. Then it prints each service that is added, changed,
-removed or expired, until Ctrl-C. A repeated registration without a change is not printed.`,
+		Long: `ccm-push registration watch prints registered services, one per line. Until Ctrl-C, it then prints
+each service that is added, changed, removed or expired. A repeated registration without a change is
+not printed.`,
 		Example: `  ccm-push registration watch production`,
 		Args:    cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -166,8 +169,8 @@ func registrationCreateCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short: "register a service",
-		Long: `create registers a service that no resource of a play registers. A registration with the same cluster, protocol,
-service, address and port is replaced.`,
+		Long: `ccm-push registration create registers a service that no play registers. If a registration has the
+same cluster, protocol, service, address and port, it is replaced.`,
 		Example: `  ccm-push registration create production http web 192.0.2.3 8080
   ccm-push registration create production http web 192.0.2.3 8080 --ttl never --annotation rack=b12`,
 		Args: cobra.RangeArgs(4, 5),

@@ -16,13 +16,13 @@ func renderCommand(p *plays, out *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "render MANIFEST... HOST",
 		Short: "print the data and resources that a host would get; change nothing",
-		Long: `render queries the host for the facts that the manifests use, and prints the resolved data and
-resources of each play on this host, as YAML. With --facts FILE it uses these facts and does not
-contact the host.
+		Long: `ccm-push render prints the data and resources that a host would get, as YAML. The host is queried
+for the facts (data about the host) that the manifests use. With --facts FILE, the facts come from
+the file, and no host is contacted.
 
-Properties of sensitive resources, secrets in URLs, and data that is marked as secret are printed
-as [secret]. --show-secrets prints them, to a terminal only. Secrets that no play uses are not
-decrypted.`,
+Secrets are printed as [secret]: properties of sensitive resources, secrets in URLs, and data that
+is marked as secret. --show-secrets prints them in clear text, on a terminal only. If no play uses a
+secret, ccm-push does not decrypt the secret.`,
 		Example: `  ccm-push render site.yaml web1
   ccm-push render site.yaml web1 --explain
   ccm-push render site.yaml web1 --facts facts.json`,

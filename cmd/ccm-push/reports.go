@@ -114,9 +114,9 @@ func runsReportCommand(a *app, p *printer) *cobra.Command {
 		Use:               "report RUN",
 		ValidArgsFunction: completeRun(a, 1),
 		Short:             "write reports of a recorded run",
-		Long: `report writes files from a recorded run: --log, --junit, --report and --metrics mean the same as
-in a run. With --format it prints a report on standard output. For a run that is in progress or was
-killed, the report ends with the last recorded event.`,
+		Long: `ccm-push runs report writes files from a recorded run. The flags --log, --junit, --report and
+--metrics mean the same as in a run. --format prints a report on standard output. If the run is in
+progress or was killed, the report ends with the last recorded event.`,
 		Example: `  ccm-push runs report last --format md | gh pr comment 7 -F -
   ccm-push runs report 7k2m --junit run.xml --report run.html`,
 		Args: func(cmd *cobra.Command, args []string) error {

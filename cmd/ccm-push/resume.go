@@ -24,17 +24,18 @@ func resumeCommand(pl *plays, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "continue a run that was interrupted or in which hosts failed",
-		Long: `resume runs the manifests of a recorded run again, with the same options and in the same folder, on
-the hosts that have not finished. Hosts that have finished without a failure are not contacted.
-Batches (serial) continue where they ended, and failed hosts count in their batch until they
-succeed. Without RUN, or with last, resume takes the last run that applied manifests: it skips
-check runs and health checks, unless you name their id. A run that was undone is resumed only if
-you name its id: it starts over on the undone hosts, and commands that the undo did not reverse do
-not run again.
+		Long: `ccm-push resume runs the manifests of a recorded run again, on the hosts that have not finished or
+have failed. Hosts that finished without a failure are not contacted. Options and folder are the
+same as in the recorded run. Batches (serial) continue where they ended, and failed hosts count in
+their batch until they succeed.
 
-Values of -e are not recorded, so give them again. Options that you give override the recorded
-ones. If a manifest or a file that it uses has changed, resume prints its name and ends; --replan
-uses the new version.`,
+Without RUN, or with last, the last run that applied manifests is resumed. Check runs and health
+checks are resumed only if you name their id. The same is true for a run that was undone: it starts
+over on the undone hosts, but commands that the undo could not reverse do not run again.
+
+Values of -e are not recorded, so pass them again. Options that you pass override the recorded
+options. If a manifest or one of its files has changed, ccm-push prints its name and ends. To use
+the new version, pass --replan.`,
 		Example: `  ccm-push resume
   ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,

@@ -15,16 +15,33 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
 )
 
+// steeringHelp is the long help of the commands that steer a rollout.
+var steeringHelp = map[rollout.Verb]string{
+	rollout.Ask: `ccm-push rollout status prints the progress of a rollout: hosts in progress, failed hosts, and hosts
+that count as unavailable. If the rollout has stopped, the reason and its numbers follow. Last come
+the commands that you can use next.`,
+	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. Failure counts are kept, so one more
+failure stops the rollout again. If the process of the run has ended, the run is resumed (ccm-push
+resume RUN).`,
+	rollout.HoldNow: `ccm-push rollout hold keeps a rollout from starting more hosts; hosts in progress finish. Then the
+rollout waits for ccm-push rollout go, end or undo.`,
+	rollout.EndNow: `ccm-push rollout end ends a run: hosts in progress finish, and no more hosts start. ccm-push resume
+continues the run later.`,
+	rollout.UndoNow: `ccm-push rollout undo ends a run: hosts in progress finish, and no more hosts start. Then the changes
+of the run are undone on all of its hosts, as by ccm-push undo. The undo also respects the limit of
+unavailable hosts (max_unavailable) of the rollout.`,
+}
+
 func rolloutCommand(pl *plays, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout",
 		Short: "show and control a rollout that is in progress or held",
-		Long: `rollout controls a run from another terminal, through a socket in the folder of its record. Only the
-user who started the run, and root, can open it. RUN has the same form as in ccm-push runs. Without RUN
-it is the newest run with a rollout in progress, or else the newest run of manifests.
+		Long: `ccm-push rollout controls a run from another terminal of the same machine. Only root and the user
+who started the run can do this. Without RUN, the newest run with a rollout in progress is meant, or
+else the newest run of manifests. RUN is written as in ccm-push runs.
 
-If the process of the run has ended, status prints the record, and go runs ccm-push resume:
-the run continues with the same batches and counts.`,
+If the process of the run has ended, status prints the recorded state, and go resumes the run with
+the same batches and failure counts.`,
 		Example: `  ccm-push rollout status
   ccm-push rollout go
   ccm-push rollout hold 7k2m
@@ -35,32 +52,28 @@ the run continues with the same batches and counts.`,
 	s := &steer{plays: pl, printer: p}
 	for _, one := range []struct {
 		verb           rollout.Verb
-		short, long    string
+		short          string
 		withoutAnybody func(cmd *cobra.Command, run *record.Run) error
 	}{
-		{rollout.Ask, "print the progress of a rollout, and why it has stopped", `status prints the progress of a rollout: hosts in progress, failed hosts, hosts that count as
-unavailable; why it has stopped, with the numbers; and the commands that you can use next.`,
+		{rollout.Ask, "print the progress of a rollout, and why it has stopped",
 			func(_ *cobra.Command, run *record.Run) error { return s.recorded(run) }},
-		{rollout.Go, "continue a rollout that is held or paused", `go continues a rollout after a stop or a pause. Failure counts are kept, so one more failure stops
-it again. If the process of the run has ended, go runs ccm-push resume RUN.`,
+		{rollout.Go, "continue a rollout that is held or paused",
 			func(cmd *cobra.Command, run *record.Run) error {
 				return pl.resume(cmd.Context(), p, cmd.Flags(), run.Run, false)
 			}},
-		{rollout.HoldNow, "start no more hosts until ccm-push rollout go", `hold stops a rollout from starting more hosts; hosts in progress finish. Then it waits for go, end or
-undo.`,
+		{rollout.HoldNow, "start no more hosts until ccm-push rollout go",
 			func(_ *cobra.Command, run *record.Run) error { return s.notRunning(run, "the run is not in progress") }},
-		{rollout.EndNow, "start no more hosts, and end the run", `end ends a run after the hosts in progress. ccm-push resume continues it.`,
+		{rollout.EndNow, "start no more hosts, and end the run",
 			func(_ *cobra.Command, run *record.Run) error {
 				return s.notRunning(run, fmt.Sprintf("it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it", run.Run))
 			}},
-		{rollout.UndoNow, "end the run, and undo its changes", `undo ends a run after the hosts in progress, and undoes its changes on all of its hosts, like ccm-push
-undo. It keeps the limit of unavailable hosts of the rollout.`,
+		{rollout.UndoNow, "end the run, and undo its changes",
 			func(_ *cobra.Command, run *record.Run) error {
 				return s.notRunning(run, fmt.Sprintf("to undo its changes run ccm-push undo %s", run.Run))
 			}},
 	} {
 		c.AddCommand(&cobra.Command{
-			Use: string(one.verb) + " [RUN]", Short: one.short, Long: one.long,
+			Use: string(one.verb) + " [RUN]", Short: one.short, Long: steeringHelp[one.verb],
 			Example: fmt.Sprintf("  ccm-push rollout %[1]s\n  ccm-push rollout %[1]s 7k2m", one.verb),
 			Args:    cobra.MaximumNArgs(1), ValidArgsFunction: completeRun(pl.fleet.app, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,8 +87,9 @@ undo. It keeps the limit of unavailable hosts of the rollout.`,
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "release [RUN] HOST", Short: "stop counting a host as unavailable",
-		Long: `A host that was lost, has failed, or was unhealthy before the rollout counts as unavailable
-(max_unavailable) until you release it. Release it after you repaired it. Its failure still counts.`,
+		Long: `ccm-push rollout release makes a host count as available again. A host counts as unavailable
+(max_unavailable) if it was lost, has failed, or was unhealthy before the rollout. Repair the host
+first. A failure of the host still counts as a failure.`,
 		Example: "  ccm-push rollout release web3\n  ccm-push rollout release 7k2m web3",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {

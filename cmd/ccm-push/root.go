@@ -66,11 +66,13 @@ func (c *commandLine) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ccm-push [flags] MANIFEST...\n  ccm-push [flags] PATTERN TYPE ARGUMENT...",
 		Short: "apply manifests to hosts over SSH",
-		Long: `ccm-push applies manifests to hosts over SSH.
+		Long: `ccm-push applies manifests to hosts over SSH. A manifest lists resources, such as files,
+packages and services, in their desired state.
 
-It reads an inventory and manifests, queries each host for its facts, renders all
-templates on this machine, and sends each host a catalog. On a host it needs no
-agent and no Python: it keeps one program in the cache of the login user.
+ccm-push reads an inventory and manifests, and queries each host for its facts (data about
+the host). It renders all templates on this machine, and sends each host a list of its
+resources. Hosts need no agent and no Python: ccm-push keeps one program in the cache folder
+of the login user.
 
 Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		Example: `  ccm-push -i hosts.yaml site.yaml

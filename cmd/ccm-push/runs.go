@@ -21,12 +21,13 @@ func runsCommand(a *app, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "list recorded runs, newest first",
-		Long: `Every run is recorded in a folder of its own below $XDG_STATE_HOME/ccm-push/runs (default
-~/.local/state/ccm-push/runs): the command, the user, the hosts, and every event. Values of -e,
-passwords and sensitive values are not recorded. --no-record disables the record of a run.
+		Long: `Each run is recorded in a folder below $XDG_STATE_HOME/ccm-push/runs (default
+~/.local/state/ccm-push/runs): the command, the user, the hosts and all events. Values of -e,
+passwords and sensitive values are not recorded. With --no-record a run is not recorded.
 
-RUN is the id of a run, four or more characters of its beginning or end, or last.
---limit @RUN:STATE selects hosts by their result: ` + strings.Join(record.States, ", ") + ".",
+RUN is the id of a run, four or more characters of the beginning or end of the id, or last. --limit
+@RUN:STATE selects the hosts with a result in that run:
+` + strings.Join(record.States, ", ") + ".",
 		Example: `  ccm-push runs
   ccm-push runs --newest 100
   ccm-push runs show last
@@ -172,10 +173,10 @@ func runsShowCommand(a *app, p *printer) *cobra.Command {
   ccm-push runs show last --host web1`,
 		ValidArgsFunction: completeRun(a, 1),
 		Short:             "print the output of a recorded run again",
-		Long: `show prints the standard output of a run, with the recorded -v, --diff and --timing, or with the ones
-that you give. For a run with several plays it also prints a table with the result of each host in
-each play. With --output json it prints the events. For a run in progress it prints the events so
-far.`,
+		Long: `ccm-push runs show prints the output of a recorded run again. -v, --diff and --timing are as in the
+run, unless you pass them. If the run has several plays, a table with the result of each host in
+each play follows. With --output json the events are printed. For a run in progress, the output ends
+with the latest event.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {
@@ -354,9 +355,9 @@ func runsPruneCommand(a *app, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "remove recorded runs beyond limits of age and size",
-		Long: `prune removes the oldest runs beyond --days and --mib, and damaged records. It never
-removes a run in progress. --check only prints the runs to remove. Runs apply the default
-limits themselves, once a day.`,
+		Long: `ccm-push runs prune removes recorded runs that exceed the limits of age (--days) and size (--mib),
+and damaged records. Runs in progress are kept. With --check the runs are only printed. Without this
+command, each run removes old records by the default limits, once a day.`,
 		Example: `  ccm-push runs prune --check
   ccm-push runs prune --days 30 --mib 500`,
 		Args: cobra.NoArgs,

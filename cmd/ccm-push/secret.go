@@ -22,15 +22,15 @@ func secretCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "encrypt values in files, for the SSH and age keys of people",
-		Long: `secret encrypts single values of YAML files with age, for the keys of people. Keys, comments and
-other values stay in clear text:
+		Long: `ccm-push secret encrypts single values of YAML files with age, for the SSH or age keys of people. The
+other values, all names and comments stay in clear text:
 
   db_user: app
   db_password: !age 8yW4dQ…
 
-The file .ccm-secrets.yaml in the top folder of a project lists who can read which file. Paths are
-relative to it; * and ? match within a folder, ** matches across folders. The first rule that matches
-a file applies:
+The file .ccm-secrets.yaml in the top folder of a project lists which people can read which files.
+Paths start at this folder: * and ? match within a folder, ** matches across folders. The first
+matching rule applies to a file:
 
   people:
     anna: ssh-ed25519 AAAA…            # a line of ~/.ssh/id_ed25519.pub
@@ -41,11 +41,12 @@ a file applies:
     - {path: "group_vars/prod/**", to: ops}
     - {path: "**", to: [anna, bert]}
 
-Private keys come from --age-identity, from the variable CCM_AGE_IDENTITY, or from ~/.ssh/id_ed25519,
-~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops. ccm-push prompts once for a passphrase.
-SSH agents, hardware keys (sk-) and ECDSA keys cannot decrypt.
+To decrypt, ccm-push uses the private keys of --age-identity or the variable CCM_AGE_IDENTITY. Without
+both, it uses ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops. If a
+key has a passphrase, ccm-push prompts once. SSH agents, hardware keys (sk-) and ECDSA keys cannot
+decrypt.
 
-KEY looks like db.password, users[0].key or hosts."web1.example.org".`,
+KEY is the path of a value in a file, such as db.password, users[0].key or hosts."web1.example.org".`,
 		Example: `  ccm-push secret edit group_vars/all.yaml
   ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret encrypt vars.yaml
@@ -65,7 +66,7 @@ KEY looks like db.password, users[0].key or hosts."web1.example.org".`,
 func openFile(name string) (*project.Document, error) {
 	file, err := project.Open(name)
 	if err == nil && !file.Exists {
-		err = &yamlpos.Error{File: name, Msg: "there is no such file", Hint: "make it: ccm-push secret edit " + name}
+		err = &yamlpos.Error{File: name, Msg: "no such file", Hint: "make it: ccm-push secret edit " + name}
 	}
 	return file, err
 }
@@ -83,9 +84,9 @@ func secretGetCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get FILE [KEY]",
 		Short: "print a decrypted value, or a whole file",
-		Long: `get prints one value, followed by a newline if the value does not end in one. Without KEY it prints
-the file with its values in clear text, marked with !secret. As textconv of git it makes diffs
-readable:
+		Long: `ccm-push secret get prints one decrypted value, with a newline at its end. Without KEY, the whole
+file is printed with its values in clear text; !secret marks these values. To see readable diffs in
+git, use this command as textconv:
 
   git config diff.secrets.textconv 'ccm-push secret get'`,
 		Example: `  ccm-push secret get group_vars/all.yaml db.password
@@ -134,9 +135,9 @@ func secretSetCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set FILE KEY",
 		Short: "encrypt a value from standard input or a prompt",
-		Long: `set encrypts a new value for a key of a file. It reads the value from standard input, or prompts for
-it on a terminal; the newline after a single line is removed. The rest of the file does not change.
-FILE and KEY need not exist.`,
+		Long: `ccm-push secret set encrypts a new value for a key of a file. The value comes from standard input,
+or from a prompt on a terminal. The newline after a single line is removed. The rest of the file
+does not change. If FILE or KEY does not exist, it is created.`,
 		Example: `  ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
 		Args: exactly(2, "FILE and KEY; the value is read from standard input"),
@@ -205,7 +206,7 @@ func (a *app) secretValue(ctx context.Context, key string) (string, error) {
 	case len(raw) > maxValue:
 		return "", fmt.Errorf("the value of %s is larger than %d MiB", key, maxValue>>20)
 	case text == "":
-		return "", fmt.Errorf("there is no value for %s on standard input", key)
+		return "", fmt.Errorf("no value for %s on standard input", key)
 	case !utf8.ValidString(text):
 		return "", fmt.Errorf("the value of %s is not UTF-8 text\n  hint: write it in base64, or encrypt a file as a whole: ccm-push secret encrypt --whole FILE", key)
 	}
@@ -217,11 +218,11 @@ func secretEncryptCommand(f *unsealer, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "encrypt FILE...",
 		Short: "encrypt the values that are marked !secret, or whole files",
-		Long: `encrypt encrypts in place the values of YAML files that are marked with !secret: scalars with this
-mark, and scalars in maps and lists with it. A decrypted value is always a text. With --whole it
-encrypts a whole file of any kind, like age -e -a.
+		Long: `ccm-push secret encrypt encrypts values of YAML files in place: the values that are marked with
+!secret, and all values in maps and lists with this mark. A decrypted value is always a text. With
+--whole, a whole file of any kind is encrypted, as by age -e -a.
 
-If a value was committed in clear text, it stays in the history of git: change such a secret.`,
+If a value was committed in clear text, the history of git still contains it. Change such a secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml
   ccm-push secret encrypt --whole licence.key`,
 		Args: atLeast(1),

@@ -19,13 +19,13 @@ func secretEditCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE",
 		Short: "edit a file with its values in clear text",
-		Long: `edit opens $VISUAL or $EDITOR (default vi) with the values of a file in clear text, marked with
-!secret. When the editor ends, edit encrypts the marked values. Values that you did not change keep
-the same bytes. FILE need not exist.
+		Long: `ccm-push secret edit opens a file in an editor ($VISUAL, $EDITOR or vi) with its values in clear
+text. The mark !secret is before each of these values. When the editor ends, the marked values are
+encrypted. Values that you did not change keep the same bytes. FILE need not exist.
 
-The text is in memory (/dev/shm) if the system has it, readable only for this user. It is
-overwritten and removed afterwards. Configure your editor to write no copies elsewhere; for vim
-ccm-push does that.`,
+The clear text is in memory (/dev/shm) if the system supports it, and only this user can read it.
+After the edit, the clear text is overwritten and removed. Configure your editor to write no copies
+to other folders; for vim, ccm-push does that.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,9 +15,10 @@ func secretImportVaultCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import-vault FILE...",
 		Short: "re-encrypt ansible-vault values with age",
-		Long: `import-vault re-encrypts in place, for the people of .ccm-secrets.yaml, the values of YAML files that
-ansible-vault encrypted (!vault), or a whole encrypted file. The rest of a file does not change. Give
-the password as for ansible-vault: --vault-password-file, --vault-id or --ask-vault-pass.`,
+		Long: `ccm-push secret import-vault encrypts values of ansible-vault again, with age and for the people in
+.ccm-secrets.yaml. It changes YAML files with !vault values, and wholly encrypted files, in place.
+The rest of a file does not change. Pass the old password with --vault-password-file, --vault-id or
+--ask-vault-pass.`,
 		Example: `  ccm-push --ask-vault-pass secret import-vault group_vars/all.yml`,
 		Args:    atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

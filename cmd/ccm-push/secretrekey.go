@@ -22,12 +22,13 @@ func secretRekeyCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Comman
 	c := &cobra.Command{
 		Use:   "rekey",
 		Short: "encrypt files again for the current people of the rules",
-		Long: `rekey gives a new key to each file whose recipients differ from .ccm-secrets.yaml, and encrypts
-all of its values again. It changes all such files, or none: after a kill -9 the files are
-unchanged, or the next ccm-push secret completes them. --check changes nothing, and exits with
-status 8 if a file needs a rekey: for CI.
+		Long: `ccm-push secret rekey encrypts files again whose recipients differ from the rules in
+.ccm-secrets.yaml. Each such file gets a new key, and all of its values are encrypted with this key.
+Either all such files change or none: after a kill -9, the next ccm-push secret command completes
+the change.
 
-People who could read a file may have kept its content: change the secrets themselves, too.`,
+With --check nothing changes; the exit status is 8 if a file needs a rekey (for CI). People who
+could read a file before may have kept its content, so also change the secrets themselves.`,
 		Example: `  ccm-push secret rekey
   ccm-push secret rekey --check
   ccm-push secret rekey --moved host_vars/web2.yaml`,
@@ -120,9 +121,12 @@ func secretWhoCommand(p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who [FILE...]",
 		Short: "print who can read which file",
-		Long: `who prints the people who can read encrypted files. It needs no private key. +NAME can read the file
-by the rules of .ccm-secrets.yaml, but not yet; -NAME can read it, but the rules do not allow it:
-run ccm-push secret rekey. Without FILE it prints all files of the project.`,
+		Long: `ccm-push secret who prints which people can read which encrypted files. It needs no private key.
+Without FILE, all files of the project are printed.
+
++NAME means that the rules of .ccm-secrets.yaml allow the person to read the file, but the file is
+not yet encrypted for them. -NAME means that the person can read the file, but the rules do not
+allow it. In both cases run ccm-push secret rekey.`,
 		Example: `  ccm-push secret who
   ccm-push secret who group_vars/prod/db.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error { return printWho(p, args) },

@@ -33,7 +33,7 @@ func (f *sessions) check(fleet *fleet, t modules.Type, query string) error {
 	case query != "" && (f.flags.Session.Relates() || f.flags.Session.Alias != ""):
 		return fmt.Errorf("%s %s only queries hosts: remove --require, --subscribe and --alias", t.Name, query)
 	case f.flags.Session.Name == "" && f.flags.Session.Relates():
-		return errors.New("--require and --subscribe refer to earlier calls of a session, and this call has none\n  hint: eval \"$(ccm-push session new)\" starts one, or pass --session NAME")
+		return errors.New("--require and --subscribe need a session\n  hint: eval \"$(ccm-push session new)\" starts a session, or pass --session NAME")
 	case f.flags.Session.Name != "" && fleet.flags.Record.None:
 		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.flags.SessionFrom())
 	case f.flags.Session.Name != "" && fleet.flags.Detach.Asked:
@@ -134,11 +134,12 @@ func sessionCommand(f *sessions, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
 		Short: "relate the ad-hoc calls of a script to each other",
-		Long: `A session is a name under which ad-hoc calls are recorded. It makes the calls of a script parts of
-one whole: --require skips hosts where an earlier call failed, --subscribe restarts services where
-an earlier call changed something, and session report prints the summary of all calls.
+		Long: `A session groups the ad-hoc calls of a script (calls without a manifest). The name of the session is
+$CCM_PUSH_SESSION, or the value of --session.
 
-The name is $CCM_PUSH_SESSION, or the value of --session.`,
+In a session, --require skips hosts where an earlier call failed. --subscribe restarts services
+where an earlier call changed something. ccm-push session report prints the results of all calls
+with a summary.`,
 		Example: `  eval "$(ccm-push session new)"
   ccm-push web package nginx
   ccm-push --require package#nginx web file /etc/nginx/nginx.conf source=nginx.conf
@@ -155,8 +156,8 @@ func sessionNewCommand(f *sessions, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "print an export command that starts a new session in a shell",
-		Long: `new prints "export CCM_PUSH_SESSION=NAME". Without NAME it creates a unique name.
-A NAME of a recorded session is refused.`,
+		Long: `ccm-push session new prints "export CCM_PUSH_SESSION=NAME" for a shell. Without NAME, it creates a
+unique name. The name of a recorded session is refused.`,
 		Example: `  eval "$(ccm-push session new)"
   eval "$(ccm-push session new release-42)"`,
 		Args: cobra.MaximumNArgs(1),
@@ -183,8 +184,8 @@ func sessionReportCommand(f *sessions, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
-		Long: `report prints the calls of a session as one run, like runs show. Check runs are omitted, unless the
-session has no other calls.`,
+		Long: `ccm-push session report prints all calls of a session as if they were one run. Check runs are
+omitted, unless the session has no other calls.`,
 		Example: `  ccm-push session report
   ccm-push session report --session release-42
   ccm-push -q session report`,

@@ -21,9 +21,9 @@ func completionCommand(p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "print the completion script of a shell",
-		Long: `completion prints a script for a shell. With it the tab key completes commands, flags and their
-values, hosts and groups of the inventory, tags and resources of manifests, resource types with
-their properties, and recorded runs. It contacts no host and runs no inventory script.
+		Long: `ccm-push completion prints a script for a shell. With the script, the tab key completes commands,
+flags, hosts, groups, tags, resources, properties and recorded runs. Completion contacts no host and
+runs no inventory script.
 
 bash, in ~/.bashrc (the package bash-completion is not needed):
 

@@ -19,10 +19,10 @@ func statusCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print the current state of a resource on hosts: a file, a package, a service",
-		Long: `status queries the hosts of a pattern for the state of a resource, and changes nothing. It prints
-YAML: for each different state a line with the names of the hosts, and then the state. With --output
-json the state is in state.before of the event "result" of each host. Some types, such as exec, have
-no state; use a check run (--check) for them.`,
+		Long: `ccm-push status queries hosts for the current state of a resource, and changes nothing. For each
+different state, it prints the names of the hosts and the state, as YAML. With --output json, the
+state is in state.before of the event "result" of each host. Some types, such as exec, have no
+state. For these use a check run: --check.`,
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,

@@ -10,12 +10,12 @@ func sudoersCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sudoers PATTERN",
 		Short: "print the sudoers rule with which ccm-push can become another user",
-		Long: `sudoers prints, for the hosts of a pattern, the narrowest sudoers(5) rule that allows the login user
-to run this ccm-push as root, or as --become-user, without a password. It contacts no host. Another
-version of ccm-push may need another rule.
+		Long: `ccm-push sudoers prints a rule for sudoers(5). The rule allows the login user to run this ccm-push
+as root, or as --become-user, without a password. No host is contacted. Another version of ccm-push
+may need another rule.
 
-The rule allows one fixed script, which installs and starts the host program. The host program applies
-any catalog, so a user with this rule can do everything that root can do.`,
+The rule allows one fixed script, which installs and starts the host program. The host program can
+make any change that root can make, so give the rule only to users whom you trust as root.`,
 		Example:           `  ccm-push -u deploy sudoers 'web*'`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,

@@ -21,20 +21,21 @@ func trustCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust PATTERN",
 		Short: "show the keys of new hosts, and add them to known_hosts",
-		Long: `trust fetches the host keys of a pattern, and of unknown jump hosts on the way. It logs in only to
-known jump hosts. It shows the fingerprints of new hosts, prompts once, and adds the keys to the
-known_hosts file that a run would use. Known hosts are skipped. A changed key is an error: only you
-can remove the old key.
+		Long: `ccm-push trust fetches the SSH host keys of hosts, and of unknown jump hosts on the way to them. It
+prints the fingerprints of new hosts, prompts once, and adds the keys to the known_hosts file that a
+run uses. Known hosts are skipped. If a key has changed, that is an error: remove the old key
+yourself.
 
-Compare the fingerprints with the consoles of the hosts, or with the output of
-ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub on them. --fingerprints FILE compares for you: it
-adds only keys that the file lists for their host. Lines of the file look like
+Compare the fingerprints with the consoles of the hosts, or with the output of this command on them:
+ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. With --fingerprints FILE, ccm-push compares them:
+it adds only keys that the file lists for their host. Lines of the file look like
 
   web1 SHA256:…
   web1 256 SHA256:… root@web1 (ED25519)
   web1 ssh-ed25519 AAAA…
 
---yes skips the prompt. Without --fingerprints it then trusts any machine that answers.`,
+--yes skips the prompt. With --yes and without --fingerprints, ccm-push trusts any machine that
+answers.`,
 		Example: `  ccm-push trust 'web*'
   ccm-push trust all --fingerprints keys.txt --yes`,
 		Args:              onePattern,

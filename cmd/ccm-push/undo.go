@@ -22,21 +22,21 @@ func undoCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [RUN] [TYPE#NAME...]",
 		Short: "restore the state before a run",
-		Long: `undo restores the state before a recorded run: files, links, directories, their owners and modes,
-lines, cron entries, services, archives and scaffolds. It removes users and groups that the run
-created. Each host saved this state before its first change. undo goes backwards, and refreshes
-the services that the run refreshed. A run and the runs that resumed it are undone together.
+		Long: `ccm-push undo restores the state before a recorded run: files, links, directories, owners, modes,
+lines, cron entries, services, archives and scaffolds. Users and groups that the run created are
+removed. Each host saved the old state before its first change. Resources are undone in reverse
+order, and services that the run restarted are restarted again. A run and the runs that resumed it
+are undone together.
 
-Without RUN, or with last, undo takes the last run that changed something, never a check run. If
-that was an undo that failed or was interrupted, undo continues it. On a terminal it prints its
-plan and prompts, unless you pass --yes. Without a terminal, name the RUN. With TYPE#NAME it undoes
-only these resources, with --limit only on these hosts.
+Without RUN, or with last, the last run that changed something is undone. If that run was itself an
+undo that failed or was interrupted, it is continued. On a terminal, ccm-push prints its plan and
+prompts, unless you pass --yes. Without a terminal, name the RUN. TYPE#NAME and --limit restrict the
+undo to resources and hosts.
 
-If a resource has changed since the run, undo does not change it, and the host counts as failed.
-Packages are not downgraded or removed, and commands are not undone; undo lists them. undo uses
-the inventory and connection of the run; options that you give override them. --check prints the plan.
-
-An undo is a run, too: you can undo it by its own id.`,
+If a resource has changed since the run, it is kept, and the host counts as failed. Packages are not
+downgraded or removed, and commands are not undone; ccm-push lists them. Inventory and connection
+are as in the run, unless you pass other options. --check prints the plan. An undo is recorded as a
+run: you can undo it by its own id.`,
 		Example: `  ccm-push undo --check --diff
   ccm-push undo
   ccm-push undo last --yes
@@ -278,7 +278,7 @@ func (u *undoCall) find(store record.Store) (run *record.Run, part []string, err
 	case run.Undoes == "":
 		return run, nil, ended(run)
 	case whole[run.Undoes]:
-		return nil, nil, fmt.Errorf("the last run that changed something has undone run %s\n  hint: ccm-push undo %s reverts that undo; ccm-push runs lists all runs", run.Undoes, run.Run)
+		return nil, nil, fmt.Errorf("the last run that changed something was an undo of run %s\n  hint: to revert the undo: ccm-push undo %s; to list all runs: ccm-push runs", run.Undoes, run.Run)
 	}
 	if err := ended(run); err != nil {
 		return nil, nil, err

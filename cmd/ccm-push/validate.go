@@ -14,13 +14,13 @@ func validateCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate MANIFEST...",
 		Short: "report all errors in manifests and the inventory; contact no host",
-		Long: `validate reads manifests, their files and templates, and the inventory if there is one, and reports
-all errors at once. Expressions that use host facts are checked only with --facts FILE: then each
-play is compiled for each of its hosts.
+		Long: `ccm-push validate reports all errors in manifests, their files and templates, and the inventory. No
+host is contacted. Expressions that use facts (data about a host) are checked only with --facts
+FILE: then each play is compiled for each of its hosts.
 
---output json prints each error and warning as a JSON object on a line. --output github prints them
-as annotations of a pull request, and --output gitlab as a Code Quality report. If there are errors,
-the exit status is 1.`,
+If there are errors, the exit status is 1. --output json prints each error and warning as a JSON
+object on a line. --output github prints them as annotations of a pull request, --output gitlab as a
+Code Quality report.`,
 		Example: `  ccm-push -i hosts.yaml validate site.yaml
   ccm-push validate --output github site.yaml
   ccm-push validate --output gitlab site.yaml > gl-code-quality-report.json`,

@@ -33,16 +33,15 @@ func watchCommand(pl *plays, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch MANIFEST...",
 		Short: "apply manifests, then report drift as it happens",
-		Long: `watch applies manifests like any run, and then keeps one session per host open. The host listens for
-changes, checks the resources that may have changed, and reports the ones that drifted. With --check
-watch applies nothing.
+		Long: `ccm-push watch applies manifests like any run, and then keeps a connection to each host open. The
+host listens for changes, checks the resources that may have changed, and reports drift (a
+difference from the desired state). With --check, nothing is applied at the start.
 
-watch reports drift. With --repair it also repairs it: it gathers facts, and applies the drifted
-resources of the play again. A resource is repaired at most three times in ten minutes, and at most
-two of a hundred hosts are repaired in that time. If another program changes a resource back, watch
-stops repairing it.
+With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
+again. A resource is repaired at most three times in ten minutes. In the same time, at most two of a
+hundred hosts are repaired. If another program changes a resource back, its repairs stop.
 
-Ctrl-C ends watch; it keeps nothing running on the hosts.`,
+Ctrl-C ends ccm-push watch. It keeps nothing running on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
   ccm-push watch -i hosts.yaml --check -l 'web*' site.yaml`,
 		Args: atLeast(1),
@@ -61,9 +60,9 @@ Ctrl-C ends watch; it keeps nothing running on the hosts.`,
 func (w *watchCall) release() *cobra.Command {
 	return &cobra.Command{
 		Use: "release RUN HOST [TYPE#NAME]", Short: "repair resources again that watch has stopped repairing",
-		Long: `release controls a run of watch from another terminal. watch stops to repair a resource if another
-program changes it back, or if the budget is used up. After you removed the cause, release lets watch
-repair it again. RUN has the same form as in ccm-push runs.`,
+		Long: `ccm-push watch release lets a running ccm-push watch repair a resource again. Repairs of a resource
+stop if another program changes the resource back, or if the limit of repairs is reached. Remove the
+cause first, then run this command in another terminal. RUN is written as in ccm-push runs.`,
 		Example: `  ccm-push watch release last web1
   ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {

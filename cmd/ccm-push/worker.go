@@ -21,15 +21,19 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker --workers URL",
 		Short: "run hosts for other machines",
-		Long: `worker takes hosts of runs that other machines start with --workers and the same URL, until you stop
-it. It receives the files of the plays and the inventory of its hosts, encrypted to a key that it
-creates for each run. It logs in to hosts with certificates for this key. The machine that started
-the run prints the results.
+		Long: `ccm-push worker makes this machine a worker: it applies plays to hosts for other machines, which
+start runs with --workers and the same URL. The command runs until you stop it. The other machine
+prints the results.
 
-worker accepts runs of machines whose public keys are on its list. Its own public key must be on
-their list. Create both keys with ssh-keygen -t ed25519, without a passphrase. After Ctrl-C, resources
-in progress finish, and other workers take the remaining hosts. With -v worker prints a line when it
-takes hosts of a run, and when they have finished.`,
+The worker receives the files of the plays and the inventory of its hosts. They are encrypted to a
+key that the worker creates for each run. It logs in to hosts with certificates for this key.
+
+The worker accepts runs only from machines whose public keys are in its list (--coordinators). Its
+own public key must be in the list of these machines. Create both keys with ssh-keygen -t ed25519,
+without a passphrase.
+
+After Ctrl-C, resources in progress finish, and other workers take the remaining hosts. With -v, the
+worker prints a line when it takes hosts of a run, and when they have finished.`,
 		Example: `  ccm-push worker --workers tls://nats.example.com:4222
   ccm-push worker --workers tls://nats.example.com:4222 --site paris`,
 		Args: cobra.NoArgs,

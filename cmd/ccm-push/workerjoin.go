@@ -30,11 +30,14 @@ func workerJoinCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join",
 		Short: "make this machine a worker, with a token of ccm-push workers invite",
-		Long: `join reads a token of ccm-push workers invite, from the terminal or a file. It creates the keys of this
-machine, sends the public keys to the inviting machine, and shows a fingerprint. If both machines show
-the same fingerprint, answer y on both. Then join writes worker.key, worker.nk and worker.pem in
-~/.config/ccm-push, adds the key of the inviting machine to coordinators.keys there, and prints how to
-start the worker.`,
+		Long: `ccm-push worker join makes this machine a worker, with a token that ccm-push workers invite printed
+on another machine. It reads the token from the terminal or a file, creates the keys of this
+machine, and sends the public keys to the inviting machine. Then both machines print a fingerprint.
+If the fingerprints are equal, answer y on both.
+
+After that, worker.key, worker.nk and worker.pem are in ~/.config/ccm-push, and the key of the
+inviting machine is in coordinators.keys there. The last line of the output is the command that
+starts the worker.`,
 		Example: `  ccm-push worker join
   ccm-push worker join --token-file token --name paris1`,
 		Args: cobra.NoArgs,
@@ -196,7 +199,7 @@ func (a *app) invited(ctx context.Context, i *workers.Invitation) (conn *nats.Co
 	}
 	if err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("logging in to the broker with the token: %w\n  hint: a token is for one machine and 15 minutes; make another one: ccm-push workers invite", err)
+		return nil, nil, fmt.Errorf("logging in to the broker with the token: %w\n  hint: a token is valid for one machine and 15 minutes; create a new token: ccm-push workers invite", err)
 	}
 	return conn, func() { end(); remove() }, nil
 }

@@ -18,13 +18,13 @@ func workersCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workers --workers URL",
 		Short: "list workers: connected ones, and those lost in the last day",
-		Long: `workers lists the workers that announced themselves to this machine in the last day: the name from
-workers.keys, site, version and machine, the number of hosts in progress, the number of host groups
-taken and the maximum, and the time of the last message. A worker announces itself every 10 seconds.
-After 30 seconds without a message it counts as lost.
+		Long: `ccm-push workers lists the workers that sent a message to this machine in the last day. Each line
+has the name from workers.keys, site, version and machine, the number of hosts in progress, the
+number of host groups and their maximum, and the time of the last message. A worker sends a message
+every 10 seconds. After 30 seconds without a message, it counts as lost.
 
-A worker whose key is not in workers.keys is listed by its fingerprint. Workers that do not have the
-key of this machine in their coordinators.keys are only counted.`,
+A worker whose key is not in workers.keys is listed by its fingerprint. Workers that do not accept
+the key of this machine (in their coordinators.keys) are only counted.`,
 		Example: `  ccm-push workers --workers tls://nats.example.com:4222
   ccm-push workers -o json`,
 		Args: cobra.NoArgs,

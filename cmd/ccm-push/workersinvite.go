@@ -27,16 +27,18 @@ func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "invite [SITE]",
 		Short: "print a token that makes a machine a worker, and admit the machine",
-		Long: `invite prints a token for ccm-push worker join, and waits for the machine with this token. Both
-machines then show a fingerprint. If they are equal, answer y on both: the broker adds the machine as
-a user with the role worker, and invite adds its key to workers.keys. Its line there limits the worker
-to hosts of SITE, or to hosts without a site, and to the addresses that the machine names (ccm-push
-worker join --worker-address). A token is valid for one machine and 15 minutes.
+		Long: `ccm-push workers invite prints a token, with which one other machine can become a worker (ccm-push
+worker join). The token is valid for 15 minutes. When the other machine uses it, both machines print
+a fingerprint. If the fingerprints are equal, answer y on both.
 
-Keep the token secret until it is used. It contains the address of the broker, the certificate of the
-broker's authority (--nats-ca) and the public key of the machine where you run invite. invite creates
-the key of this machine if it is missing. The server must be ccm-push-broker, and your user there needs
-the role coordinator or operator.`,
+Then the broker adds the machine as a user with the role worker, and its key is added to
+workers.keys on this machine. That line limits the worker to hosts of SITE (without SITE: to hosts
+without a site), and to the addresses that the machine passed with --worker-address.
+
+Keep the token secret until it is used. It contains the address of the broker, the certificate of
+its authority (--nats-ca), and the public key of this machine. If this machine has no key, the key
+is created. The NATS server must be ccm-push-broker, and your user there needs the role coordinator
+or operator.`,
 		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
   ccm-push workers invite paris --token-file token
   ccm-push worker join --token-file token`,

@@ -113,9 +113,9 @@ func copySite(dir string) error {
 func show(ctx context.Context, program, dir string) error {
 	flags := append(lockFlags(), "--ssh-config=none") // the hosts are local, whatever ssh_config contains
 	for _, step := range []struct{ why, command string }{
-		{"What would change? --check asks the hosts and changes nothing; --diff shows the texts.", "ccm-push -i hosts.yaml --check --diff site.yaml"},
+		{"What would change? --check reads the hosts and changes nothing. --diff prints the changed texts.", "ccm-push -i hosts.yaml --check --diff site.yaml"},
 		{"Do it.", "ccm-push -i hosts.yaml site.yaml"},
-		{"Once more: every resource is stable, so nothing changes.", "ccm-push -i hosts.yaml site.yaml"},
+		{"Run again: every resource is stable, so nothing changes.", "ccm-push -i hosts.yaml site.yaml"},
 		{"Run a command on some of the hosts.", "ccm-push -i hosts.yaml 'web*' exec 'uname -sr; uptime'"},
 	} {
 		fmt.Printf("\n# %s\n$ %s\n", step.why, step.command)

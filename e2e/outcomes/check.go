@@ -463,7 +463,7 @@ func (k *checker) file(r placed) {
 			continue
 		}
 		if !slices.ContainsFunc(reports, func(e report) bool { return done(e) || e.failed() }) {
-			k.wrong("reported", "%s on %s was changed, and no report says so: %s", r.Title(), host, evidence)
+			k.wrong("reported", "%s on %s was changed, but not reported: %s", r.Title(), host, evidence)
 		} else if changed == 0 && !k.struck(host, KillProgram, Reboot) && !slices.ContainsFunc(reports, func(e report) bool { return e.failed() }) {
 			k.wrong("true", "%s on %s was changed, and was reported as stable: %s", r.Title(), host, evidence)
 		}
@@ -647,7 +647,7 @@ func (k *checker) batches() {
 					}
 				}
 				if len(at) > limit {
-					k.wrong(what, "in play %s, call %d, %v were worked on at once when %s began, and %s is %d:%s", p.Name, call+1, at, host, what, limit, list(k.inPlay(p, call)))
+					k.wrong(what, "in play %s, call %d, %v ran at once when %s began, and %s is %d:%s", p.Name, call+1, at, host, what, limit, list(k.inPlay(p, call)))
 					break
 				}
 			}

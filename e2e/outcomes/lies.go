@@ -87,7 +87,7 @@ var Lies = []Lie{
 		}
 		return false
 	}},
-	{"a command ran before what it requires", func(o *Outcome) bool {
+	{"a command ran before its requirement", func(o *Outcome) bool {
 		k := newChecker(o)
 		for n, b := range o.Truth.Began {
 			for _, name := range k.byName[b.Name].Require {
@@ -99,21 +99,21 @@ var Lies = []Lie{
 		}
 		return false
 	}},
-	{"the exit status says success", func(o *Outcome) bool {
+	{"the exit status reports success", func(o *Outcome) bool {
 		n := slices.IndexFunc(o.Called, func(c Called) bool { return c.Status > 1 && c.Status < 128 })
 		if n >= 0 {
 			o.Called[n].Status = 0
 		}
 		return n >= 0
 	}},
-	{"the exit status says failure", func(o *Outcome) bool {
+	{"the exit status reports failure", func(o *Outcome) bool {
 		n := slices.IndexFunc(o.Called, func(c Called) bool { return c.Status == 0 && len(c.Runs) > 0 })
 		if n >= 0 {
 			o.Called[n].Status = 2
 		}
 		return n >= 0
 	}},
-	{"the record lacks what was printed", func(o *Outcome) bool {
+	{"the record lacks a printed line", func(o *Outcome) bool {
 		n := slices.IndexFunc(o.Called, func(c Called) bool {
 			return c.Status >= 0 && c.Status != 130 && len(c.Runs) == 1 && len(resultLines(c.Printed)) > 0
 		})

@@ -50,7 +50,7 @@ func main() {
 	programs := flag.String("modules", "", "`folder` with the host programs that the controller sends")
 	rtt := flag.Duration("rtt", 0, "how long each answer takes")
 	hold := flag.Bool("hold", false, "keep the last result back until a line is read")
-	drift := flag.Bool("drift", false, "have what is watched drift")
+	drift := flag.Bool("drift", false, "let watched resources drift")
 	relays := flag.Int("relays", 0, "how many hosts are relays of the others")
 	near := flag.Duration("near", 0, "how long a host takes to let a relay in")
 	each := flag.Duration("each", 0, "how long each delivery takes a relay by itself")

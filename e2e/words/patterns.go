@@ -102,7 +102,7 @@ var patterns = []pattern{
 	everywhere("leave: skip, omit, keep", `\b(leave|leaves|left|leaving) (\S+ )?(out|as)\b|\b(is|are|was|were|be) left\b|\b(pass|passes|passed) over\b`, `\bleft (unchanged|untouched)\b`),
 	everywhere("nobody, somebody: name the actor", `\b(nobody|somebody|whoever|anybody)\b|\bthere (is|are|was) no\b[^.;:]* (that|which|who)\b|\bthere (is|are|was) none\b`, ""),
 	everywhere("is no, is none: is not, has no", `\b(is|are|was|were) (no|none|nobody)\b`, `\bthere (is|are|was|were) no\b|\b(is|are|was|were) no (longer|more|less|fewer)\b`),
-	everywhere("ask: request, prompt, query", `\b(ask|asks|asked|asking)\b`, ""),
+	everywhere("ask: request, prompt, query", `\b(ask|asks|asked|asking)\b`, `--ask-[a-z-]+`),
 	everywhere("shall, is to be: must, is, desired", `\bshall\b|\b(is|are|was|were) (not )?to be\b`, ""),
 	everywhere("as it was: desired, unchanged, drifted", `\b(is|are|was|were|be|left|stays?) (not )?as (it|they|the|that|he)\b|\bas (it|they) (shall|was|were)\b`, ""),
 	everywhere("is done with, is come: finished, started", `\b(is|are|was|were) (not )?(come|gone|done with)\b`, ""),

@@ -28,7 +28,7 @@ func TestPatterns(t *testing.T) {
 		{"leave", []string{"leave it out", "the others are left", "two are passed over"}, []string{"the file is left unchanged"}},
 		{"nobody", []string{"nobody reads it", "there is no host that runs it", "there are none"}, []string{"there is no manifest"}},
 		{"is no,", []string{`"x" is no port`, "hosts are none"}, []string{"there is no manifest", "the lock is no longer held"}},
-		{"ask", []string{"the host is asked for facts"}, []string{"mask the unit"}},
+		{"ask", []string{"the host is asked for facts"}, []string{"mask the unit", "pass --ask-become-pass"}},
 		{"shall", []string{"as it shall be", "the file is to be removed"}, []string{"the file must exist"}},
 		{"as it was", []string{"the play is not as it was", "it stays as it is"}, []string{"twice as long as before"}},
 		{"is done with", []string{"the host is done with it", "the run that is gone"}, []string{"the host has finished"}},

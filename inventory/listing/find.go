@@ -18,9 +18,9 @@ func FindHost(hosts []*inventory.Host, name string) (*inventory.Host, error) {
 		}
 	}
 	if meant := meantHost(hosts, name); meant != "" {
-		return nil, fmt.Errorf("there is no host %q; did you mean %q?", name, meant)
+		return nil, fmt.Errorf("unknown host %q; did you mean %q?", name, meant)
 	}
-	return nil, fmt.Errorf("there is no host %q", name)
+	return nil, fmt.Errorf("unknown host %q", name)
 }
 
 // meantHost finds a host with nearly that name, or else one whose first label is nearly
@@ -53,5 +53,5 @@ func FindGroup(inv *inventory.Inventory, name string) (*inventory.Group, error) 
 	if meant := yamlpos.Suggest(name, names); meant != "" {
 		hint = fmt.Sprintf("; did you mean %q?", meant)
 	}
-	return nil, fmt.Errorf("--graph begins at a group, and there is no group %q%s", name, hint)
+	return nil, fmt.Errorf("--graph: unknown group %q%s", name, hint)
 }

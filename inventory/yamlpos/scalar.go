@@ -49,7 +49,7 @@ func (c *converter) isSecret(n *yaml.Node) bool { return c.secrets && n.Tag == s
 
 const (
 	secretTag  = "!secret"
-	secretHint = "secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; refer to them: \"{{ Data.… }}\""
+	secretHint = "secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; write an expression here: \"{{ Data.… }}\""
 )
 
 // RefuseSecrets adds an error for each secret in n, where secrets are not allowed.

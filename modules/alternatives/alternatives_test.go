@@ -97,7 +97,7 @@ func TestConverges(t *testing.T) {
 		},
 		modtest.Fixture{
 			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"/usr/bin/joe"}`,
-			Err: "there is no /usr/bin/joe on this host, so it cannot be an alternative of editor",
+			Err: "/usr/bin/joe does not exist on this host, so it cannot be an alternative of editor",
 		},
 		modtest.Fixture{
 			Name: "nothing to choose from", Tree: tree("", ""), Properties: with(`"ensure":"auto"`),

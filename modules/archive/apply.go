@@ -69,4 +69,4 @@ func (a *Archive) obtainAndUse(ctx context.Context, h modules.Host, s *steps) (e
 	return own.place(ctx, s.want)
 }
 
-var errLean = errors.New("this is the lean host program, which neither downloads nor unpacks: use the full one (a ccm-module built with -tags full)")
+var errLean = errors.New("the lean host program cannot download or unpack: use the full host program (a ccm-module built with -tags full)")

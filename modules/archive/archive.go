@@ -21,21 +21,21 @@ import (
 //   - an archive whose owner, group or mode is wrong gets new ones, and is not downloaded again;
 //   - an interrupted download is resumed, and may take as long as data arrives.
 type Archive struct {
-	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file; it has the same file extension as url"`
-	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is downloaded and unpacked; absent: the archive file does not exist (unpacked files are kept)"`
-	URL           string            `json:"url,omitempty" secret:"url" looks:"^https?://" doc:"http or https URL of the archive; required unless absent"`
-	Headers       map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, such as Authorization; only the server of the url gets them"`
+	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file, with the file extension of url: .tar, .tar.gz, .tgz, .tar.xz, .tar.zst or .zip"`
+	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: downloaded and unpacked; absent: the archive file is removed, unpacked files stay"`
+	URL           string            `json:"url,omitempty" secret:"url" looks:"^https?://" doc:"URL of the archive (http or https); required unless absent"`
+	Headers       map[string]string `json:"headers,omitempty" secret:"true" doc:"request headers, such as Authorization; sent only to the server of url"`
 	Username      string            `json:"username,omitempty" doc:"user for basic authentication"`
-	Password      string            `json:"password,omitempty" secret:"true" doc:"its password"`
-	Checksum      string            `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"SHA-256 of the archive in hex, in either case, with or without the prefix sha256:"`
-	ExtractParent string            `json:"extract_parent,omitempty" looks:"^/" doc:"directory to unpack into; it is made if it is missing"`
-	Creates       string            `json:"creates,omitempty" looks:"^/" doc:"path that is there once the archive has been unpacked; while it is missing, the archive is downloaded and unpacked"`
-	Cleanup       bool              `json:"cleanup,omitempty" doc:"remove the archive file when it has been unpacked; needs extract_parent and creates"`
-	Owner         string            `json:"owner,omitempty" doc:"name or id of the user that the archive file belongs to; default: as it is, and for a new one the user the play works as"`
-	Group         string            `json:"group,omitempty" doc:"name or id of its group; same default as owner"`
+	Password      string            `json:"password,omitempty" secret:"true" doc:"password for basic authentication"`
+	Checksum      string            `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"SHA-256 of the archive in hex"`
+	ExtractParent string            `json:"extract_parent,omitempty" looks:"^/" doc:"directory to unpack into; created with mode 0755 if missing"`
+	Creates       string            `json:"creates,omitempty" looks:"^/" doc:"path that unpacking creates; while it is missing, the archive is downloaded and unpacked"`
+	Cleanup       bool              `json:"cleanup,omitempty" doc:"remove the archive file after unpacking; needs extract_parent and creates"`
+	Owner         string            `json:"owner,omitempty" doc:"name or id of the owner of the archive file; default: unchanged; new file: user of the play"`
+	Group         string            `json:"group,omitempty" doc:"name or id of its group; default: as for owner"`
 	Mode          string            `json:"mode,omitempty" default:"0600" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions of the archive file in octal"`
-	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"where it is downloaded: on the host, or once on the controller, which sends it to each host that needs it"`
-	MaxSize       int               `json:"max_size,omitempty" doc:"maximum size of the archive, and of the unpacked files, in MiB; default: 4096, but unpacked files at most 250 times the size of the archive"`
+	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"where to download; controller: once, for hosts that need the file"`
+	MaxSize       int               `json:"max_size,omitempty" doc:"maximum size of the archive, and of the unpacked files, in MiB; default: 4096, and 250 times the archive for unpacked files"`
 
 	// Content is the archive, if the controller pushes it.
 	Content modules.Content `json:"content,omitzero" wire:"only"`
@@ -56,9 +56,8 @@ func Type() modules.Type { return newType(ownTools()) }
 func newType(t tools) modules.Type {
 	return modules.Type{
 		Name: "archive",
-		Doc: "Downloads an archive over HTTP and unpacks it. The download is verified by checksum and " +
-			"put in place as a whole; nothing is ever unpacked outside of extract_parent.",
-		New: func() modules.Resource { return &Archive{tools: t} },
+		Doc:  "Downloads an archive over HTTP and unpacks it. The download is verified by checksum; nothing is unpacked outside of extract_parent.",
+		New:  func() modules.Resource { return &Archive{tools: t} },
 	}
 }
 
@@ -88,7 +87,7 @@ func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {
 		return nil
 	}
 	if src.Download == nil {
-		return &modules.PropertyError{Path: "fetch", Msg: "there is no controller to download it", Hint: "remove fetch"}
+		return &modules.PropertyError{Path: "fetch", Msg: "no controller to download the archive", Hint: "remove fetch"}
 	}
 	content, err := src.Download(ctx, a.download())
 	if err != nil {

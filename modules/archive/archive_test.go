@@ -113,7 +113,7 @@ func TestPrepare(t *testing.T) {
 	again := decode(t, sent(a)) // in its form on the wire
 	require.True(t, again.Content.Promised())
 
-	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), "fetch: there is no controller to download it (remove fetch)")
+	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), "fetch: no controller to download the archive (remove fetch)")
 	src.Download = func(context.Context, modules.Download) (modules.Content, error) {
 		return modules.Content{}, errors.New("no")
 	}

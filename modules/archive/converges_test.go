@@ -257,7 +257,7 @@ func TestFailures(t *testing.T) {
 		root := modtest.Root(t)
 		lean := archive.LeanType()
 		_, err := apply(t, lean, root, `{"name":"$ROOT/a.tar.gz","url":"`+s.URL+`/app.tar.gz",`+own+`}`)
-		require.EqualError(t, err, "this is the lean host program, which neither downloads nor unpacks: use the full one (a ccm-module built with -tags full)")
+		require.EqualError(t, err, "the lean host program cannot download or unpack: use the full host program (a ccm-module built with -tags full)")
 		require.Len(t, modtest.State(t, root), 1)
 		pushed := `,"fetch":"controller","content":{"data":"` + base64.StdEncoding.EncodeToString(app) + `"}`
 		_, err = apply(t, lean, root, `{"name":"$ROOT/a.tar.gz","url":"`+s.URL+`/app.tar.gz",`+own+pushed+`}`)

@@ -12,7 +12,7 @@ import (
 // An Assert has conditions over facts, data and results of earlier resources. The controller evaluates them, so a host
 // sees only their results.
 type Assert struct {
-	Name    string `json:"name" required:"true" doc:"what must be true, in words"`
+	Name    string `json:"name" required:"true" doc:"the condition in words"`
 	That    []bool `json:"that" required:"true" doc:"conditions, each an expression such as \"{{ Facts.host.info.os == 'linux' }}\"; all of them have to be true"`
 	Message string `json:"message,omitempty" also:"fail_msg" doc:"message of the failure; default: the name"`
 }

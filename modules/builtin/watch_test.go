@@ -112,10 +112,10 @@ func TestWatch(t *testing.T) {
 		{"a command", "exec", `{"name":"true"}`, "", modules.Sources{}},
 		{"for refreshes", "exec", `{"name":"true","refreshonly":true}`, "", modules.Sources{}},
 		{"that creates something", "exec", `{"name":"true","creates":"/a/f/","cwd":"/b","user":"ann"}`, "", modules.Sources{Paths: words("/a/f /b /etc/passwd")}},
-		{"with a guard", "exec", `{"name":"true","unless":"test -e /a/f"}`, "", modules.Sources{Paths: words("/a/f"), Polled: "what its guards look at"}},
+		{"with a guard", "exec", `{"name":"true","unless":"test -e /a/f"}`, "", modules.Sources{Paths: words("/a/f"), Polled: "files and services that its guards read"}},
 		{"with guards of a shell", "exec", `{"name":"true","provider":"shell","onlyif":"[ \"$(cat /a/f)\" = \"x\" ] && /b/check --to=/c/d >/dev/null 2>>/c/log","unless":"grep -q x /a/*.d '/e f' /proc/1/stat"}`, "",
-			modules.Sources{Paths: words("/a/f /b/check /c/d /e"), Polled: "what its guards look at"}},
-		{"that only looks", "exec", `{"name":"true","readonly":true}`, "", modules.Sources{Polled: "what it looks at"}},
+			modules.Sources{Paths: words("/a/f /b/check /c/d /e"), Polled: "files and services that its guards read"}},
+		{"that only looks", "exec", `{"name":"true","readonly":true}`, "", modules.Sources{Polled: "files and services that it reads"}},
 
 		{"DSC", "dsc", `{"name":"x","type":"A/B"}`, "", modules.Sources{Polled: "only the programs of DSC resources know their state"}},
 		{"libral", "ral", `{"name":"x","type":"host"}`, "", modules.Sources{Polled: "only the providers of libral know the state of their resources"}},

@@ -18,23 +18,23 @@ import (
 // name the property that differs: runtimes write the same value in many ways.
 type Container struct {
 	Name     string            `json:"name" required:"true" looks:"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$" doc:"name of the container"`
-	Ensure   string            `json:"ensure,omitempty" enum:"running,stopped,present,absent" default:"running" doc:"running; stopped: it is there, and does not run; present: it is there, whether it runs or not; absent"`
-	Provider string            `json:"provider,omitempty" enum:"podman,docker,quadlet" doc:"quadlet: a systemd service that runs it with podman, from a file in /etc/containers/systemd; default: podman or docker, whichever of them the host has, podman first"`
-	Image    string            `json:"image,omitempty" doc:"its image, with a tag or a digest: registry.example.net/shop@sha256:…; required unless absent. An image that the host already has under that name is not pulled again"`
-	Pull     string            `json:"pull,omitempty" enum:"missing,always,never" default:"missing" doc:"missing: pull an image that the host does not have; always: also pull if the registry has a newer one (checked with skopeo); never"`
-	Command  []string          `json:"command,omitempty" doc:"command that runs in it; default: the command of the image"`
-	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"environment variables, one line each; their values are never shown and never put on a command line"`
-	Ports    []string          `json:"ports,omitempty" doc:"ports of the host that lead to it: 8080:80, 127.0.0.1:8080:80/tcp"`
-	Volumes  []string          `json:"volumes,omitempty" doc:"volumes mounted in it: /srv/shop:/data:ro, or the name of a volume before the colon"`
-	Network  string            `json:"network,omitempty" doc:"its network, such as host, none or the name of a network; default: the default of podman or docker"`
-	Labels   map[string]string `json:"labels,omitempty" doc:"labels that it has"`
-	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when it is started again; default: no. For quadlet unless-stopped is always"`
-	Enable   *bool             `json:"enable,omitempty" doc:"quadlet: whether it is started at boot; default: true, unless ensure is stopped"`
-	User     string            `json:"user,omitempty" doc:"user that its command runs as; default: the user of the image"`
+	Ensure   string            `json:"ensure,omitempty" enum:"running,stopped,present,absent" default:"running" doc:"stopped: created but not running; present: running or stopped"`
+	Provider string            `json:"provider,omitempty" enum:"podman,docker,quadlet" doc:"quadlet: a systemd service with podman; default: podman or else docker, as the host has"`
+	Image    string            `json:"image,omitempty" doc:"image with tag or digest: registry.example.net/shop@sha256:…; required unless absent"`
+	Pull     string            `json:"pull,omitempty" enum:"missing,always,never" default:"missing" doc:"missing: pull an image that the host lacks; always: also pull a newer one (needs skopeo)"`
+	Command  []string          `json:"command,omitempty" doc:"command of the container; default: command of the image"`
+	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"environment variables; values are never printed, but root can inspect them"`
+	Ports    []string          `json:"ports,omitempty" doc:"published ports: 8080:80, 127.0.0.1:8080:80/tcp"`
+	Volumes  []string          `json:"volumes,omitempty" doc:"mounted paths or named volumes: /srv/shop:/data:ro"`
+	Network  string            `json:"network,omitempty" doc:"host, none or the name of a network"`
+	Labels   map[string]string `json:"labels,omitempty" doc:"labels of the container"`
+	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when to restart it; default: no"`
+	Enable   *bool             `json:"enable,omitempty" doc:"quadlet: start at boot; default: true, unless ensure is stopped"`
+	User     string            `json:"user,omitempty" doc:"user of the command; default: user of the image"`
 	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+(\\.[0-9]+)?[kmgtpKMGTP]?[iI]?[bB]?$" doc:"memory limit, such as 512m"`
 	CPUs     string            `json:"cpus,omitempty" numbers:"refuse" looks:"^[0-9]+(\\.[0-9]+)?$" doc:"CPU limit, such as \"1.5\""`
-	Options  []string          `json:"options,omitempty" doc:"further options of podman create or docker create, with the value after =: --read-only, --cap-drop=all"`
-	Force    bool              `json:"force,omitempty" doc:"replace or remove a container of that name that this type did not make"`
+	Options  []string          `json:"options,omitempty" doc:"options of podman create or docker create, with the value after =: --read-only, --cap-drop=all"`
+	Force    bool              `json:"force,omitempty" doc:"replace or remove a container of that name that this type did not create"`
 
 	settle time.Duration // wait after a start, so that a container that ends at once is found; 0 in tests, whose containers do not
 }
@@ -60,9 +60,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "container",
-		Doc: "Keeps a container of podman or docker, or one that systemd runs with podman. A container whose settings differ from the resource is recreated, " +
-			"and data that it has written outside of its volumes is lost; the result names the differences.",
-		New: func() modules.Resource { return &Container{settle: settle} },
+		Doc:  "Runs, stops or removes a container of podman or docker, or a systemd service that runs one with podman. If its settings differ, the container is recreated, and data outside of its volumes is lost.",
+		New:  func() modules.Resource { return &Container{settle: settle} },
 	}
 }
 

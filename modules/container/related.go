@@ -26,7 +26,7 @@ func (c *Container) Related() (all []modules.Relation) {
 	}
 	for _, volume := range c.Volumes {
 		if at, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(at, "/") {
-			all = append(all, modules.Relation{Verb: modules.Needs, Thing: modules.PathOf(at), Reach: modules.Within, Why: "what is mounted in it"})
+			all = append(all, modules.Relation{Verb: modules.Needs, Thing: modules.PathOf(at), Reach: modules.Within, Why: "mounted in the container"})
 		}
 	}
 	return all

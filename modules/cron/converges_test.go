@@ -182,7 +182,7 @@ func TestNoCrontab(t *testing.T) {
 	h := modtest.Host()
 	h.Commands = nowhere{h.Commands}
 	_, err := res.Check(t.Context(), modules.ReadOnly(h))
-	require.EqualError(t, err, "there is no crontab program (install the package cron or cronie first)")
+	require.EqualError(t, err, "no crontab program (install the package cron or cronie first)")
 }
 
 // nowhere has no programs.

@@ -156,7 +156,7 @@ func (t crontab) write(ctx context.Context, h modules.Host, text string) error {
 // notRun explains why the crontab program could not be run.
 func notRun(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return modules.Refuse("there is no crontab program (install the package cron or cronie first)")
+		return modules.Refuse("no crontab program (install the package cron or cronie first)")
 	}
 	return modules.Refuse("running crontab: %w", err)
 }

@@ -61,7 +61,7 @@ func (v value) element(text string) (msg, hint string) {
 	case msg != "" || !hasStep:
 		return msg, hint
 	case span != every && !isRange:
-		return fmt.Sprintf("there is no range before the step /%s", step), fmt.Sprintf("write %s-%d/%s", from, v.high, step)
+		return fmt.Sprintf("the step /%s has no range", step), fmt.Sprintf("write %s-%d/%s", from, v.high, step)
 	}
 	return v.step(step)
 }

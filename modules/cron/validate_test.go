@@ -49,7 +49,7 @@ func TestValidate(t *testing.T) {
 		{"range of everything", func(c *Cron) { c.Minute = "*-5" }, `minute: minute "*-5": "*" is not a number` + hint},
 		{"half a range", func(c *Cron) { c.Minute = "5-" }, `minute: minute "5-": a number is missing` + hint},
 		{"backwards", func(c *Cron) { c.Weekday = "fri-mon" }, `weekday: weekday "fri-mon": the range fri-mon ends before it begins (write two: fri-7,0-mon)`},
-		{"step without a range", func(c *Cron) { c.Minute = "5/10" }, `minute: minute "5/10": there is no range before the step /10 (write 5-59/10)`},
+		{"step without a range", func(c *Cron) { c.Minute = "5/10" }, `minute: minute "5/10": the step /10 has no range (write 5-59/10)`},
 		{"step of nothing", func(c *Cron) { c.Minute = "*/0" }, `minute: minute "*/0": the step "0" is not a number from 1 to 59`},
 		{"no step", func(c *Cron) { c.Minute = "*/" }, `minute: minute "*/": the step "" is not a number from 1 to 59`},
 		{"step too large", func(c *Cron) { c.Minute = "*/90" }, `minute: minute "*/90": the step "90" is not a number from 1 to 59`},

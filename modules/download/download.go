@@ -132,7 +132,7 @@ func OnHost(err error) error {
 
 func hint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return " (does this machine have current certificates, as of the package ca-certificates? with 'fetch: controller' those of the controller count)"
+		return " (update the package ca-certificates on this machine, or use the certificates of the controller: 'fetch: controller')"
 	}
 	return ""
 }

@@ -118,7 +118,7 @@ func TestGetOverTLS(t *testing.T) {
 	f, part := into(t, 0), download.Part{}
 	err := quick.Get(t.Context(), of(s.URL+"/a.tar?token=secret"), f, &part)
 	require.EqualError(t, err, s.URL+"/a.tar?…: tls: failed to verify certificate: x509: certificate signed by unknown authority"+
-		" (does this machine have current certificates, as of the package ca-certificates? with 'fetch: controller' those of the controller count)")
+		" (update the package ca-certificates on this machine, or use the certificates of the controller: 'fetch: controller')")
 	client := quick
 	client.Roots = x509.NewCertPool()
 	client.Roots.AddCert(s.Certificate())

@@ -68,7 +68,7 @@ func (o *builtinResource) allowed(in *instance) error {
 	if o.set == nil || !in.resource.discreet {
 		return nil
 	}
-	return failed("", "the resource is sensitive, and %s passes its properties as arguments of a program, where other users can see them; use a type that passes them on standard input", o.manifest.Type)
+	return failed("", "the resource is sensitive, and %s passes its properties as arguments, which other users can see; use a type that passes them on standard input", o.manifest.Type)
 }
 
 // echo returns its input. It is always in the desired state.

@@ -119,7 +119,7 @@ func (in *instance) runTest(ctx context.Context, o *manifest.Operation) (verdict
 	}
 	if o.Return == "" {
 		if in.resource.operation("get") == nil {
-			return verdict{}, failed("", "%s prints nothing that counts, and there is no get to compare with", in.resource.what(c))
+			return verdict{}, failed("", "%s prints no state, and the resource has no get to compare with", in.resource.what(c))
 		}
 		r, err := in.get(ctx)
 		return in.verdictOf(r), err

@@ -42,7 +42,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{
 			Name:       "not what it takes",
 			Properties: `{"name": "x", "type": "Test/Nothing"}`,
-			Err:        "there is no DSC resource Test/Nothing (did you mean Test/Thing?); searched resources/ next to the manifest and " + b.resources,
+			Err:        "unknown DSC resource Test/Nothing (did you mean Test/Thing?); searched resources/ next to the manifest and " + b.resources,
 		},
 	)
 }

@@ -57,7 +57,7 @@ func TestErrors(t *testing.T) {
 		{"a state against the schema", thing("get", `"--also", "{\"size\": []}"`, "") + `, "schema": {"embedded": {"properties": {"size": {"type": "integer"}}}}`, "", "get of Test/Thing has given a state that its schema does not allow: size must be integer, not array"},
 		{"an adapter", get + `, "adapter": {"inputKind": "single"},` + anySchema, "", "Test/Thing is an adapter, which runs resources and is not a resource itself"},
 		{"a group", get + `, "kind": "group",` + anySchema, "", "Test/Thing is of the kind group, and only resources can be run"},
-		{"condition", get + `, "condition": "[equals(1, 2)]",` + anySchema, "", "there is no DSC resource Test/Thing; found $RES/thing.dsc.resource.json, but its condition is false here"},
+		{"condition", get + `, "condition": "[equals(1, 2)]",` + anySchema, "", "unknown DSC resource Test/Thing; found $RES/thing.dsc.resource.json, but its condition is false here"},
 		{"bad condition", get + `, "condition": "[nope()]",` + anySchema, "", "$RES/thing.dsc.resource.json: condition: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestEnvironment(t *testing.T) {
 		`{"l": [true]}`:   "the resource takes its properties from the environment, which cannot hold l: an element of the list is a boolean",
 		`{"a=b": "x"}`:    "the resource takes its properties from the environment, which cannot hold a=b",
 		`{"a": "\u0000"}`: "the resource takes its properties from the environment, which cannot hold a",
-		`{"a": "` + strings.Repeat("x", maxArgument) + `"}`: "a is 131072 bytes, which is more than one argument or variable of a program can hold (128 KiB); only standard input takes more",
+		`{"a": "` + strings.Repeat("x", maxArgument) + `"}`: "a is 131072 bytes, but an argument or variable of a program can have only 128 KiB; pass it on standard input",
 	} {
 		properties := process.Properties{}
 		require.NoError(t, properties.UnmarshalJSON([]byte(text)))
@@ -216,7 +216,7 @@ func TestLongInput(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
 	b.resource(`"get": {"executable": "python3", "args": ["thing.py", "get", {"jsonInputArg": "--input"}]},` + anySchema)
 	_, err := b.check(b.instance("Test/Thing", `{"file": "`+long+`"}`))
-	require.EqualError(t, err, "the input is 200011 bytes, which is more than one argument or variable of a program can hold (128 KiB); only standard input takes more")
+	require.EqualError(t, err, "the input is 200011 bytes, but an argument or variable of a program can have only 128 KiB; pass it on standard input")
 	b.resource(thing("get", "", "") + "," + thing("set", "", `, "return": "state"`) + "," + anySchema)
 	require.NoError(t, b.run(b.instance("Test/Thing", `{"file": "$ROOT/kept", "name": "`+long+`"}`)))
 	require.Contains(t, b.kept("kept"), long)

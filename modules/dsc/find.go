@@ -68,7 +68,7 @@ func (s *search) bundled(ctx context.Context) ([]located, error) {
 		return nil, nil
 	}
 	if s.h.Resources == nil {
-		return nil, modules.Refuse("there is no folder resources/ here")
+		return nil, modules.Refuse("no folder resources/ next to the manifest")
 	}
 	dir, err := s.h.Resources(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *search) notFound() error {
 	}
 	if len(s.others) > 0 {
 		slices.Sort(s.others)
-		reasons = append(reasons, fmt.Sprintf("version %q excludes what there is: %s", s.d.Version, strings.Join(slices.Compact(s.others), ", ")))
+		reasons = append(reasons, fmt.Sprintf("version %q excludes the versions found: %s", s.d.Version, strings.Join(slices.Compact(s.others), ", ")))
 	}
 	if len(reasons) == 0 {
 		reasons = append(reasons, "searched resources/ next to the manifest")
@@ -208,7 +208,7 @@ func (s *search) notFound() error {
 	for _, err := range s.unsafe {
 		reasons = append(reasons, "did not look where others can put something: "+err.Error())
 	}
-	text := fmt.Sprintf("there is no DSC resource %s%s; %s", s.d.TypeName, s.meant(), strings.Join(reasons, "; "))
+	text := fmt.Sprintf("unknown DSC resource %s%s; %s", s.d.TypeName, s.meant(), strings.Join(reasons, "; "))
 	return &process.Failure{Text: text, Safe: text, Class: modules.ErrorUnknown}
 }
 

@@ -58,32 +58,32 @@ func TestFind(t *testing.T) {
 		{"the folder comes first", map[string]string{"x.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{\"v\": 1}"`)}, map[string]string{"x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B"`, `{"v":1}`, ""},
 		{"on the host", nil, map[string]string{"x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B"`, `{"v":2}`, ""},
 		{"on the host, YAML", nil, map[string]string{"x.dsc.resource.yml": "$schema: https://aka.ms/dsc/schemas/v3/resource/manifest.json\ntype: A/B\nversion: 1.0.0\nget: {executable: printf, args: ['{}']}\nschema: {embedded: {}}\nexitCodes: {1: a}\n"}, `"type": "A/B"`, `{}`, ""},
-		{"not deep down on the host", nil, map[string]string{"sub/x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, "", "there is no DSC resource A/B; searched resources/ next to the manifest and $DIR"},
+		{"not deep down on the host", nil, map[string]string{"sub/x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, "", "unknown DSC resource A/B; searched resources/ next to the manifest and $DIR"},
 		{"the newest", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.9.0", "", `"{\"v\": 1}"`), "b.dsc.resource.json": manifestOf("A/B", "1.10.0", "", `"{\"v\": 2}"`)}, nil, `"type": "A/B"`, `{"v":2}`, ""},
 		{"the newest that will do", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.9.0", "", `"{\"v\": 1}"`), "b.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, nil, `"type": "A/B", "version": "^1"`, `{"v":1}`, ""},
 		{"one that the host has instead", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{}"`)}, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B", "version": "2"`, `{"v":2}`, ""},
-		{"no version will do", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{}"`)}, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B", "version": "^3"`, "", `there is no DSC resource A/B; version "^3" excludes what there is: 1.0.0, 2.0.0`},
+		{"no version will do", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{}"`)}, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B", "version": "^3"`, "", `unknown DSC resource A/B; version "^3" excludes the versions found: 1.0.0, 2.0.0`},
 		{"a condition that is true", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"condition": "[equals(tryWhich('no-such-program'), null())]",`, `"{\"v\": 2}"`)}, nil, `"type": "A/B"`, `{"v":2}`, ""},
 		{"a condition that is false", map[string]string{
 			"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"condition": "[equals(tryWhich('sh'), null())]",`, `"{\"v\": 2}"`),
 			"b.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{\"v\": 1}"`)}, nil, `"type": "A/B"`, `{"v":1}`, ""},
 		{"a broken neighbour", nil, map[string]string{"a.dsc.resource.json": "{", "x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, `{}`, ""},
-		{"broken on the host", nil, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"extra": 1,`, `"{}"`)}, `"type": "A/B"`, "", `there is no DSC resource A/B; found $DIR/a.dsc.resource.json, but: unknown field "extra"`},
-		{"hopeless on the host", nil, map[string]string{"thing.dsc.resource.json": `{"type`}, `"type": "A/Thing"`, "", `there is no DSC resource A/Thing; found $DIR/thing.dsc.resource.json, but: the manifest: unexpected EOF`},
+		{"broken on the host", nil, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"extra": 1,`, `"{}"`)}, `"type": "A/B"`, "", `unknown DSC resource A/B; found $DIR/a.dsc.resource.json, but: unknown field "extra"`},
+		{"hopeless on the host", nil, map[string]string{"thing.dsc.resource.json": `{"type`}, `"type": "A/Thing"`, "", `unknown DSC resource A/Thing; found $DIR/thing.dsc.resource.json, but: the manifest: unexpected EOF`},
 		{"broken in the folder", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"extra": 1,`, `"{}"`)}, nil, `"type": "A/B"`, "", `type: type A/B cannot be used: resources/a.dsc.resource.json: unknown field "extra"`},
 		{"hopeless in the folder", map[string]string{"a.dsc.resource.yaml": "type: A/B\nget: [\n"}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/a.dsc.resource.yaml: yaml: line 2: did not find expected node content"},
 		{"hopeless in one line", map[string]string{"z.dsc.resource.json": `{"schema": {"type": "object"}, "type": "A/B", "version": "1.0.0",`}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/z.dsc.resource.json: the manifest: unexpected EOF"},
 		{"nobody knows what it is", map[string]string{"z.dsc.resource.json": "{", "y.dscresource.json": `{"name": "A.B", "version": "1.0.0"}`}, nil, `"type": "A.B"`, "",
-			"there is no DSC resource A.B; found resources/y.dscresource.json, but: dscresource is missing, the key that contains name, version and get; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF"},
-		{"nowhere", nil, nil, `"type": "A/B"`, "", "there is no DSC resource A/B; searched resources/ next to the manifest and $DIR"},
+			"unknown DSC resource A.B; found resources/y.dscresource.json, but: dscresource is missing, the key that contains name, version and get; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF"},
+		{"nowhere", nil, nil, `"type": "A/B"`, "", "unknown DSC resource A/B; searched resources/ next to the manifest and $DIR"},
 		{"almost one of the folder", map[string]string{"a.dsc.resource.json": manifestOf("A/Note", "1.0.0", "", `"{}"`), "b.dsc.resource.json": manifestOf("A/Notes", "1.0.0", "", `"{}"`)}, nil, `"type": "a/nots"`, "",
-			"there is no DSC resource a/nots (did you mean A/Note?); searched resources/ next to the manifest and $DIR"},
+			"unknown DSC resource a/nots (did you mean A/Note?); searched resources/ next to the manifest and $DIR"},
 		{"almost one of the host", nil, map[string]string{"x.dsc.resource.json": manifestOf("A/Notes", "2.0.0", "", `"{}"`)}, `"type": "A/Nots"`, "",
-			"there is no DSC resource A/Nots (did you mean A/Notes?); searched resources/ next to the manifest and $DIR"},
+			"unknown DSC resource A/Nots (did you mean A/Notes?); searched resources/ next to the manifest and $DIR"},
 		{"almost one that needs no program", nil, nil, `"type": "Microsoft/OSInf"`, "",
-			"there is no DSC resource Microsoft/OSInf (did you mean Microsoft/OSInfo?); searched resources/ next to the manifest and $DIR"},
+			"unknown DSC resource Microsoft/OSInf (did you mean Microsoft/OSInfo?); searched resources/ next to the manifest and $DIR"},
 		{"nothing like it", map[string]string{"a.dsc.resource.json": manifestOf("A/Note", "1.0.0", "", `"{}"`)}, nil, `"type": "A/Banner"`, "",
-			"there is no DSC resource A/Banner; searched resources/ next to the manifest and $DIR"},
+			"unknown DSC resource A/Banner; searched resources/ next to the manifest and $DIR"},
 		{"alpha", map[string]string{"a.dsc.resource.json": `{"manifestVersion": "1.0", "type": "A/B", "version": "0.1.0", "get": {"executable": "cat"}}`}, nil, `"type": "A/B", "properties": {"a": 1.50}`, `{"a":1.50}`, ""},
 		{"first design", map[string]string{"a.dscresource.json": `{"dscresource": {"name": "A.B", "version": "0.1.0", "get": {"executable": "printf", "args": ["{\"%s\": \"%s\"}"], "inputAsArgs": true}}}`}, nil, `"type": "A.B", "properties": {"a": "x"}`, `{"--a":"x"}`, ""},
 		{"what it needs is missing", map[string]string{"a.dscresource.json": `{"dscresource": {"name": "A.B", "version": "0.1.0", "requires": [{"resource": "no-such-program", "resourceType": "executable"}], "get": {"executable": "true"}}}`}, nil, `"type": "A.B"`, "", "A.B needs the program no-such-program, which is not on the host"},
@@ -152,7 +152,7 @@ func TestAdapters(t *testing.T) {
 	_, err = b.check(b.instance("Py/Listed", `{"file": "$ROOT/new"}`))
 	require.EqualError(t, err, "Py/Listed is not in the desired state: _exist is false, not true; and it has no set", "its capabilities have none")
 	_, err = b.got(`{"name": "x", "type": "Py/Listed", "adapter": "Other/Adapter"}`)
-	require.ErrorContains(t, err, "there is no DSC resource Py/Listed")
+	require.ErrorContains(t, err, "unknown DSC resource Py/Listed")
 
 	require.NoError(t, os.Remove(filepath.Join(b.resources, "adapter.dsc.resource.json")))
 	_, err = b.check(b.instance("Py/Class", `{}`))
@@ -213,14 +213,14 @@ func TestRootRunsNothingOfOthers(t *testing.T) {
 		dir := b.hosted(t, map[string]string{"a.dsc.resource.json": manifest})
 		require.NoError(t, os.Chown(filepath.Join(dir, "a.dsc.resource.json"), 1000, 0))
 		_, err := b.got(`{"name": "x", "type": "A/B"}`)
-		require.EqualError(t, err, strings.ReplaceAll("there is no DSC resource A/B; found $DIR/a.dsc.resource.json, but: user 1000 can change $DIR/a.dsc.resource.json", "$DIR", dir))
+		require.EqualError(t, err, strings.ReplaceAll("unknown DSC resource A/B; found $DIR/a.dsc.resource.json, but: user 1000 can change $DIR/a.dsc.resource.json", "$DIR", dir))
 	})
 	t.Run("a directory", func(t *testing.T) {
 		b := newBench(t)
 		dir := b.hosted(t, map[string]string{"a.dsc.resource.json": manifest})
 		require.NoError(t, os.Chmod(dir, 0o1777))
 		_, err := b.got(`{"name": "x", "type": "A/B"}`)
-		require.EqualError(t, err, "there is no DSC resource A/B; searched resources/ next to the manifest; did not look where others can put something: everybody can change "+dir)
+		require.EqualError(t, err, "unknown DSC resource A/B; searched resources/ next to the manifest; did not look where others can put something: everybody can change "+dir)
 	})
 	t.Run("a program", func(t *testing.T) {
 		b := newBench(t)

@@ -37,7 +37,7 @@ func environment(properties map[string]any) ([]string, error) {
 }
 
 func tooLong(what string, size int) error {
-	return failed("", "%s is %d bytes, which is more than one argument or variable of a program can hold (%d KiB); only standard input takes more", what, size, maxArgument>>10)
+	return failed("", "%s is %d bytes, but an argument or variable of a program can have only %d KiB; pass it on standard input", what, size, maxArgument>>10)
 }
 
 // variable writes a value for the environment: a list as its elements with commas

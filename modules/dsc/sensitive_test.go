@@ -115,7 +115,7 @@ func TestSensitiveCommand(t *testing.T) {
 	b := newBench(t)
 	entry := b.entry("Microsoft.DSC.Transitional/RunCommandOnSet", `{"executable": "touch", "arguments": ["$ROOT/kept"]}`)
 	entry.Sensitive = true
-	require.Equal(t, "the resource is sensitive, and Microsoft.DSC.Transitional/RunCommandOnSet passes its properties as arguments of a program, where other users can see them; use a type that passes them on standard input",
+	require.Equal(t, "the resource is sensitive, and Microsoft.DSC.Transitional/RunCommandOnSet passes its properties as arguments, which other users can see; use a type that passes them on standard input",
 		b.catalog(false, entry)[0].Error)
 	require.NoFileExists(t, filepath.Join(b.root, "kept"))
 }

@@ -49,7 +49,7 @@ func (r *Restore) edit(file string, t *Text) (Done, error) {
 	}
 	r.made = modules.TextContent(want).SHA256()
 	*t = *Parse(want)
-	done := Done{Action: "put back what was there before", Changes: changes, Remove: r.Gone && want == ""}
+	done := Done{Action: "put the earlier text back", Changes: changes, Remove: r.Gone && want == ""}
 	if line, n := r.remains(want); line != "" {
 		done.Warning = fmt.Sprintf("%s:%d: this line contains removed text, and was kept: %q", file, n, Shown(line))
 	}
@@ -170,7 +170,7 @@ func (f *File) restoring() *File {
 	}
 	return &File{
 		Path: f.Path, Edit: func(t *Text) (Done, error) { return f.Restore.edit(f.Path, t) },
-		Optional: f.Restore.Gone, Missing: "what was in it cannot be put back", Discreet: f.Discreet,
+		Optional: f.Restore.Gone, Missing: "the removed text cannot be put back", Discreet: f.Discreet,
 		Create: f.Restore.Removed != "", Mode: f.Restore.Removed,
 	}
 }

@@ -102,7 +102,7 @@ func TestRestoreOfAFileThatWasNotThere(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(now), 0o600))
 		plan, err := back.Check(t.Context(), modules.ReadOnly(h))
 		require.NoError(t, err)
-		require.Equal(t, "put back what was there before", plan.Action)
+		require.Equal(t, "put the earlier text back", plan.Action)
 		require.NoError(t, back.Apply(t.Context(), h, plan))
 		plan, err = back.Check(t.Context(), modules.ReadOnly(h))
 		require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestRestoreOfAFileThatWasNotThere(t *testing.T) {
 
 	gone := &File{Path: path + "2", Restore: &Restore{Patches: r.Patches}}
 	_, err = gone.Check(t.Context(), modules.ReadOnly(h))
-	require.EqualError(t, err, path+"2 is not there (what was in it cannot be put back)")
+	require.EqualError(t, err, path+"2 is not there (the removed text cannot be put back)")
 }
 
 // TestRestoreAtRandom changes texts several times: the stored restore brings back the first text, from each

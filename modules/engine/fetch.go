@@ -39,7 +39,7 @@ func (a *attempt) fetch(ctx context.Context) error {
 func (t *turn) hand(ctx context.Context, f modules.Fetcher) (err error) {
 	e := t.run.engine
 	if e.Hand == nil {
-		return modules.Refuse("there is no controller to fetch it")
+		return modules.Refuse("no controller to receive the file")
 	}
 	file, err := f.Fetch(t.run.real.present(t.said))
 	if err != nil {

@@ -120,18 +120,21 @@ func (in imports) misfits(properties json.RawMessage, err error) error {
 	mismatch, ofType := errors.AsType[*json.UnmarshalTypeError](err)
 	problems := modules.PropertyErrors(err)
 	for _, from := range in.job.entry.Receive {
-		source := in.sender(from) + " has sent"
+		sender, as := in.sender(from), ""
 		if from.From >= 0 {
-			source += " as " + from.Key
+			as = " as " + from.Key
 		}
 		top, _, _ := strings.Cut(from.Property, ".")
 		kind := kindOf(properties, top)
 		if ofType && (mismatch.Field == top || mismatch.Field == "" && strings.HasPrefix(mismatch.Value, kind)) {
-			return modules.Refuse("%s cannot be the %s that %s", from.Property, kind, source)
+			return modules.Refuse("%s cannot be the %s that %s has sent%s", from.Property, kind, sender, as)
 		}
 		for _, p := range problems {
 			if p.Path == top || strings.HasPrefix(p.Path, top+".") || strings.HasPrefix(p.Path, top+"[") {
-				return &misfit{text: fmt.Sprintf("%v; the value is what %s", p, source), safe: fmt.Sprintf("%s cannot be what %s", from.Property, source)}
+				return &misfit{
+					text: fmt.Sprintf("%v; %s has sent this value%s", p, sender, as),
+					safe: fmt.Sprintf("%s cannot take the value that %s has sent%s", from.Property, sender, as),
+				}
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func (s *states) report(e *wire.Entry, by *said) *modules.State {
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
-		by.Message("warning", "its state is left out: "+err.Error())
+		by.Message("warning", "its state is not reported: "+err.Error())
 		return nil
 	}
 	room := maxState
@@ -109,7 +109,7 @@ func (s *states) report(e *wire.Entry, by *said) *modules.State {
 		by.Message("warning", "its state is not kept for others: all together are too large")
 	}
 	if len(text) > room {
-		by.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
+		by.Message("warning", fmt.Sprintf("its state is not reported: %d bytes of JSON exceed the limit of %d", len(text), room))
 		return nil
 	}
 	return &state

@@ -79,7 +79,7 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 }
 
 // errNothingKept is why a run cannot be undone.
-var errNothingKept = modules.Refuse("this host has no record of that run: the run changed nothing here, had history: false, or is too old")
+var errNothingKept = modules.Refuse("this host has no record of the run: the run changed nothing on this host, had history: false, or is too old")
 
 // A takingBack makes a catalog that undoes a run.
 type takingBack struct {
@@ -208,7 +208,7 @@ func (r *run) decodeUndone(j *job, u *undone) {
 		r.decode(j, j.entry)
 	case c.Cannot != "" && len(c.Before) == 0, c.UndoneBy != "":
 	case c.Left == nil && !u.force:
-		j.invalid = modules.Refuse("left unchanged: its state after the run is unknown, because the host program was killed (to continue that run: ccm-push resume)")
+		j.invalid = modules.Refuse("not changed: the host program was killed, so the state after the run is unknown (to continue the run: ccm-push resume)")
 	case c.Reversal != nil:
 		r.decode(j, j.entry)
 	default:

@@ -242,14 +242,14 @@ func TestUndo(t *testing.T) {
 		{"lines, one of which somebody else has changed since", func(u *undoer) { u.write("f", "a\nb\nc\n") },
 			[]wire.Entry{lineOf("$/f", "B", `,"regexp":"^b"`), wire.Entry{Type: "line", Name: "two", Properties: []byte(`{"name":"two","path":"$/f","line":"d"}`)}},
 			func(u *undoer) { u.write("f", "his\na\nB\nc\nd\n") }, nil,
-			[]string{"changed line#two: put back what was there before", "changed line#$/f: put back what was there before"}, true},
+			[]string{"changed line#two: put the earlier text back", "changed line#$/f: put the earlier text back"}, true},
 		{"a line that somebody else has removed since", func(u *undoer) { u.write("f", "a\nb\n") },
 			[]wire.Entry{lineOf("$/f", "B", `,"regexp":"^b"`)},
 			func(u *undoer) { u.write("f", "a\nx\n") }, nil,
 			[]string{"failed line#$/f: $/f cannot be restored: the lines that the run changed have been changed again since"}, true},
 		{"two changes of one file", func(u *undoer) { u.write("f", "old\n") },
 			[]wire.Entry{text("$/f", "new\\n"), lineOf("$/f", "more", "")}, nil, nil,
-			[]string{"changed line#$/f: put back what was there before", "changed file#$/f: restored the state before the run"}, false},
+			[]string{"changed line#$/f: put the earlier text back", "changed file#$/f: restored the state before the run"}, false},
 		{"one resource of several", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{text("$/f", "new"), text("$/g", "new")}, nil, []string{"file#$/f"},
 			[]string{"changed file#$/f: restored the state before the run"}, true},
@@ -389,7 +389,7 @@ func TestUndoWithoutAnything(t *testing.T) {
 		undo wire.Undo
 		want string
 	}{
-		{wire.Undo{Run: "2"}, "this host has no record of that run: the run changed nothing here, had history: false, or is too old"},
+		{wire.Undo{Run: "2"}, "this host has no record of the run: the run changed nothing on this host, had history: false, or is too old"},
 		{wire.Undo{Run: "2", Maybe: true}, ""},
 		{wire.Undo{Run: "1", Only: []string{"file#/x"}}, "the run has changed nothing here of file#/x"},
 		{wire.Undo{Run: "../1"}, `"../1" is not a run id`},
@@ -436,7 +436,7 @@ func TestUndoOfWhatIsNotKnown(t *testing.T) {
 		cat := enginetest.In(u.dir, wire.Catalog{Lock: &wire.Lock{Run: "1"}, Entries: []wire.Entry{text("$/f", "new")}})
 		enginetest.Run(t, e, u.dir, cat)
 	}()
-	require.Equal(t, []string{"failed file#$/f: left unchanged: its state after the run is unknown, because the host program was killed (to continue that run: ccm-push resume)"}, u.undo("1", false))
+	require.Equal(t, []string{"failed file#$/f: not changed: the host program was killed, so the state after the run is unknown (to continue the run: ccm-push resume)"}, u.undo("1", false))
 }
 
 // TestUndoOfManyRuns changes files at random in several runs, and undoes these, the last one first: each time the state

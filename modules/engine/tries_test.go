@@ -333,8 +333,8 @@ func TestState(t *testing.T) {
 		{"predicted", diarist{Before: "1", After: "2"}, true, false, `{"before":1}`, "", ""}, // the later state is unknown
 		{"failed", diarist{Before: "1", fail: true}, false, false, `{"before":1}`, "", "1"},
 		{"a secret", diarist{Before: "1", After: "2"}, false, true, "null", "", "2"},
-		{"too large", diarist{Before: "1", After: large}, false, false, "null", "its state is left out: 131126 bytes of JSON are more than 131072", large},
-		{"no JSON", diarist{Before: "1", After: "{"}, false, false, "null", "its state is left out: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input", ""},
+		{"too large", diarist{Before: "1", After: large}, false, false, "null", "its state is not reported: 131126 bytes of JSON exceed the limit of 131072", large},
+		{"no JSON", diarist{Before: "1", After: "{"}, false, false, "null", "its state is not reported: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			second := diarist{of: "diarist#1", Before: "0", After: "0"}

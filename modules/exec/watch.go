@@ -23,9 +23,9 @@ func (e *Exec) Watch(context.Context, modules.Host) (from modules.Sources, err e
 	}
 	switch {
 	case e.OnlyIf != "" || e.Unless != "":
-		from.Polled = "what its guards look at"
+		from.Polled = "files and services that its guards read"
 	case e.ReadOnly:
-		from.Polled = "what it looks at"
+		from.Polled = "files and services that it reads"
 	}
 	return from, nil
 }

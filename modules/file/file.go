@@ -20,21 +20,21 @@ import (
 //   - owner, group and mode may be omitted, unless the play is strict.
 type File struct {
 	Name     string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
-	Ensure   string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
-	Content  modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; without content and source, a file keeps its content and a new one is empty"`
-	Source   string          `json:"source,omitempty" file:"play" doc:"file next to the manifest to copy as it is, never rendered; or an https:// URL to download, http:// with a sha256 in checksum"`
-	Checksum string          `json:"checksum,omitempty" looks:"^(none|(sha256:)?[0-9a-fA-F]{64})$" doc:"with a URL as source: the SHA-256 of the content in hex, with or without the prefix sha256:, or none"`
-	Fetch    string          `json:"fetch,omitempty" enum:"controller,host" doc:"with a URL as source: where to download; default: on the controller, once for all hosts"`
-	MaxSize  int             `json:"max_size,omitempty" doc:"with a URL as source: how large the content may be, in MiB; default 4096"`
-	Owner    string          `json:"owner,omitempty" doc:"name or id of its owner; default: unchanged; for a new file, the user that the play runs as"`
-	Group    string          `json:"group,omitempty" doc:"name or id of its group; default: unchanged; for a new file, the group of the user that the play runs as"`
-	Mode     string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or symbolic changes, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: unchanged; 0644 for a new file, 0755 for a new directory, without access for others if sensitive"`
-	Backup   bool            `json:"backup,omitempty" doc:"before new content is written, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ in the same directory: the beginning of its SHA-256, and the time of its last change in UTC"`
+	Ensure   string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file; directory: a directory with its parents; absent: neither"`
+	Content  modules.Content `json:"content,omitzero" also:"contents" doc:"whole content; without content and source, a file keeps its content, and a new file is empty"`
+	Source   string          `json:"source,omitempty" file:"play" doc:"file next to the manifest, copied without rendering; or URL: https://, or http:// with checksum"`
+	Checksum string          `json:"checksum,omitempty" looks:"^(none|(sha256:)?[0-9a-fA-F]{64})$" doc:"URL: SHA-256 in hex, or none"`
+	Fetch    string          `json:"fetch,omitempty" enum:"controller,host" doc:"URL: where to download; default: controller, once for all hosts"`
+	MaxSize  int             `json:"max_size,omitempty" doc:"URL: maximum size in MiB; default: 4096"`
+	Owner    string          `json:"owner,omitempty" doc:"name or id of the owner; default: unchanged; new file: user of the play"`
+	Group    string          `json:"group,omitempty" doc:"name or id of the group; default: unchanged; new file: group of that user"`
+	Mode     string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"octal, such as \"0644\" or \"4755\"; or symbolic, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; default: unchanged; new: 0644, directories 0755, without access for others if sensitive"`
+	Backup   bool            `json:"backup,omitempty" doc:"first copy an old file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~: start of its SHA-256, and its time of change in UTC"`
 	// Validation has this name since Validate is a method of a resource.
-	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks new content, at the path %s, before it is put in place; any exit status except 0 refuses it; split as by exec, without a shell"`
-	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: apply owner, group and mode to everything in it, except symbolic links and mounted file systems; an octal mode applies to directories only"`
-	FileMode   string `json:"file_mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"with recurse: the mode of everything except directories; default: mode, if it is not octal"`
-	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with everything in it; a directory that contains a mount point is refused"`
+	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks new content, at the path %s; if it fails, the file stays; split as by exec, without a shell"`
+	Recurse    bool   `json:"recurse,omitempty" doc:"directory: apply owner, group and mode to everything below"`
+	FileMode   string `json:"file_mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"recurse: mode of files; default: mode, if symbolic"`
+	Force      bool   `json:"force,omitempty" doc:"absent: remove a directory with everything in it, but no mount point"`
 
 	undoes, discreet bool // see Inform
 	fetch            getter
@@ -51,9 +51,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "file",
-		Doc: "Keeps a file or directory as described, or removes it. Content is compared by hash and " +
-			"written atomically; owner, group and mode stay unchanged unless they are given.",
-		New: func() modules.Resource { return &File{fetch: fetch} },
+		Doc:  "Writes, copies, downloads or removes a file, or creates or removes a directory. Content is compared by hash and written atomically.",
+		New:  func() modules.Resource { return &File{fetch: fetch} },
 	}
 }
 

@@ -86,7 +86,7 @@ func TestMountPoints(t *testing.T) {
 // TestFlaggedFiles checks that the check refuses the changes that flags of chattr(1) forbid even root.
 func TestFlaggedFiles(t *testing.T) {
 	needs.Root(t, "only root can set these flags")
-	const madeByTheKernel = ": no file is made, replaced or removed there; run a program that writes to the file (type exec), or use the type sysctl below /proc/sys"
+	const madeByTheKernel = ": files there cannot be created, replaced or removed; use an exec that writes to the file, or the type sysctl below /proc/sys"
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{
 		{Path: "imm", Text: "x"}, {Path: "log", Text: "x"}, {Path: "immd", Dir: true}, {Path: "immd/f", Text: "x"}, {Path: "logd", Dir: true}, {Path: "logd/f", Text: "x"},

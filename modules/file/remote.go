@@ -72,7 +72,7 @@ func (f *File) prepareRemote(ctx context.Context, src modules.Source) error {
 		get = src.Downloaded
 	}
 	if get == nil {
-		return &modules.PropertyError{Path: "source", Msg: "there is no controller to download it", Hint: "write fetch: host, and a checksum"}
+		return &modules.PropertyError{Path: "source", Msg: "no controller to download the file", Hint: "write fetch: host, and a checksum"}
 	}
 	content, err := get(ctx, f.download())
 	if err != nil {

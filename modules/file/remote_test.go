@@ -84,7 +84,7 @@ func TestPrepareRemote(t *testing.T) {
 	require.Equal(t, File{Name: "/f", Content: modules.HashedContent(right, 6)}, known)
 
 	alone := File{Name: "/f", Source: "https://example.org/f", Checksum: right}
-	require.EqualError(t, alone.Prepare(t.Context(), modules.Source{}), "source: there is no controller to download it (write fetch: host, and a checksum)")
+	require.EqualError(t, alone.Prepare(t.Context(), modules.Source{}), "source: no controller to download the file (write fetch: host, and a checksum)")
 	alone.Fetch = "host"
 	require.NoError(t, alone.Prepare(t.Context(), modules.Source{}))
 	require.Equal(t, "https://example.org/f", alone.Source)

@@ -167,7 +167,7 @@ func (f *Firewall) incharge(files modules.FileReader) string {
 func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
 	for _, g := range is.gates {
 		if by := g.foreign(); by != "" && g.passes(want) != nil {
-			return modules.Refuse("the chain %s drops packets that none of its rules accepts; it belongs to %s, which does not use rules of nftables: add the rule with %s, or let nftables manage that chain", g, by, by)
+			return modules.Refuse("the chain %s drops all packets that its rules do not accept, and belongs to %s; add the rule with %s, or let nftables manage this chain", g, by, by)
 		}
 	}
 	return nil

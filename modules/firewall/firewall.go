@@ -16,16 +16,16 @@ import (
 // A Firewall is one rule for incoming packets. It is put in force, and stored for the next boot; a drift of either is
 // repaired.
 type Firewall struct {
-	Name      string   `json:"name" text:"argument" required:"true" doc:"name of the rule, such as https or \"no telnet\"; nftables identifies the rule by it"`
-	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: there is no such rule"`
-	Action    string   `json:"action,omitempty" enum:"accept,drop,reject" default:"accept" doc:"accept: let packets in; drop: discard them; reject: discard them and notify the sender"`
-	Service   string   `json:"service,omitempty" doc:"a service with well-known ports, such as ssh, http or postgresql, in place of port"`
-	Port      string   `json:"port,omitempty" looks:"^[0-9, -]+$" doc:"one port, several (80,443), or a range (8000-8100); without port and service the rule applies to all packets of its source"`
-	Protocol  string   `json:"protocol,omitempty" enum:"tcp,udp,both" doc:"of port; default: tcp"`
-	Source    []string `json:"source,omitempty" doc:"addresses and networks, of IPv4 and IPv6, from which packets come; default: anywhere"`
-	Interface string   `json:"interface,omitempty" text:"argument" doc:"the interface by which they come; default: any"`
-	Zone      string   `json:"zone,omitempty" text:"argument" doc:"of firewalld; default: its default zone"`
-	Provider  string   `json:"provider,omitempty" enum:"nftables,firewalld,ufw" doc:"which firewall of the host keeps the rule; default: firewalld or ufw where they are active, else nftables"`
+	Name      string   `json:"name" text:"argument" required:"true" doc:"name of the rule, such as https or \"no telnet\"; identifies it in nftables"`
+	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the rule is removed"`
+	Action    string   `json:"action,omitempty" enum:"accept,drop,reject" default:"accept" doc:"drop: discard packets; reject: discard them and notify the sender"`
+	Service   string   `json:"service,omitempty" doc:"service in place of port, such as ssh, http or postgresql"`
+	Port      string   `json:"port,omitempty" looks:"^[0-9, -]+$" doc:"port, ports (80,443) or range (8000-8100); without port and service, the rule applies to all packets"`
+	Protocol  string   `json:"protocol,omitempty" enum:"tcp,udp,both" doc:"protocol of port; default: tcp"`
+	Source    []string `json:"source,omitempty" doc:"IPv4 and IPv6 addresses and networks of the sender; default: all"`
+	Interface string   `json:"interface,omitempty" text:"argument" doc:"network interface; default: all"`
+	Zone      string   `json:"zone,omitempty" text:"argument" doc:"zone of firewalld; default: its default zone"`
+	Provider  string   `json:"provider,omitempty" enum:"nftables,firewalld,ufw" doc:"default: firewalld or ufw if active, else nftables"`
 	// Restore is set if the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
@@ -60,9 +60,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "firewall",
-		Doc: "Keeps a rule for access to a port of the host, now and after a boot, with firewalld or ufw where they are active, else with nftables. Other rules stay " +
-			"unchanged: packets that they drop stay dropped, and the result warns about it. A rule that would cut off the connection of the run is refused.",
-		New: func() modules.Resource { return new(Firewall) },
+		Doc:  "Allows or forbids access to a port of the host, now and after a boot, with firewalld, ufw or nftables. Other rules stay: if they drop the packets, the result has a warning. A rule that would cut off the run is refused.",
+		New:  func() modules.Resource { return new(Firewall) },
 	}
 }
 

@@ -106,7 +106,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no nftables, and none needed", Tree: []modtest.Node{{Path: "bin", Dir: true}}, Properties: with1(`"name":"https","ensure":"absent"`)},
 		{
 			Name: "what drops is iptables'", Tree: tree(t, strings.ReplaceAll(strings.ReplaceAll(closed, `"inet"`, `"ip"`), `"input","type"`, `"INPUT","type"`)), Properties: with1(https),
-			Err: "the chain ip filter INPUT drops packets that none of its rules accepts; it belongs to iptables, which does not use rules of nftables: add the rule with iptables, or let nftables manage that chain",
+			Err: "the chain ip filter INPUT drops all packets that its rules do not accept, and belongs to iptables; add the rule with iptables, or let nftables manage this chain",
 		},
 		{
 			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),
@@ -114,16 +114,16 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Err: `this would lock out logins like the one of this run, from 192.0.2.1 to port 22: "ssh" would drop them; first accept them from a narrower source`,
+			Err: `this rule would lock out the login of this run, from 192.0.2.1 to port 22: "ssh" would drop the login; first add a rule that accepts a narrower source`,
 		},
 		{
 			Name: "everything of the own network", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"them","source":["192.0.2.0/24"],"action":"reject"`),
-			Err: `this would lock out logins like the one of this run, from 192.0.2.1 to port 22: "them" would reject them; first accept them from a narrower source`,
+			Err: `this rule would lock out the login of this run, from 192.0.2.1 to port 22: "them" would reject the login; first add a rule that accepts a narrower source`,
 		},
 		{
 			Name: "the own login, behind a rule of an interface that drops it too", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9","action":"reject"`),
 			Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Err:        `this would lock out logins like the one of this run, from 192.0.2.1 to port 22: "ssh" would drop them; first accept them from a narrower source`,
+			Err:        `this rule would lock out the login of this run, from 192.0.2.1 to port 22: "ssh" would drop the login; first add a rule that accepts a narrower source`,
 		},
 		{
 			Name: "all logins but by an interface", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9"`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),

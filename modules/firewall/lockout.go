@@ -100,5 +100,5 @@ func (f *Firewall) refuseLockout(files modules.FileReader, have, want []rule) er
 	if _, already := locksOut(have, l); !locked || already {
 		return nil
 	}
-	return modules.Refuse("this would lock out logins like the one of this run, from %s to port %d: %q would %s them; first accept them from a narrower source", l.from, l.port, by.name, by.verdict)
+	return modules.Refuse("this rule would lock out the login of this run, from %s to port %d: %q would %s the login; first add a rule that accepts a narrower source", l.from, l.port, by.name, by.verdict)
 }

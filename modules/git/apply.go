@@ -59,7 +59,7 @@ func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
 			return
 		}
 		if left := h.Files.Remove(context.WithoutCancel(ctx), temp, true); left != nil && !modules.NotThere(left) {
-			err = fmt.Errorf("%w; %s is left: %w", err, temp, left)
+			err = fmt.Errorf("%w; %s could not be removed: %w", err, temp, left)
 		}
 	}()
 	at := g.in(temp)
@@ -137,7 +137,7 @@ func (g *Git) keep(ctx context.Context, h modules.Host, at program, do steps) er
 	if !commitID().MatchString(commit) {
 		return errors.New("git stash has not kept the changes")
 	}
-	if err := keepAs(ctx, h, at, commit, "what was changed in "+some(do.have.changed)); err != nil {
+	if err := keepAs(ctx, h, at, commit, "the changed content of "+some(do.have.changed)); err != nil {
 		return err
 	}
 	_, err = at.do(ctx, h, "reset", "--quiet", "--hard")

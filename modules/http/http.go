@@ -25,29 +25,28 @@ type HTTP struct {
 	Name         string            `json:"name" required:"true" doc:"purpose of the request, in words"`
 	URL          string            `json:"url" required:"true" secret:"url" looks:"^https?://" doc:"URL of the request, without a user name"`
 	Method       string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"GET" doc:"method of the request"`
-	Headers      map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, by name; never printed"`
-	Username     string            `json:"username,omitempty" doc:"user of basic authentication"`
-	Password     string            `json:"password,omitempty" secret:"true" with:"username" doc:"its password"`
+	Headers      map[string]string `json:"headers,omitempty" secret:"true" doc:"request headers; never printed"`
+	Username     string            `json:"username,omitempty" doc:"user for basic authentication"`
+	Password     string            `json:"password,omitempty" secret:"true" with:"username" doc:"password for basic authentication"`
 	Body         string            `json:"body,omitempty" secret:"true" doc:"body of the request"`
-	JSON         map[string]any    `json:"json,omitempty" secret:"true" doc:"body of the request, as a JSON object; sets the header Content-Type"`
+	JSON         map[string]any    `json:"json,omitempty" secret:"true" doc:"body as a JSON object; sets the header Content-Type"`
 	Status       []int             `json:"status,omitempty" doc:"accepted status codes; default: 200 to 299"`
 	Values       map[string]any    `json:"values,omitempty" doc:"values that the JSON response must contain, by path with dots and indexes: checks.0.state"`
-	ReadOnly     *bool             `json:"readonly,omitempty" doc:"true: the request only looks, and is sent in check runs too; default: true of GET, HEAD and OPTIONS"`
-	Unless       string            `json:"unless,omitempty" secret:"url" looks:"^https?://" doc:"a URL; if a GET of it is answered with unless_status and has unless_values, the request is not sent"`
+	ReadOnly     *bool             `json:"readonly,omitempty" doc:"true: the request changes nothing, and is sent in check runs too; default: true for GET, HEAD and OPTIONS"`
+	Unless       string            `json:"unless,omitempty" secret:"url" looks:"^https?://" doc:"URL; if its response to GET has unless_status and unless_values, the request is not sent"`
 	UnlessStatus []int             `json:"unless_status,omitempty" with:"unless" doc:"default: 200 to 299"`
 	UnlessValues map[string]any    `json:"unless_values,omitempty" with:"unless" doc:"as values"`
-	RefreshOnly  bool              `json:"refreshonly,omitempty" also:"refresh_only" doc:"send it only when a resource in subscribe has changed"`
-	CA           string            `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of the certificates of authorities to trust, in PEM; default: the certificates that the host trusts"`
-	Socket       string            `json:"socket,omitempty" looks:"^/" doc:"absolute path of a Unix socket that the server listens at, whatever host the URL names"`
-	Timeout      string            `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long an answer may take"`
+	RefreshOnly  bool              `json:"refreshonly,omitempty" also:"refresh_only" doc:"send only if a subscribed resource has changed"`
+	CA           string            `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of trusted certificates in PEM; default: the host's"`
+	Socket       string            `json:"socket,omitempty" looks:"^/" doc:"absolute path of the Unix socket of the server, whatever host the URL names"`
+	Timeout      string            `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"limit for the response"`
 }
 
 // Type is the entry of the registry.
 func Type() modules.Type {
 	return modules.Type{
-		Name: "http",
-		Doc: "Sends a request from the host to a web server, and fails unless the answer is right. One that only looks " +
-			"is sent in each check and is never a change.",
+		Name:         "http",
+		Doc:          "Sends a request from the host to a web server, and fails unless the response is as expected.",
 		New:          func() modules.Resource { return new(HTTP) },
 		ReportsState: true,
 	}

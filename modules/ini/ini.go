@@ -28,7 +28,7 @@ type Ini struct {
 	Separator string   `json:"separator,omitempty" doc:"text between a new option and its value, such as \"=\"; default: as at the other options of the section or the file, or \" = \""`
 	Create    bool     `json:"create,omitempty" doc:"make the file if it is missing; without it that is an error"`
 	Owner     string   `json:"owner,omitempty" with:"create" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; default: the user the play works as"`
-	Group     string   `json:"group,omitempty" with:"create" doc:"name or id of its group; default: that of the user the play works as"`
+	Group     string   `json:"group,omitempty" with:"create" doc:"name or id of its group; default: the group of the user that the play runs as"`
 	Mode      string   `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
 	// Validation has this name since Validate is a method of a resource.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`

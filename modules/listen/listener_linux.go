@@ -246,7 +246,7 @@ func (l *Listener) polled() []string {
 			why = cmp.Or(why, l.units.why)
 		}
 		if s.Mounts && l.mountinfo < 0 {
-			why = cmp.Or(why, "there is no "+mountinfo.File)
+			why = cmp.Or(why, "no file "+mountinfo.File)
 		}
 		if len(s.Paths)+len(s.Trees)+len(s.Units) == 0 && !s.Mounts {
 			why = cmp.Or(why, "it causes no events")

@@ -144,7 +144,7 @@ func (l *Listener) serve(ctx context.Context, lost bool) (why string) {
 		dbus.WithAuth(dbus.AuthExternal(strconv.Itoa(os.Getuid()))), dbus.WithSignalHandler(unitSignals{l}))
 	if err != nil {
 		limit.Stop()
-		return "there is no system bus"
+		return "no system bus"
 	}
 	defer conn.Close()
 	err = errors.Join(
@@ -168,7 +168,7 @@ func (l *Listener) serve(ctx context.Context, lost bool) (why string) {
 	for {
 		select {
 		case <-conn.Context().Done():
-			return "there is no system bus"
+			return "no system bus"
 		case done := <-u.asked:
 			l.bounded(ctx, func(ctx context.Context) { l.find(ctx, conn) })
 			close(done)

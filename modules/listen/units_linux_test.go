@@ -110,7 +110,7 @@ func TestUnits(t *testing.T) {
 		require.NoError(t, err)
 		return polled
 	}
-	require.Equal(t, []string{"", "there is no system bus", "there is no system bus"}, listen())
+	require.Equal(t, []string{"", "no system bus", "no system bus"}, listen())
 	heard(t, l)
 	end := startBus(t, socket)
 	await(t, l, func(h Hint) bool { return slices.Contains(h.Sources, 1) })
@@ -190,7 +190,7 @@ func TestUnits(t *testing.T) {
 
 	end()
 	await(t, l, func(h Hint) bool { return slices.Equal(h.Sources, []int{1, 2}) })
-	require.Equal(t, "there is no system bus", listen()[1])
+	require.Equal(t, "no system bus", listen()[1])
 	require.NoError(t, os.Remove(socket))
 	defer startBus(t, socket)()
 	startInit(t, address, s)

@@ -73,7 +73,7 @@ func (p *Package) finds(h modules.Host, python string) error {
 		return err
 	}
 	if _, err := modules.Follow(h.Files, python); modules.NotThere(err) {
-		return modules.Refuse("there is no %s on this host", python)
+		return modules.Refuse("no program %s on this host", python)
 	} else if err != nil {
 		return modules.PermissionRefusal(err)
 	}

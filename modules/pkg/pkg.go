@@ -17,23 +17,23 @@ import (
 //   - a held package is not changed, and that is an error, unless the resource sets hold;
 //   - neighbours go through one transaction.
 type Package struct {
-	Name        string `json:"name" required:"true" looks:"^(@[A-Za-z0-9._~-]+/)?[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?(\\[[A-Za-z0-9._, -]+\\])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is; with extras (pip): uvicorn[standard]; with a scope (npm): @babel/core"`
-	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^([A-Za-z0-9][A-Za-z0-9._+:~^-]*|[<>=!].*)$" doc:"present; absent; latest; a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf and zypper also take one without epoch or release, pacman one without release); or a range of them in the package manager's own order, such as \">= 1.2, < 2\": an installed version in the range is kept; otherwise the package manager's choice is installed if it is in the range, or the highest version in the range"`
-	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman,pip,npm" doc:"package manager; default: the one that the host has, the first of these that there is; pip and npm only where they are written"`
-	Source      string `json:"source,omitempty" text:"argument" file:"play" doc:"package file next to the manifest, .deb or .rpm; or an https:// URL that the controller downloads it from, with a sha256 in checksum. It is installed if the installed version does not match ensure, so to replace an older version, set ensure to the version of the file"`
-	Path        string `json:"path,omitempty" looks:"^/" doc:"absolute path of a file of the host that holds the package, in place of source"`
-	Checksum    string `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"SHA-256 of the file at the URL or the path: sha256:… as sha256sum prints it"`
-	Hold        *bool  `json:"hold,omitempty" doc:"true: upgrades keep its version (apt-mark hold, dnf versionlock, zypper addlock), and only this resource changes it; false: it is not held; default: the hold is unchanged, and a held package is not changed"`
-	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"maximum age of the lists of available packages, such as 1h, in whole minutes; 0s means that they are always too old; before a package is installed or latest is looked up, a list is fetched if it is older than this, is older than the configuration of the repositories, or lacks the package; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
-	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
+	Name        string `json:"name" required:"true" looks:"^(@[A-Za-z0-9._~-]+/)?[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?(\\[[A-Za-z0-9._, -]+\\])?$" doc:"name of the package; with an architecture: libc6:i386 (apt), glibc.i686 (dnf, zypper); with extras (pip): uvicorn[standard]; with a scope (npm): @babel/core"`
+	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^([A-Za-z0-9][A-Za-z0-9._+:~^-]*|[<>=!].*)$" doc:"present, absent, latest, a version such as 1:5.8-1.el9, or a range such as \">= 1.2, < 2\""`
+	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman,pip,npm" doc:"default: the first of these that the host has, except pip and npm"`
+	Source      string `json:"source,omitempty" text:"argument" file:"play" doc:"package file (.deb, .rpm) next to the manifest, or https:// URL that the controller downloads"`
+	Path        string `json:"path,omitempty" looks:"^/" doc:"absolute path of a package file on the host, in place of source"`
+	Checksum    string `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"SHA-256 of the file at the URL or path"`
+	Hold        *bool  `json:"hold,omitempty" doc:"true: only this resource changes the version, and upgrades keep it; false: not held; default: unchanged"`
+	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"maximum age of the package lists, such as 1h (0s: always too old); default: apt, apk and pacman never fetch lists, dnf and zypper as configured"`
+	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait for another process that uses the package manager"`
 
-	Virtualenv          string   `json:"virtualenv,omitempty" looks:"^/" doc:"pip: absolute path of the virtualenv to install into, which is created if it does not exist; default: the Python itself"`
-	Python              string   `json:"python,omitempty" text:"argument" looks:"^[A-Za-z0-9/]" doc:"pip: the Python that it is for, or that makes the virtualenv: the name of a program, or an absolute path; default: python3"`
-	BreakSystemPackages bool     `json:"break_system_packages,omitempty" doc:"pip: also install into the operating system's own Python (PEP 668)"`
-	Directory           string   `json:"directory,omitempty" looks:"^/" doc:"npm: absolute path of the project that it is installed for, in its node_modules; default: globally"`
-	User                string   `json:"user,omitempty" doc:"pip and npm: user (name or id) to run as; default: the user of the play. Root does not run files that other users can change"`
-	Index               string   `json:"index,omitempty" secret:"url" looks:"^https?://" doc:"pip: URL of the index, instead of the host's own; pip reads it from standard input; npm: URL of the registry"`
-	Options             []string `json:"options,omitempty" doc:"pip and npm: more options of its command install, such as --find-links=/srv/wheels or --ignore-scripts"`
+	Virtualenv          string   `json:"virtualenv,omitempty" looks:"^/" doc:"pip: absolute path of the virtualenv, created if missing"`
+	Python              string   `json:"python,omitempty" text:"argument" looks:"^[A-Za-z0-9/]" doc:"pip: program name or absolute path; default: python3"`
+	BreakSystemPackages bool     `json:"break_system_packages,omitempty" doc:"pip: also install into the operating system's Python (PEP 668)"`
+	Directory           string   `json:"directory,omitempty" looks:"^/" doc:"npm: absolute path of the project; default: global"`
+	User                string   `json:"user,omitempty" doc:"pip, npm: user (name or id) to run as; default: user of the play"`
+	Index               string   `json:"index,omitempty" secret:"url" looks:"^https?://" doc:"pip: URL of the index; npm: URL of the registry"`
+	Options             []string `json:"options,omitempty" doc:"pip, npm: more options of install, such as --ignore-scripts"`
 
 	// Content is the file, if the controller sends it.
 	Content modules.Content `json:"content,omitzero" wire:"only"`
@@ -53,9 +53,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "package",
-		Doc: "Keeps a package installed, at a version or at the latest one, or away, by apt, dnf, zypper, apk or pacman; or one of Python, " +
-			"by pip, or of Node.js, by npm. Configuration files that were changed are kept.",
-		New: func() modules.Resource { return new(Package) },
+		Doc:  "Installs, upgrades or removes a package, by apt, dnf, zypper, apk or pacman, or a package of Python (pip) or Node.js (npm). Changed configuration files are kept.",
+		New:  func() modules.Resource { return new(Package) },
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *Package) Prepare(ctx context.Context, src modules.Source) (err error) {
 	case !modules.IsURL(p.Source):
 		p.Content, err = src.File(ctx, p.Source)
 	case src.Download == nil:
-		return &modules.PropertyError{Path: "source", Msg: "there is no controller to download it", Hint: "write path, for a file that the host has"}
+		return &modules.PropertyError{Path: "source", Msg: "no controller to download the package", Hint: "write path, for a file that the host has"}
 	default:
 		p.Content, err = src.Download(ctx, modules.Download{URL: p.Source, SHA256: p.digest(), MaxSize: maxSource})
 	}
@@ -71,7 +71,7 @@ func (p *Package) validateSource() error {
 			return &modules.PropertyError{Path: "source", Msg: "a downloaded package needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it`}
 		}
 	case p.Source != "" && p.Checksum != "":
-		return &modules.PropertyError{Path: "source", Msg: "'checksum' is only for a source that is a URL or an absolute path, and this source is a file next to the manifest", Hint: "remove checksum"}
+		return &modules.PropertyError{Path: "source", Msg: "'checksum' needs a source that is a URL or an absolute path, but this source is a file next to the manifest", Hint: "remove checksum"}
 	case !p.local() && p.Checksum != "":
 		return &modules.PropertyError{Path: "checksum", Msg: "'checksum' is about a package that is in a file", Hint: "write source: https://… or path: /…"}
 	}
@@ -114,7 +114,7 @@ func (p *Package) look(ctx context.Context, h modules.Host, m manager) (string, 
 	digest, err := h.Files.Digest(p.Path)
 	switch {
 	case modules.NotThere(err):
-		return "", modules.Refuse("there is no file %s on this host", p.Path)
+		return "", modules.Refuse("cannot read %s: no such file on this host", p.Path)
 	case err != nil:
 		return "", modules.PermissionRefusal(err)
 	case p.Checksum != "" && digest != p.digest():

@@ -41,7 +41,7 @@ func TestConvergesFromFiles(t *testing.T) {
 	wrong.Err = path + ` has the checksum "` + checksum[7:] + `", and not "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`
 	another := of("another package", "", `"name":"tool"`)
 	another.Err = `the file holds the package "demo", and not "tool"`
-	gone := modtest.Fixture{Name: "no file", Tree: dpkgTree(""), Properties: `{"root":"$ROOT","name":"demo","path":"/nowhere/demo.deb"}`, Err: "there is no file /nowhere/demo.deb on this host"}
+	gone := modtest.Fixture{Name: "no file", Tree: dpkgTree(""), Properties: `{"root":"$ROOT","name":"demo","path":"/nowhere/demo.deb"}`, Err: "cannot read /nowhere/demo.deb: no such file on this host"}
 	modtest.Converges(t, a.rooted(), changed, newer, other, wrong, another, gone,
 		of("there, whatever is in the file", has(ok, "demo", "2.0", ""), `"ensure":"present"`))
 }

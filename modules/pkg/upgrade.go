@@ -255,7 +255,7 @@ func (u *Upgrader) Manager(h modules.Host) (string, error) {
 // outlook implements [upgrader].
 func (a apt) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
 	if some, err := a.some(ctx, aptLists); err != nil || !some {
-		return outlook{}, cmp.Or(err, modules.Refuse("there are no package lists in %s, so upgrades are not known; cache_valid: 1h fetches them", aptLists.dir))
+		return outlook{}, cmp.Or(err, modules.Refuse("no package lists in %s, so upgrades are unknown; cache_valid: 1h fetches them", aptLists.dir))
 	}
 	said, err := a.simulate(ctx, aptUpgrade(u, nil)...)
 	if err != nil || !u.Security {

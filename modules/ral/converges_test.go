@@ -41,7 +41,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "no provider", Properties: `{"name":"$ROOT/f","provider":"none"}`,
-			Err: `there is no provider "none"; known: text::text (` + host + `/providers/text.prov)`,
+			Err: `no provider "none"; known: text::text (` + host + `/providers/text.prov)`,
 		},
 	}...)
 }

@@ -23,7 +23,7 @@ func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
 		matching = v.matching()
 	}
 	if len(matching) == 0 {
-		return nil, modules.Refuse("there is no %s%s", r.asked(), v.known())
+		return nil, modules.Refuse("no %s%s", r.asked(), v.known())
 	}
 	p, err := r.suitable(h.Files, matching)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Ral) suitable(files modules.FileReader, from []*provider) (*provider, e
 // unsuitable returns why a provider cannot be used on this host; "" if it can.
 func (p *provider) unsuitable(files modules.FileReader) string {
 	if p.Suitable.Never {
-		return "says that it is not"
+		return "is marked as unsuitable"
 	}
 	for _, c := range p.Suitable.Commands {
 		name, unwanted := strings.CutPrefix(c, "not ")

@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		{"on the host, with a file beside", nil, map[string]string{"providers/b.prov": says(""), "providers/b.yaml": "provider: {type: t, invoke: json, suitable: true, " + from + "}"},
 			`"type":"t"`, "from: HOST/providers/b.prov -> x"},
 		{"not below the data directory itself", nil, map[string]string{"b.prov": says("provider: {type: t, invoke: json, suitable: true, " + from + "}")},
-			`"type":"t"`, `failed: there is no provider of type "t"`},
+			`"type":"t"`, `failed: no provider of type "t"`},
 		{"the play's wins", map[string]string{"a.prov": says(""), "a.yaml": "provider: {type: t, invoke: json, suitable: true, " + from + "}"},
 			map[string]string{"providers/b.prov": says("provider: {type: t, invoke: json, suitable: true, " + from + "}")},
 			`"type":"t"`, "from: PLAY/a.prov -> x"},
@@ -55,7 +55,7 @@ func TestFind(t *testing.T) {
 			"b.prov": says("provider: {type: t, invoke: json, suitable: {commands: [not sh]}, " + from + "}"),
 			"c.prov": says("provider: {type: t, invoke: json, suitable: false, " + from + "}"),
 		}, nil, `"type":"t"`, `failed: no provider of type "t" is suitable for this host: t::a (resources/a.prov) needs the command "no-such-command"; ` +
-			`t::b (resources/b.prov) is for hosts without the command "sh"; t::c (resources/c.prov) says that it is not`},
+			`t::b (resources/b.prov) is for hosts without the command "sh"; t::c (resources/c.prov) is marked as unsuitable`},
 		{"two are suitable", map[string]string{
 			"a.prov": says("provider: {type: t, invoke: json, suitable: true, " + from + "}"),
 			"b.prov": says("provider: {type: t, invoke: json, suitable: true, " + from + "}"),
@@ -66,15 +66,15 @@ func TestFind(t *testing.T) {
 		}, nil, `"provider":"p"`, "from: PLAY/b.prov -> x"},
 		{"a type where there is no such name", map[string]string{"a.prov": says("provider: {type: p, invoke: json, suitable: true, " + from + "}")}, nil,
 			`"provider":"p"`, "from: PLAY/a.prov -> x"},
-		{"none at all", nil, nil, `"provider":"t::x"`, `failed: there is no provider "t::x"`},
+		{"none at all", nil, nil, `"provider":"t::x"`, `failed: no provider "t::x"`},
 		{"another one", map[string]string{"a.prov": says(""), "a.yaml": "provider: {type: t, invoke: json, suitable: true, " + from + "}"},
 			map[string]string{"providers/b.prov": says("provider: {type: t, invoke: json, suitable: true, " + from + "}")},
-			`"type":"s","provider":"x"`, `failed: there is no provider "s::x"; known: t::a (resources/a.prov), t::b (HOST/providers/b.prov)`},
+			`"type":"s","provider":"x"`, `failed: no provider "s::x"; known: t::a (resources/a.prov), t::b (HOST/providers/b.prov)`},
 		{"another one, next to one without a file", map[string]string{"a.prov": says(""), "a.yaml": "provider: {type: t, invoke: json, suitable: true, " + from + "}",
 			"u.prov": says("provider: {type: u, invoke: json, suitable: true, " + from + "}")}, nil,
-			`"type":"s","provider":"x"`, `failed: there is no provider "s::x"; known: t::a (resources/a.prov), u::u (resources/u.prov)`},
+			`"type":"s","provider":"x"`, `failed: no provider "s::x"; known: t::a (resources/a.prov), u::u (resources/u.prov)`},
 		{"what is ignored", map[string]string{"a.prov": "#!/no/interpreter\n", "b.prov": "#!/bin/sh\necho warn: w >&2; exit 4\n", "c.prov": says("provider: {type: [t]}"), "d.prov": says("}{")},
-			nil, `"type":"t"`, `failed: there is no provider of type "t"; ignored: ` +
+			nil, `"type":"t"`, `failed: no provider of type "t"; ignored: ` +
 				"resources/a.prov: provider ?::a: describe could not be run: its interpreter \"/no/interpreter\" is not on the host; " +
 				"resources/b.prov: provider ?::b: describe ended with exit code 4: warn: w; " +
 				"resources/c.prov: its metadata: provider.type is a list, which it cannot be; what describe printed begins with \"provider: {type: [t]}\"; " +
@@ -125,7 +125,7 @@ func TestFilesOfProviders(t *testing.T) {
 	t.Setenv("RALSH_DATA_DIR", host)
 	dir := realDir(t)
 	require.Equal(t, "stable", brief(one(t, dir, `{"name":"n","provider":"linked","properties":{"from":"`+host+`/real/a.prov"}}`)))
-	require.Equal(t, `failed: there is no provider "x"; known: t::linked (HOST/providers/l.prov); ignored: HOST/providers/dir.prov: not a file; `+
+	require.Equal(t, `failed: no provider "x"; known: t::linked (HOST/providers/l.prov); ignored: HOST/providers/dir.prov: not a file; `+
 		"HOST/providers/lost.prov: lstat HOST/providers/nowhere: no such file or directory; HOST/providers/plain.prov: not executable",
 		named(brief(one(t, dir, `{"name":"n","provider":"x"}`)), map[string]string{"HOST": host}))
 }
@@ -169,7 +169,7 @@ func TestRootRunsNothingOfOthers(t *testing.T) {
 			put(t, host, map[string]string{"providers/a.prov": provider})
 			require.NoError(t, os.Chown(filepath.Join(host, test.path), 1000, 0))
 			t.Setenv("RALSH_DATA_DIR", host)
-			require.Equal(t, `failed: there is no provider of type "t"; ignored: `+test.want,
+			require.Equal(t, `failed: no provider of type "t"; ignored: `+test.want,
 				named(brief(one(t, realDir(t), `{"name":"n","type":"t"}`)), map[string]string{"HOST": host}))
 			require.NoFileExists(t, filepath.Join(host, "providers/described"))
 		})

@@ -35,7 +35,7 @@ func TestPackageApt(t *testing.T) {
 		{"bash", "present", "stable"},
 		{"bash", "installed", "stable"},
 		{"no-such-package", "absent", "stable"},
-		{"no-such-package", "present", `failed: provider package::apt: there is no resource "no-such-package", and none can be made [unknown]`},
+		{"no-such-package", "present", `failed: provider package::apt: no resource "no-such-package", and none can be made [unknown]`},
 		{"bash", "absent", "failed: provider package::apt: update ended with exit code 1: not implemented [failed]\n  ensure: " + string(version) + " -> absent"},
 		{"bash", "5.2", `failed: properties.ensure: "5.2" is not one of present, installed, absent, purged, latest (it is of type enum[present, installed, absent, purged, latest]) [failed]`},
 	} {
@@ -70,7 +70,7 @@ func TestQuery(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"resources":[{"name":"c","ensure":"present","text":"1","flags":[],"ral":{"type":"conf","provider":"conf::conf"}}]}`, got)
 	_, err = ask(t, dir, `{"name":"never","provider":"conf"}`, "get")
-	require.EqualError(t, err, `provider conf::conf: there is no resource "never", and none can be made`)
+	require.EqualError(t, err, `provider conf::conf: no resource "never", and none can be made`)
 
 	got, err = ask(t, dir, `{"name":"*","provider":"*"}`, "providers")
 	require.NoError(t, err)

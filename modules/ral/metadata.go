@@ -66,7 +66,7 @@ func parseMetadata(text json.RawMessage, name string) (*metadata, error) {
 	}
 	p := doc.Provider
 	if p == nil {
-		return nil, errors.New("there is no map called provider")
+		return nil, errors.New("no map called provider")
 	}
 	m := &metadata{Type: p.Type, Name: name, Invoke: p.Invoke, Actions: p.Actions, NoopSafe: p.NoopSafe}
 	m.Desc, _ = p.Desc.(string)
@@ -105,7 +105,7 @@ func (m *metadata) validate() error {
 	}
 	for _, a := range m.Actions {
 		if !slices.Contains([]string{"get", "set", "list", "find", "update", "describe"}, a) {
-			return fmt.Errorf("provider.actions: there is no action %q", a)
+			return fmt.Errorf("provider.actions: unknown action %q", a)
 		}
 	}
 	return nil

@@ -46,16 +46,16 @@ provider:
 
 func TestBadMetadata(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"", "there is no map called provider"},
+		{"", "no map called provider"},
 		{"[]", "it is a list, which it cannot be"},
-		{"{provider: }", "there is no map called provider"},
+		{"{provider: }", "no map called provider"},
 		{"{provider: x}", "provider is a string, which it cannot be"},
 		{"{provider: {invoke: json, suitable: true, attributes: {name: }}}", "provider.type is missing"},
 		{"{provider: {type: a b, invoke: json, suitable: true, attributes: {name: }}}", `provider.type: "a b" has a character other than letters, digits, - and _`},
 		{"{provider: {type: t, name: 'x::y', invoke: json, suitable: true, attributes: {name: }}}", `provider.name: "x::y" has a character other than letters, digits, - and _`},
 		{"{provider: {type: t, suitable: true, attributes: {name: }}}", `provider.invoke: "" is not one of json, simple`},
 		{"{provider: {type: t, invoke: mruby, suitable: true, attributes: {name: }}}", `provider.invoke: "mruby" is not one of json, simple`},
-		{"{provider: {type: t, invoke: json, actions: [fly], suitable: true, attributes: {name: }}}", `provider.actions: there is no action "fly"`},
+		{"{provider: {type: t, invoke: json, actions: [fly], suitable: true, attributes: {name: }}}", `provider.actions: unknown action "fly"`},
 		{"{provider: {type: t, invoke: json, attributes: {name: }}}", "provider.suitable is missing"},
 		{"{provider: {type: t, invoke: json, suitable: maybe, attributes: {name: }}}", "provider.suitable is neither true nor false nor {commands: [...]}"},
 		{"{provider: {type: t, invoke: json, suitable: {command: [x]}, attributes: {name: }}}", "provider.suitable is neither true nor false nor {commands: [...]}"},

@@ -218,7 +218,7 @@ func (p *provider) parseFind(text, name string) (*entry, *failure) {
 		return nil, failed
 	}
 	if slices.Contains(fields, field{simpleUnknown, "true"}) {
-		return &entry{err: p.told(modules.ErrorUnknown, fmt.Sprintf("there is no resource %q, and none can be made", name))}, nil
+		return &entry{err: p.told(modules.ErrorUnknown, fmt.Sprintf("no resource %q, and none can be made", name))}, nil
 	}
 	told := map[string]any{}
 	for _, f := range fields {
@@ -255,7 +255,7 @@ func (p *provider) parseUpdate(text string, u update) (*report, *failure) {
 			}
 		case simpleUnknown:
 			if f.value == "true" {
-				return nil, p.told(modules.ErrorUnknown, fmt.Sprintf("there is no resource %q, and none can be made", u.name))
+				return nil, p.told(modules.ErrorUnknown, fmt.Sprintf("no resource %q, and none can be made", u.name))
 			}
 		case simpleWas:
 			if last == "" {

@@ -38,7 +38,7 @@ stable`
 	require.Equal(t, "changed: set text through conf::conf\n  text: 1 -> 2", brief(one(t, dir, `{"name":"old","type":"conf","properties":{"ensure":"present","text":"2"}}`)))
 	require.Equal(t, "changed: removed it through conf::conf\n  ensure: present -> absent", brief(one(t, dir, `{"name":"old","type":"conf","properties":{"ensure":"absent","text":"2"}}`)))
 	require.NoFileExists(t, dir+"/conf/old")
-	require.Equal(t, `failed: provider conf::conf: there is no resource "never", and none can be made [unknown]`, brief(one(t, dir, `{"name":"never","type":"conf","properties":{"ensure":"present"}}`)))
+	require.Equal(t, `failed: provider conf::conf: no resource "never", and none can be made [unknown]`, brief(one(t, dir, `{"name":"never","type":"conf","properties":{"ensure":"present"}}`)))
 	require.Equal(t, "stable", brief(one(t, dir, `{"name":"never","type":"conf","properties":{"ensure":"absent"}}`)))
 	require.Equal(t, "failed: provider conf::conf: no\nroom left\n\nat all [failed]\n  ensure: absent -> present", brief(one(t, dir, `{"name":"bad","type":"conf","properties":{"ensure":"present"}}`)))
 }
@@ -59,7 +59,7 @@ func TestParseFind(t *testing.T) {
 		{"a bare list", "# simple\nl: p,q\n", `{"l":["p","q"],"name":"n"}`, ""},
 		{"an empty list", "# simple\nl:\n", `{"l":[],"name":"n"}`, ""},
 		{"nothing", "# simple\n", "", ""},
-		{"unknown", "# simple\nname: n\nral_unknown: true\n", "", `provider t::p: there is no resource "n", and none can be made`},
+		{"unknown", "# simple\nname: n\nral_unknown: true\n", "", `provider t::p: no resource "n", and none can be made`},
 		{"an error", "# simple\nral_error: one\n two\nral_eom\nname: x\n", "", "provider t::p: one\ntwo"},
 		{"an error before all", "ral_error: one\nral_eom\n", "", "provider t::p: one"},
 		{"an error without a message", "# simple\nral_error:\nral_eom\n", "", "provider t::p: it reports an error without a message"},
@@ -121,7 +121,7 @@ func TestParseUpdate(t *testing.T) {
 		{"an error", "a: 2\nral_error: no\nral_eom\n", nil, "provider t::p: no"},
 		{"another name", "name: m\na: 2\n", nil, `provider t::p: update was called for resource "n" and printed "m"`},
 		{"was of nothing", "ral_was: 1\n", nil, "provider t::p: update printed ral_was before an attribute"},
-		{"unknown", "ral_unknown: true\n", nil, `provider t::p: there is no resource "n", and none can be made`},
+		{"unknown", "ral_unknown: true\n", nil, `provider t::p: no resource "n", and none can be made`},
 		{"a wrong boolean", "on: 5\n", nil, `provider t::p: update reports an impossible value for "on": "5" is not true or false`},
 		{"a wrong one before", "on: true\nral_was: 5\n", nil, `provider t::p: update reports an impossible value for "on": "5" is not true or false`},
 	} {

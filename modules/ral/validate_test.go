@@ -128,7 +128,7 @@ func TestBadMetadataOfThePlay(t *testing.T) {
 
 	dir := folder(t, map[string]string{"x.prov": "#!/bin/sh\n", "x.yaml": described})
 	require.Contains(t, brief(one(t, dir, `{"name":"n","type":"elsewhere"}`)),
-		`failed: there is no provider of type "elsewhere"; known: kv::python (resources/kv.prov), conf::conf (resources/conf.prov); ignored: `+noInvoke)
+		`failed: no provider of type "elsewhere"; known: kv::python (resources/kv.prov), conf::conf (resources/conf.prov); ignored: `+noInvoke)
 }
 
 // TestSensitive checks that messages of a provider are withheld.
@@ -224,7 +224,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // TestSensitiveAttributes checks that secrets are only passed on standard input.
 func TestSensitiveAttributes(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
-	const want = "the resource is sensitive, and provider conf::conf takes values as arguments, where other users can see them; use a provider with invoke: json, which reads them from standard input"
+	const want = "the resource is sensitive, and provider conf::conf takes values as arguments, which other users can see; use a provider with invoke: json"
 	dir := folder(t, nil)
 	r := of(t, dir,
 		`{"name":"x","type":"conf","properties":{"ensure":"present","text":"s3cret"}}`,

@@ -64,7 +64,7 @@ func (r *Reboot) restart(h modules.Host, why string) (modules.Plan, error) {
 	case command(h.Files) == nil:
 		return modules.Plan{}, modules.Refuse("neither systemctl nor reboot is found in %s: this host, such as a container, is started again from outside", modules.DefaultPath)
 	case h.Private == "":
-		return modules.Plan{}, modules.Refuse("there is no directory to note the restart in")
+		return modules.Plan{}, modules.Refuse("no directory to note the restart in")
 	}
 	return plan([]modules.Change{{Property: "restart", Have: why, Want: "done"}}, steps{boot: boot}), nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-const again = "regexp matches what replace puts there, so that each run would replace more (write an expression that does not, or a line resource)"
+const again = "regexp matches the text of replace, so each run would replace again (write another expression, or use a line resource)"
 
 var edits = []struct {
 	name    string

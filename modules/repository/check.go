@@ -31,7 +31,7 @@ func (r *Repository) provider(h modules.Host) (string, error) {
 	case provider == apt && len(r.URIs) == 0:
 		return "", modules.Refuse("this host has apt, which has neither mirrorlist nor metalink (write uris)")
 	case provider != apt && len(r.Suites) > 0:
-		return "", modules.Refuse("this host has %s, which has no suites (leave suites and components out, or say by control which hosts it is for)", provider)
+		return "", modules.Refuse("this host has %s, which has no suites (remove suites and components, or select hosts with control)", provider)
 	case provider == "zypper" && r.Metalink != "":
 		return "", modules.Refuse("zypper has no metalink (write mirrorlist or uris)")
 	case provider != apt && (r.Priority < 0 || r.Priority > 99):

@@ -20,25 +20,25 @@ import (
 // or zypper, and the key that signs its packages. The definition is managed as a whole: a setting that is not given is
 // removed.
 type Repository struct {
-	Name          string            `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.:-]*$" doc:"name of the repository: of its file, and for dnf and zypper of its section"`
-	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: its definition goes, and its key; packages that came from it stay"`
-	Provider      string            `json:"provider,omitempty" enum:"apt,dnf,zypper" doc:"package manager; default: the one that the host has, in this order"`
-	Description   string            `json:"description,omitempty" doc:"description, one line; default for dnf and zypper: its name"`
-	URIs          []string          `json:"uris,omitempty" also:"baseurl" doc:"where it is; several are mirrors of each other"`
-	Suites        []string          `json:"suites,omitempty" doc:"apt: suites, such as bookworm and bookworm-updates, or one path that ends with a slash"`
-	Components    []string          `json:"components,omitempty" doc:"apt: components of the suites, such as main"`
+	Name          string            `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.:-]*$" doc:"name of the repository, its file, and its section (dnf, zypper)"`
+	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: definition and key are removed; installed packages stay"`
+	Provider      string            `json:"provider,omitempty" enum:"apt,dnf,zypper" doc:"default: the package manager of the host"`
+	Description   string            `json:"description,omitempty" doc:"description in one line; default: name (dnf, zypper)"`
+	URIs          []string          `json:"uris,omitempty" also:"baseurl" doc:"URLs; several are mirrors"`
+	Suites        []string          `json:"suites,omitempty" doc:"apt: suites, such as bookworm, or one path with a slash at its end, without components"`
+	Components    []string          `json:"components,omitempty" doc:"apt: components, such as main"`
 	Types         []string          `json:"types,omitempty" doc:"apt: deb, deb-src; default: deb"`
-	Architectures []string          `json:"architectures,omitempty" doc:"apt: only these, such as amd64; default: the host's architectures"`
-	Mirrorlist    string            `json:"mirrorlist,omitempty" doc:"dnf, zypper: URL of a list of mirrors, in place of uris"`
+	Architectures []string          `json:"architectures,omitempty" doc:"apt: architectures, such as amd64; default: the host's"`
+	Mirrorlist    string            `json:"mirrorlist,omitempty" doc:"dnf, zypper: URL of a mirror list, in place of uris"`
 	Metalink      string            `json:"metalink,omitempty" doc:"dnf: URL of a metalink, in place of uris"`
-	SignedBy      string            `json:"signed_by,omitempty" doc:"the public key that it is signed with: armoured, as a text; an https:// URL, with a sha256 in checksum; or the absolute path of a key that is on the host; default: any key that the package manager trusts"`
-	Checksum      string            `json:"checksum,omitempty" doc:"of a key that is downloaded: sha256:… as sha256sum prints it"`
-	Fetch         string            `json:"fetch,omitempty" enum:"controller,host" doc:"where the key is downloaded: controller or host; default: controller"`
-	Gpgcheck      *bool             `json:"gpgcheck,omitempty" doc:"false: signatures are not looked at; default: true"`
-	Priority      int               `json:"priority,omitempty" doc:"dnf and zypper: 1 to 99, the lowest has precedence; apt: pin for all packages of these hosts, the highest has precedence and 500 is usual; default: the package manager's"`
-	Enabled       *bool             `json:"enabled,omitempty" doc:"false: it is known and not used; default: true"`
-	Options       map[string]string `json:"options,omitempty" doc:"further settings as the package manager calls them, such as exclude or Languages"`
-	Refresh       *bool             `json:"refresh,omitempty" doc:"false: it is set up without fetching its package lists first; default: true"`
+	SignedBy      string            `json:"signed_by,omitempty" doc:"public key: armoured text, https:// URL (with checksum), or absolute path on the host; default: any key that the package manager trusts"`
+	Checksum      string            `json:"checksum,omitempty" doc:"SHA-256 of a downloaded key"`
+	Fetch         string            `json:"fetch,omitempty" enum:"controller,host" doc:"where to download the key; default: controller"`
+	Gpgcheck      *bool             `json:"gpgcheck,omitempty" doc:"false: do not check signatures; default: true"`
+	Priority      int               `json:"priority,omitempty" doc:"dnf, zypper: 1 to 99, the lowest has precedence; apt: pin priority, usually 500, the highest has precedence"`
+	Enabled       *bool             `json:"enabled,omitempty" doc:"false: keep, but do not use; default: true"`
+	Options       map[string]string `json:"options,omitempty" doc:"further settings by the names of the package manager, such as exclude or Languages"`
+	Refresh       *bool             `json:"refresh,omitempty" doc:"false: do not fetch package lists first; default: true"`
 	Path          string            `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
 	// Key is the public key, after Prepare.
 	Key modules.Content `json:"key,omitzero" wire:"only"`
@@ -81,9 +81,8 @@ const (
 func Type(m Managers) modules.Type {
 	return modules.Type{
 		Name: "repository",
-		Doc: "Keeps a repository known to apt, dnf or zypper, with the key that it is signed with, or keeps it away. " +
-			"Its package lists are fetched first. If they cannot be read, nothing is changed.",
-		New: func() modules.Resource { return &Repository{managers: m} },
+		Doc:  "Adds or removes a package repository of apt, dnf or zypper with its signing key. The package lists are fetched first: if they cannot be read, nothing is changed.",
+		New:  func() modules.Resource { return &Repository{managers: m} },
 	}
 }
 
@@ -106,7 +105,7 @@ func (r *Repository) Prepare(ctx context.Context, src modules.Source) (err error
 		r.SignedBy = ""
 	case r.remote() && r.Fetch != byHost:
 		if src.Download == nil {
-			return &modules.PropertyError{Path: "signed_by", Msg: "there is no controller to download it", Hint: "write fetch: host"}
+			return &modules.PropertyError{Path: "signed_by", Msg: "no controller to download the key", Hint: "write fetch: host"}
 		}
 		r.Key, err = src.Download(ctx, r.download())
 		r.SignedBy = ""

@@ -191,7 +191,7 @@ func TestDownloadedKey(t *testing.T) {
 	require.Equal(t, uint32(0x21cf02), crc24([]byte("123456789")), "as catalogues of such sums have it")
 	r := &Repository{Checksum: "sha256:" + strings.Repeat("0", 64)}
 	_, err = r.bytes(t.Context(), modtest.Host(), &keySteps{content: modules.TextContent(key)})
-	require.EqualError(t, err, "the checksum of the key is sha256:"+digestOf([]byte(key))+", not the value of property checksum (if this key is the right one, change checksum)")
+	require.EqualError(t, err, "the checksum of the key is sha256:"+digestOf([]byte(key))+", not the value of the property checksum (if you trust this key, change checksum)")
 }
 
 // TestPredictsPackages runs a check in which a package comes from a repository that does not exist yet.

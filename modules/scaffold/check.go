@@ -56,7 +56,7 @@ type survey struct {
 func (s *Scaffold) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	v := &survey{Scaffold: s, h: h, fresh: map[string]modules.FileInfo{}}
 	if s.Tree == nil {
-		return modules.Plan{}, modules.Refuse("there is no tree")
+		return modules.Plan{}, modules.Refuse("no tree")
 	}
 	at, err := modules.Follow(h.Files, s.Name)
 	switch {

@@ -101,7 +101,7 @@ func (r record) of(n *modules.TreeNode, post []command) (made, bool) {
 // another user might write in it.
 func (s *Scaffold) notes(h modules.Host) (string, error) {
 	if h.Private == "" {
-		return "", modules.Refuse("post: there is no directory for copies of the files on this host")
+		return "", modules.Refuse("post: no directory for copies of the files on this host")
 	}
 	// A home directory may be shared by many hosts.
 	host, err := os.Hostname()

@@ -22,17 +22,17 @@ import (
 //   - nothing is written or removed through a symbolic link in the target.
 type Scaffold struct {
 	Name           string              `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path of the target directory, without . or .. elements"`
-	Ensure         string              `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the files are there; absent: none of them is"`
-	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates next to the manifest, or of files with engine: none; its folders named _partials are for render()"`
-	Engine         string              `json:"engine,omitempty" enum:"jet,go,none" default:"jet" doc:"language of the templates; none: the files are copied as they are"`
-	LeftDelimiter  string              `json:"left_delimiter,omitempty" doc:"opening delimiter of expressions in the templates; default [[ for jet, {{ for go"`
-	RightDelimiter string              `json:"right_delimiter,omitempty" doc:"closing delimiter; required with left_delimiter"`
-	SkipEmpty      bool                `json:"skip_empty,omitempty" doc:"skip files that render to white space only"`
-	Purge          bool                `json:"purge,omitempty" doc:"remove files from the target that are not in the source"`
-	Data           map[string]any      `json:"data,omitempty" doc:"takes the place of the play's data in the templates"`
-	Post           []map[string]string `json:"post,omitempty" doc:"commands for changed files before they are put in place: GLOB of the base name: COMMAND, in which {} is the path"`
-	Owner          string              `json:"owner,omitempty" doc:"name or id of the user that the files belong to; default: unchanged, and for new files the user of the play"`
-	Group          string              `json:"group,omitempty" doc:"name or id of their group; same default as owner"`
+	Ensure         string              `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the files are removed, then empty directories"`
+	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates (engine none: of files) next to the manifest"`
+	Engine         string              `json:"engine,omitempty" enum:"jet,go,none" default:"jet" doc:"template language; none: copy the files"`
+	LeftDelimiter  string              `json:"left_delimiter,omitempty" doc:"opening delimiter; default: [[ for jet, {{ for go"`
+	RightDelimiter string              `json:"right_delimiter,omitempty" doc:"closing delimiter; needed with left_delimiter"`
+	SkipEmpty      bool                `json:"skip_empty,omitempty" doc:"skip files that render to white space"`
+	Purge          bool                `json:"purge,omitempty" doc:"remove files of the target that the source lacks"`
+	Data           map[string]any      `json:"data,omitempty" doc:"map in place of the play's data; keys may be expressions"`
+	Post           []map[string]string `json:"post,omitempty" doc:"commands that check a changed file before it is put in place: GLOB of the base name: COMMAND, with {} for the path"`
+	Owner          string              `json:"owner,omitempty" doc:"name or id of the owner; default: unchanged; new files: user of the play"`
+	Group          string              `json:"group,omitempty" doc:"name or id of the group; default: as for owner"`
 	Tree           *modules.Tree       `json:"tree,omitempty" wire:"only"`
 }
 
@@ -46,9 +46,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "scaffold",
-		Doc: "Keeps the files of a directory rendered from a folder of templates. The templates are rendered on the " +
-			"controller; files are compared by hash and written atomically.",
-		New: func() modules.Resource { return new(Scaffold) },
+		Doc:  "Writes the files of a directory from a folder of templates, which the controller renders.",
+		New:  func() modules.Resource { return new(Scaffold) },
 	}
 }
 
@@ -75,7 +74,7 @@ func (s *Scaffold) Prepare(ctx context.Context, src modules.Source) error {
 	if src.Tree == nil {
 		return &modules.PropertyError{
 			Path: "source",
-			Msg:  "there is no controller to render the templates of the source",
+			Msg:  "no controller to render the templates of the source",
 			Hint: `pass the rendered files as "tree"`,
 		}
 	}

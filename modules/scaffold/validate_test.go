@@ -97,7 +97,7 @@ func TestPrepare(t *testing.T) {
 	require.EqualError(t, gone.Prepare(t.Context(), src), "there is no folder")
 	alone := Scaffold{Name: "/a", Source: "s"}
 	require.EqualError(t, alone.Prepare(t.Context(), modules.Source{}),
-		`source: there is no controller to render the templates of the source (pass the rendered files as "tree")`)
+		`source: no controller to render the templates of the source (pass the rendered files as "tree")`)
 	// If Validate refuses the properties, nothing is read.
 	half := Scaffold{Name: "/a", Source: "gone", LeftDelimiter: "<"}
 	require.NoError(t, half.Prepare(t.Context(), src))

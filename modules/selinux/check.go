@@ -62,7 +62,7 @@ func (s *Selinux) installed(files modules.FileReader) error {
 	}
 	_, err := modules.Follow(files, "/etc/selinux/"+s.Policy+"/policy")
 	if modules.NotThere(err) {
-		return modules.Refuse("this host has no policy %s: there is no /etc/selinux/%s/policy (its package is called selinux-policy-%s)", s.Policy, s.Policy, s.Policy)
+		return modules.Refuse("this host has no policy %s: no directory /etc/selinux/%s/policy (install the package selinux-policy-%s)", s.Policy, s.Policy, s.Policy)
 	}
 	return modules.PermissionRefusal(err)
 }

@@ -40,7 +40,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "no such policy", Tree: semanagetest.Disabled(), Properties: with(`"name":"enforcing","policy":"mls"`),
-			Err: "this host has no policy mls: there is no /etc/selinux/mls/policy (its package is called selinux-policy-mls)",
+			Err: "this host has no policy mls: no directory /etc/selinux/mls/policy (install the package selinux-policy-mls)",
 		},
 	}...)
 }

@@ -81,5 +81,5 @@ func (s *Service) reversible(files modules.FileReader, u unit) error {
 
 // untilBoot refuses to undo the change of a unit that is enabled or masked until the next boot.
 func untilBoot(u unit, state, verb string) error {
-	return modules.Refuse("service %s is %s until the next boot only, which no property restores; to do that again, run on the host: systemctl %s --runtime %[1]s", u.id, state, verb)
+	return modules.Refuse("service %s is %s only until the next boot, and no property restores that; run on the host: systemctl %s --runtime %[1]s", u.id, state, verb)
 }

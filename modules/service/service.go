@@ -19,14 +19,14 @@ import (
 //
 // `reload`, `masked`, `timeout` and `action` are ours.
 type Service struct {
-	Name     string `json:"name" text:"argument" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"the unit; without a suffix such as .timer it is a .service"`
-	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether it runs"`
-	Enable   *bool  `json:"enable,omitempty" doc:"whether it is started at boot; default: unchanged"`
-	Masked   *bool  `json:"masked,omitempty" doc:"whether it is masked, so that systemd never starts it; default: unchanged"`
-	Reload   bool   `json:"reload,omitempty" doc:"when a resource in subscribe has changed, reload instead of restarting, if the service can and its unit file is the same"`
-	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and subscribe to the resources whose changes must restart it; with reload: true it is reloaded" doc:"ad hoc only: restart the service, or reload its configuration; a stopped service is started"`
+	Name     string `json:"name" text:"argument" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"name of the unit; without a suffix such as .timer it is a .service"`
+	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether the service runs"`
+	Enable   *bool  `json:"enable,omitempty" doc:"start at boot; default: unchanged"`
+	Masked   *bool  `json:"masked,omitempty" doc:"masked: systemd never starts it; default: unchanged"`
+	Reload   bool   `json:"reload,omitempty" doc:"after a change of a subscribed resource, reload instead of restart, if the service can and its unit file is the same"`
+	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and subscribe to the resources whose changes must restart it; with reload: true it is reloaded" doc:"ad hoc only: restart or reload; a stopped service is started"`
 	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"service manager; default: the host's"`
-	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long starting, stopping and reloading may each take, such as 30s or 5m"`
+	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"limit for starting, stopping and reloading, each"`
 
 	seen unit // result of Check
 }
@@ -47,9 +47,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "service",
-		Doc: "Keeps a service running or stopped, and enabled or disabled at boot, and restarts " +
-			"or reloads it when a resource it subscribes to has changed.",
-		New: func() modules.Resource { return new(Service) },
+		Doc:  "Starts or stops a service, enables or disables it at boot, and restarts or reloads it when a subscribed resource has changed.",
+		New:  func() modules.Resource { return new(Service) },
 	}
 }
 

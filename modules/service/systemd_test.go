@@ -128,9 +128,9 @@ var situations = []situation{
 	{name: "stop and disable", setup: plain + "systemctl enable --now sv-a", properties: `"name":"sv-a","ensure":"stopped","enable":false`, action: "stopped and disabled", changes: list(stoppedIt, disabledIt)},
 	{name: "enabled", setup: plain + "systemctl enable --now sv-a", properties: `"name":"sv-a","enable":true`},
 	{name: "enabled until the next boot", setup: plain + "systemctl enable --runtime --now sv-a", properties: `"name":"sv-a","enable":false`, action: "disabled", changes: list(disabledIt),
-		stays: "service sv-a.service is enabled until the next boot only, which no property restores; to do that again, run on the host: systemctl enable --runtime sv-a.service"},
+		stays: "service sv-a.service is enabled only until the next boot, and no property restores that; run on the host: systemctl enable --runtime sv-a.service"},
 	{name: "enabled until the next boot, to be enabled", setup: plain + "systemctl enable --runtime --now sv-a", properties: `"name":"sv-a","enable":true`, action: "enabled", changes: list(enabledIt),
-		stays: "service sv-a.service is enabled until the next boot only, which no property restores; to do that again, run on the host: systemctl enable --runtime sv-a.service"},
+		stays: "service sv-a.service is enabled only until the next boot, and no property restores that; run on the host: systemctl enable --runtime sv-a.service"},
 
 	{name: "static is enabled", setup: static + "systemctl start sv-s", properties: `"name":"sv-s","enable":true`},
 	{name: "static cannot be disabled", setup: static, properties: `"name":"sv-s","enable":false`, err: "service sv-s.service is static: it cannot be disabled, because other units or programs start it; to prevent that, write masked: true with ensure: stopped"},
@@ -172,7 +172,7 @@ var situations = []situation{
 	{name: "masked and running is left alone", setup: other + "systemctl start sv-b; systemctl mask sv-b", properties: `"name":"sv-b"`},
 	{name: "unmask", setup: other + "systemctl mask sv-b", properties: `"name":"sv-b","masked":false,"enable":true`, action: "unmasked, started and enabled", changes: list(unmaskedIt, startedIt, enabledIt)},
 	{name: "unmask until the next boot", setup: other + "systemctl mask --runtime sv-b", properties: `"name":"sv-b","masked":false,"ensure":"stopped"`, action: "unmasked", changes: list(unmaskedIt),
-		stays: "service sv-b.service is masked until the next boot only, which no property restores; to do that again, run on the host: systemctl mask --runtime sv-b.service"},
+		stays: "service sv-b.service is masked only until the next boot, and no property restores that; run on the host: systemctl mask --runtime sv-b.service"},
 	{name: "not masked", setup: other + "systemctl start sv-b", properties: `"name":"sv-b","masked":false`},
 	{name: "a mask has no place", setup: plain, properties: `"name":"sv-a","ensure":"stopped","masked":true`, err: "service sv-a.service cannot be masked, because its unit file is /etc/systemd/system/sv-a.service; remove that, or keep it in /usr/local/lib/systemd/system"},
 

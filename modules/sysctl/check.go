@@ -112,7 +112,7 @@ func (s *Sysctl) settable(h modules.Host, have string) error {
 	}
 	err := h.Files.MaySetAttributes(path.Dir(s.at()), modules.Attributes{UID: -1, GID: -1, KeepMode: true})
 	if errors.Is(err, modules.ErrKernelRefuses) {
-		return modules.Refuse("%s is read-only on this host, as in a container (set 'runtime: false', or set it on the host of the container)", s.Name)
+		return modules.Refuse("%s is read-only on this host, as in a container (write 'runtime: false', or change the setting on the host of the container)", s.Name)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestWhatCannotBeSet(t *testing.T) {
 	require.EqualError(t, check("kernel.ostype", "x"), "the kernel reports kernel.ostype, and lets no user set it (set 'runtime: false')")
 	modtest.ReadOnlyBind(t, "/proc/sys/net/ipv4", "/proc/sys/net/ipv4")
 	require.NoError(t, check("kernel.hostname", "x"))
-	require.EqualError(t, check("net.ipv4.ip_forward", "1"), "net.ipv4.ip_forward is read-only on this host, as in a container (set 'runtime: false', or set it on the host of the container)")
+	require.EqualError(t, check("net.ipv4.ip_forward", "1"), "net.ipv4.ip_forward is read-only on this host, as in a container (write 'runtime: false', or change the setting on the host of the container)")
 
 	root := t.TempDir()
 	modtest.Build(t, root, []modtest.Node{{Path: "proc", Dir: true}, {Path: "proc/sys", Dir: true}, {Path: "proc/sys/kernel", Dir: true}, {Path: "proc/sys/kernel/modules_disabled", Text: "1\n", Mode: 0o644}})

@@ -54,7 +54,7 @@ func (s *Sysctl) Validate() error {
 	case s.Ensure != absent && strings.TrimSpace(s.Value) == "" && s.Restore == nil:
 		errs = append(errs, modules.Errorf("value", "value cannot be empty"))
 	case !s.persists() && !s.sets() && s.Restore == nil:
-		errs = append(errs, modules.Errorf("persist", "with 'runtime: false' and 'persist: false' there is nothing to do"))
+		errs = append(errs, modules.Errorf("persist", "'runtime: false' and 'persist: false' together change nothing"))
 	}
 	return errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 		{Name: "up", Of: Sysctl{Name: "vm/../kernel", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
 		{Name: "a path", Of: Sysctl{Name: "/proc/sys/vm", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
 		{Name: "a line", Of: Sysctl{Name: "vm.swappiness=1", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
-		{Name: "nothing", Of: Sysctl{Name: "vm.swappiness", Value: "1", Runtime: &no, Persist: &no}, Err: "persist: with 'runtime: false' and 'persist: false' there is nothing to do"},
+		{Name: "nothing", Of: Sysctl{Name: "vm.swappiness", Value: "1", Runtime: &no, Persist: &no}, Err: "persist: 'runtime: false' and 'persist: false' together change nothing"},
 		{Name: "path", Of: Sysctl{Name: "vm.swappiness", Value: "1", Path: "a"}, Err: "path: file path must be absolute"},
 	})
 }

@@ -164,8 +164,8 @@ func (f *killedProgram) next(wait time.Duration) error {
 func (f *killedProgram) requireRefused(err error, name string, pid, group int) {
 	f.t.Helper()
 	require.ErrorIs(f.t, err, wire.ErrLocked)
-	require.Equal(f.t, fmt.Sprintf(`a run that has died left commands running on this host: ann@laptop, run r1, begun Xs ago; `+
-		`there is still %q (pid %d, for Xs); to end that: kill -- -%d (kill -s KILL, if it ignores that)`, name, pid, group),
+	require.Equal(f.t, fmt.Sprintf(`a killed run left commands on this host: ann@laptop, run r1, begun Xs ago; `+
+		`still running: %q (pid %d, for Xs); to end them: kill -- -%d (or kill -s KILL)`, name, pid, group),
 		regexp.MustCompile(`\b\d+s`).ReplaceAllString(err.Error(), "Xs"))
 }
 

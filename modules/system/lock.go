@@ -56,7 +56,7 @@ func (e *LockedError) Error() string {
 		if more := len(e.Running) - maxOrphans; more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		return fmt.Sprintf("a run that has died left commands running on this host: %s, run %s, begun %v ago; there is still %s; to end that: %s (kill -s KILL, if it ignores that)",
+		return fmt.Sprintf("a killed run left commands on this host: %s, run %s, begun %v ago; still running: %s; to end them: %s (or kill -s KILL)",
 			e.Holder, e.Run, e.Age.Round(time.Second), strings.Join(names, ", "), e.Kill)
 	case e.Holder == "":
 		return wire.ErrLocked.Error()

@@ -25,7 +25,7 @@ func TestOtherNames(t *testing.T) {
 	require.NoError(t, h.Files.MaySetAttributes(home+"/x", a), "in root's own directory")
 	require.NoError(t, os.Chown(home, 65534, 65534))
 	want := `"` + home + `/x" has 2 names (hard links), and is in a directory where others than root may write (owner 65534, mode 0755): ` +
-		`its owner and mode are not changed, since it may be a file from elsewhere; remove it, or its other names`
+		`owner and mode are not changed, because the file may belong to another directory; remove the file, or its other names`
 	require.EqualError(t, h.Files.MaySetAttributes(home+"/x", a), want)
 	require.EqualError(t, h.Files.SetAttributes(t.Context(), home+"/x", a), want)
 	info, err := h.Files.Stat(filepath.Join(root, "shadow"))

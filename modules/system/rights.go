@@ -58,7 +58,7 @@ func (r rights) MayReplace(path string) error {
 		return ifThere(err)
 	}
 	if of := kernelFiles(dir); of != "" {
-		return denyAll("%q is in %s: no file is made, replaced or removed there; run a program that writes to the file (type exec), or use the type sysctl below /proc/sys", path, of)
+		return denyAll("%q is in %s: files there cannot be created, replaced or removed; use an exec that writes to the file, or the type sysctl below /proc/sys", path, of)
 	}
 	return cmp.Or(
 		mayAccess(dir, unix.W_OK|unix.X_OK, "write in"),
@@ -166,7 +166,7 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 		return flagged
 	case a.GID < 0 || a.GID == have.GID:
 		if setsGID(have, a) && mayGive(modules.Attributes{UID: -1, GID: have.GID}) != nil {
-			return deny("user %d is not in group %d of %q, so the kernel drops its setgid bit with each change of the mode; use become", os.Geteuid(), have.GID, path)
+			return deny("user %d is not in group %d of %q, so the kernel removes the setgid bit whenever the mode changes; use become", os.Geteuid(), have.GID, path)
 		}
 		a.GID = -1 // no change, so it may be a group that the owner is not in
 	}

@@ -124,7 +124,7 @@ func lockAll(ctx context.Context, root *os.Root) (unlock func(), err error) {
 	}
 }
 
-var errNotAsMade = errors.New("it is not as it was made")
+var errNotAsMade = errors.New("the copy has been changed since it was made")
 
 func checkDirectory(info fs.FileInfo) error {
 	if info.Mode() != fs.ModeDir|0o700 {

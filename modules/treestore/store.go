@@ -128,7 +128,7 @@ func (s *Store) place(ctx context.Context, root *os.Root, listing modules.Conten
 	}
 	held, err := hold(root, name)
 	if err != nil {
-		return nil, fmt.Errorf("it is not what was put there: %w", err)
+		return nil, fmt.Errorf("the stored copy differs from its source: %w", err)
 	}
 	prune(root, s.held, name)
 	return held, nil

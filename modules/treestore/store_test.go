@@ -228,7 +228,7 @@ func TestPutRefuses(t *testing.T) {
 		}, "putting the folder resources/ of the play on the host: data: no such content"},
 		{"other bytes come", func(_ *testing.T, _ string, from *sender) {
 			from.files[modules.TextContent(large).SHA256()] = []byte("others")
-		}, "putting the folder resources/ of the play on the host: it is not what was put there: data: it is not as it was made"},
+		}, "putting the folder resources/ of the play on the host: the stored copy differs from its source: data: the copy has been changed since it was made"},
 		{"no tree", func(_ *testing.T, _ string, from *sender) {
 			from.files[from.listing.SHA256()] = []byte(`{"nodes":[{"path":"../x"}]}`)
 		}, `putting the folder resources/ of the play on the host: "../x" is not a clean path below the directory`},

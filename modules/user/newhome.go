@@ -287,7 +287,7 @@ func modeOf(file *os.File) fs.FileMode {
 func (w *homeWriter) undo(at *os.Root) error {
 	for _, name := range slices.Backward(w.made) {
 		if err := at.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is left: %w", w.home, err)
+			return fmt.Errorf("%s could not be removed: %w", w.home, err)
 		}
 	}
 	return w.h.Files.Remove(context.WithoutCancel(w.ctx), w.home, false)

@@ -65,7 +65,7 @@ func TestValidate(t *testing.T) {
 		{Name: "root", Of: User{Name: "root", Ensure: absent}, Err: "ensure: the user root cannot be absent"},
 		{Name: "home of a user who stays", Of: User{Name: "app", RemoveHome: true}, Err: "remove_home: 'remove_home: true' is only valid with 'ensure: absent'"},
 		{Name: "a key twice", Of: User{Name: "app", SSHKeys: []string{annKey, beaKey, "restrict " + annKey}}, Err: "ssh_keys[2]: the same key as ssh_keys[0]"},
-		{Name: "no key", Of: User{Name: "app", SSHKeys: []string{"ann"}}, Err: "ssh_keys[0]: there is no key of a known type in this (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "no key", Of: User{Name: "app", SSHKeys: []string{"ann"}}, Err: "ssh_keys[0]: no key of a known type found (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
 		{Name: "a private key", Of: User{Name: "app", SSHKeys: []string{"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"}}, Err: "ssh_keys[0]: the key has a line break or another control character (this is a private key, which stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
 		{Name: "two keys in one", Of: User{Name: "app", SSHKeys: []string{annKey + "\n" + beaKey}}, Err: "ssh_keys[0]: the key has a line break or another control character (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
 		{Name: "empty key", Of: User{Name: "app", SSHKeys: []string{" "}}, Err: "ssh_keys[0]: the key is empty (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},

@@ -103,7 +103,7 @@ type Reverted struct {
 	Play    int            `json:"play"`
 	Holder  string         `json:"holder"`            // operator and machine
 	At      time.Time      `json:"at"`                // when it had been taken back
-	Why     string         `json:"why"`               // reason: "nobody confirmed it within 1m0s"
+	Why     string         `json:"why"`               // reason: "no login confirmed the change within 1m0s"
 	Results []UntoldResult `json:"results,omitempty"` // the status changed means reverted; failed and skipped ones are included
 	More    int            `json:"more,omitempty"`    // results that are not among those
 	Error   string         `json:"error,omitempty"`   // other faults now: the SSH server's configuration, its port
@@ -119,7 +119,7 @@ func (c *Confirm) validate() error {
 	case c.Within < MinConfirmWithin || c.Within > MaxConfirmWithin:
 		return fmt.Errorf("the time for confirmation is %v, but must be %v to %v", c.Within, MinConfirmWithin, MaxConfirmWithin)
 	case c.Port < 0 || c.Port > 65535:
-		return fmt.Errorf("there is no port %d", c.Port)
+		return fmt.Errorf("port %d is outside 0-65535", c.Port)
 	}
 	return checkConfirmNonce(c.Nonce)
 }

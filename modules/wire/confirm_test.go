@@ -28,7 +28,7 @@ func TestConfirmIsBounded(t *testing.T) {
 		{"a mode", catalog(func(c *Confirm) { c.Mode = "perhaps" }), `the mode of confirmation is unknown: "perhaps"`},
 		{"soon", catalog(func(c *Confirm) { c.Within = time.Second }), "the time for confirmation is 1s, but must be 5s to 1h0m0s"},
 		{"late", catalog(func(c *Confirm) { c.Within = 2 * time.Hour }), "the time for confirmation is 2h0m0s, but must be 5s to 1h0m0s"},
-		{"a port", catalog(func(c *Confirm) { c.Port = 65536 }), "there is no port 65536"},
+		{"a port", catalog(func(c *Confirm) { c.Port = 65536 }), "port 65536 is outside 0-65535"},
 		{"a short nonce", catalog(func(c *Confirm) { c.Nonce = "abc" }), "a nonce of 3 bytes is not 16 to 64 letters and digits"},
 		{"a nonce with a path", catalog(func(c *Confirm) { c.Nonce = "../../../../etc/passwd" }), "a nonce of 22 bytes is not 16 to 64 letters and digits"},
 		{"a proof", &Message{Proof: &Proof{Nonce: nonceOfTests}}, ""},

@@ -144,7 +144,7 @@ var wrong = []struct{ name, manifest, want string }{
 	{"sensitive values are not told", play("- exec: [a: {sensitive: true, environment: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:49: the value is not valid; the details are hidden because the resource is sensitive"},
 	{"messages", "ccm: {pre_message: \"{{ Data.a }}\", post_message: \"{{ Data.b }}\", resources: [exec: [a: ]]}",
 		"site.yaml:1:29: missing key \"Data.a\"\n  hint: Data has port, role; Data.a ?? DEFAULT allows a missing key\nsite.yaml:1:59: missing key \"Data.b\"\n  hint: Data has port, role; Data.b ?? DEFAULT allows a missing key"},
-	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), "site.yaml:4:27: there is no file nope in DIR"},
+	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), "site.yaml:4:27: cannot read nope: no such file in DIR"},
 }
 
 const nopeHint = "\n  hint: did you mean \"none\"? Data.nope ?? DEFAULT allows a missing key"
@@ -308,7 +308,7 @@ func TestContents(t *testing.T) {
 
 func TestSources(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
-		{"missing", "nope", "there is no file nope in DIR"},
+		{"missing", "nope", "cannot read nope: no such file in DIR"},
 		{"absolute", "/etc/passwd", "/etc/passwd is an absolute path; give one relative to DIR; to read it on the host, write exec: {name: read, command: cat /etc/passwd} before it, and recv: {content: exec#read.stdout}"},
 		{"a folder", "sub", "sub is not a file of the play's folder DIR: not a regular file"},
 		{"a pipe", "fifo", "fifo is not a file of the play's folder DIR: not a regular file"},
@@ -341,7 +341,7 @@ func TestMissingFilesAreFoundBeforeAnyHost(t *testing.T) {
 	_, err = New(plays[0], Options{})
 	require.Error(t, err)
 	require.Equal(t, strings.TrimSpace(`
-DIR/site.yaml:5:24: source: there is no file nope in DIR
+DIR/site.yaml:5:24: source: cannot read nope: no such file in DIR
 DIR/site.yaml:6:34: no file "nope.jet" in DIR
 DIR/broken.templ:1:7: unexpected end in the expression "1 +"`), strings.ReplaceAll(err.Error(), dir, "DIR"))
 }

@@ -120,7 +120,7 @@ func (x *resultCheck) subscribes(r *manifest.Resource, files *templates.Files) {
 			continue
 		}
 		if paths, all := v.Inputs(files).Results(); all && len(x.before) > 0 || len(paths) > 0 {
-			x.errs.Add(v.Node.Errorf("write the name as it is, and choose with control", "a resource with subscribe cannot have a name from Results: its pending refresh would have no name if the run ended before it"))
+			x.errs.Add(v.Node.Errorf("write the name as it is, and choose with control", "a resource with subscribe cannot have a name from Results: if the run ended before it, its pending refresh would be lost"))
 		}
 	}
 }

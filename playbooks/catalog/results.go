@@ -174,7 +174,7 @@ func came(value map[string]any, t modules.Type, r *wire.Result, sensitive bool) 
 	case exit != nil:
 		putOutput(value, exit)
 	case command:
-		noOutput(value, "check first: Results.NAME.changed, or Results.NAME.skipped", "%s ran no command, so there is no output: it is "+string(status))
+		noOutput(value, "check first: Results.NAME.changed, or Results.NAME.skipped", "%s ran no command, so it has no output: it is "+string(status))
 	}
 }
 

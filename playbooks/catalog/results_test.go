@@ -162,8 +162,8 @@ func TestResultsThatCannotBeUsed(t *testing.T) {
 		result *wire.Result
 		want   string
 	}{
-		{"stdout", &wire.Result{Status: wire.Skipped}, "exec#a ran no command, so there is no output: it is skipped\n  hint: check first: Results.NAME.changed, or Results.NAME.skipped"},
-		{"exit_code", &wire.Result{}, "exec#a ran no command, so there is no output: it is stable\n  hint: check first: Results.NAME.changed, or Results.NAME.skipped"},
+		{"stdout", &wire.Result{Status: wire.Skipped}, "exec#a ran no command, so it has no output: it is skipped\n  hint: check first: Results.NAME.changed, or Results.NAME.skipped"},
+		{"exit_code", &wire.Result{}, "exec#a ran no command, so it has no output: it is stable\n  hint: check first: Results.NAME.changed, or Results.NAME.skipped"},
 		{"stdout_lines", &wire.Result{Status: wire.Changed, Exit: &modules.Exit{Stdout: modules.Output{Text: "a", Dropped: 9}}}, "exec#a wrote more to stdout than the 64 KiB that are kept, so it cannot be used\n  hint: make the command print less"},
 		{"state", said(""), "missing key \"Results.x.state\""},
 	} {

@@ -134,7 +134,7 @@ func TestScaffoldErrors(t *testing.T) {
 		{"a path out of an element that is a fact", "source: tree, each: \"{{ Facts.list }}\", require: [], alias: \"{{ Item }}\"", "[[ file(Item) ]]", hostilePath, ""},
 		{"the same, known late", "source: \"{{ 'tree' }}\", data: {p: \"{{ Facts.os }}\"}", "[[ file(Data.p) ]]", "", hostilePath},
 		{"syntax, known late", "source: \"{{ 'tree' }}\"", "[[ nope ]]", "", "tree/f:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
-		{"missing, known late", "source: \"{{ 'gone' }}\"", "", "", "site.yaml:4:31: source: there is no folder \"gone\" in DIR"},
+		{"missing, known late", "source: \"{{ 'gone' }}\"", "", "", "site.yaml:4:31: source: no folder \"gone\" in DIR"},
 		{"a source out of facts", "source: \"{{ Facts.os }}\"", "", "", ""},
 		{"missing key", "source: tree", "x\n[[ Data.nope ]]", "", "tree/f:2:4: missing key \"Data.nope\"\n  hint: did you mean \"none\"? isset(Data.nope) tests whether it exists"},
 		{"two keys of one name", "source: tree, data: {a: 1, \"{{ 'a' }}\": 2}", "x", "", "site.yaml:4:50: two keys evaluate to \"a\""},

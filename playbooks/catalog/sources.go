@@ -111,7 +111,7 @@ func (s *sources) hash(name string) (modules.Content, error) {
 	f, size, err := s.open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return modules.Content{}, fmt.Errorf("there is no file %s in %s", name, templates.FolderName(s.folder))
+		return modules.Content{}, fmt.Errorf("cannot read %s: no such file in %s", name, templates.FolderName(s.folder))
 	case err != nil:
 		return modules.Content{}, fmt.Errorf("%s is not a file of the play's folder %s: %w", name, s.folder, unwrapPath(err))
 	}

@@ -63,7 +63,7 @@ func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) 
 	case err != nil:
 		return nil, err
 	case len(docs) == 0:
-		return nil, &yamlpos.Error{File: name, Msg: "there is no YAML document"}
+		return nil, &yamlpos.Error{File: name, Msg: "no YAML document"}
 	case len(docs) > 1:
 		return nil, docs[1].Errorf("", "expected one YAML document, found %d", len(docs))
 	}

@@ -26,7 +26,7 @@ func TestJSONOfYAML(t *testing.T) {
 		{"YAML", "provider:\n  type: service\n  version: 1.10\n", `{"provider":{"type":"service","version":1.10}}`},
 		{"with a byte order mark", "\ufeffa: 1\n", `{"a":1}`},
 		{"JSON", "{\"a\": \"\\/ \\ud83d\\ude00\", \"n\": 18446744073709551616}", `{"a":"/ 😀","n":18446744073709551616}`},
-		{"nothing", "# no more\n", "m.yaml: there is no YAML document"},
+		{"nothing", "# no more\n", "m.yaml: no YAML document"},
 		{"several", "a: 1\n---\nb: 2\n", "m.yaml:3:1: expected one YAML document, found 2"},
 		{"twice", "a: 1\na: 2\n", "m.yaml:2:1: key \"a\" is given twice, first at line 1"},
 		{"twice in JSON", "{\"a\": 1,\n \"a\": 2}", "m.yaml:2:2: key \"a\" is given twice"},

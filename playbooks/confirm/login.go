@@ -42,7 +42,7 @@ func (g *Guard) confirm(ctx context.Context, ended time.Time) (verdict wire.Conf
 		}
 		why, _ = g.Reason(err)
 	}
-	return "", cmp.Or(why, "there was no time to log in"), nil
+	return "", cmp.Or(why, "no time remained to log in"), nil
 }
 
 // refuses reports whether the host has refused the login, or the controller has refused the host.

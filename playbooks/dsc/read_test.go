@@ -51,7 +51,7 @@ func read(t testing.TB, text, parameters string) (*Document, error) {
 		Open: func(at *yamlpos.Node, _, path string) (*yamlpos.Node, string, error) {
 			text, ok := files[path]
 			if !ok {
-				return nil, "", at.Errorf("", "%s: there is no such document", path)
+				return nil, "", at.Errorf("", "unknown document %s", path)
 			}
 			n, err := parse(path, text)
 			return n, path, err
@@ -178,13 +178,13 @@ var wrong = []struct{ name, text, parameters, want string }{
 	{"on itself", "resources: [{name: a, type: A/B, dependsOn: [\"[resourceId('A/B', 'a')]\"], properties: {p: \"[reference(resourceId('A/B', 'a'))]\"}}]\n", "",
 		"doc.yaml:1:46: A/B#a depends on itself\ndoc.yaml:1:93: A/B#a refers to itself"},
 	{"on nothing", "resources: [{name: abc, type: A/B, dependsOn: [\"[resourceId('A/B', 'abd')]\", plain, 3]}]\n", "",
-		"doc.yaml:1:48: there is no resource \"A/B:abd\"\n  hint: did you mean A/B:abc?\ndoc.yaml:1:78: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"plain\"\ndoc.yaml:1:85: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"3\""},
+		"doc.yaml:1:48: unknown resource \"A/B:abd\"\n  hint: did you mean A/B:abc?\ndoc.yaml:1:78: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"plain\"\ndoc.yaml:1:85: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"3\""},
 	{"the state of a group", "resources: [{name: g, type: Microsoft.DSC/Group, properties: {resources: [{name: a, type: A/B}]}}, {name: b, type: A/B, properties: {p: \"[reference(resourceId('Microsoft.DSC/Group', 'g'))]\"}}]\n", "",
 		"doc.yaml:1:139: a group has no state of its own\n  hint: refer to a resource in it"},
 	{"the state of what tells none", "resources: [{name: f, type: Ccm/File, properties: {name: /x}}, {name: b, type: A/B, condition: \"[stateChanged(resourceId('Ccm/File', 'f'))]\"}]\n", "",
 		"doc.yaml:1:98: a resource of type Ccm/File does not return its state\n  hint: order it by dependsOn"},
 	{"into a group", "resources: [{name: g, type: Microsoft.DSC/Group, properties: {resources: [{name: a, type: A/B}]}}, {name: b, type: A/B, dependsOn: [\"[resourceId('A/B', 'a')]\"]}]\n", "",
-		"doc.yaml:1:133: there is no resource \"A/B:a\"\n  hint: did you mean A/B:b?"},
+		"doc.yaml:1:133: unknown resource \"A/B:a\"\n  hint: did you mean A/B:b?"},
 	{"parameters", "parameters: {a: {type: text}, b: {}, c: {type: int, minLength: 3}, d: {type: string}, e: 3, f: {type: bool, defaultValue: \"[envvar('X')]\"}}\n" + one, "",
 		"doc.yaml:1:24: the type \"text\" of parameter \"a\" is not known\n  hint: the types are string, secureString, int, bool, object, secureObject and array\n" +
 			"doc.yaml:1:31: parameter \"b\" has no type\n  hint: the types are string, secureString, int, bool, object, secureObject and array\n" +
@@ -207,7 +207,7 @@ var wrong = []struct{ name, text, parameters, want string }{
 	{"built-in types evaluate nothing", "resources: [{name: f, type: Ccm/File, condition: \"[equals(envvar('X'), '1')]\", properties: {name: /x, content: \"[concat(envvar('X'), 'y')]\"}}]\n", "",
 		"doc.yaml:1:20: the condition depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: decide by a parameter, or use a DSC resource\ndoc.yaml:1:112: content depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\""},
 	{"includes", "resources: [{name: a, type: Microsoft.DSC/Include, properties: {configurationFile: circle.yaml}}, {name: b, type: Microsoft.DSC/Include, properties: {configurationFile: nope.yaml}}, {name: c, type: Microsoft.DSC/Include, properties: {}}, {name: d, type: Microsoft.DSC/Include, properties: {configurationContent: '{', file: x}}]\n", "",
-		"circle.yaml:2:54: the documents include each other: doc.yaml → circle.yaml → circle.yaml\ndoc.yaml:1:170: nope.yaml: there is no such document\ndoc.yaml:1:234: the include names no document\n  hint: write configurationFile: other.dsc.yaml\ndoc.yaml:1:318: unknown key \"file\" in an include\n  hint: write configurationFile and, if need be, parametersFile"},
+		"circle.yaml:2:54: the documents include each other: doc.yaml → circle.yaml → circle.yaml\ndoc.yaml:1:170: unknown document nope.yaml\ndoc.yaml:1:234: the include names no document\n  hint: write configurationFile: other.dsc.yaml\ndoc.yaml:1:318: unknown key \"file\" in an include\n  hint: write configurationFile and, if need be, parametersFile"},
 	{"parameters in defaults", "parameters: {a: {type: string, defaultValue: x}, b: {type: string, defaultValue: \"[concat(parameters('a'), '!')]\"}, c: {type: object, defaultValue: {d: \"[parameters('a')]\"}}}\n" + one, "",
 		"doc.yaml:1:91: parameters() cannot be used in the default of a parameter\n  hint: put the expression into a variable\ndoc.yaml:1:155: parameters() cannot be used in the default of a parameter\n  hint: put the expression into a variable"},
 	{"types of functions", "functions: [{namespace: my, members: {f: {output: {value: x}}, g: {output: {type: text, value: x}}, h: {parameters: [{name: a}], output: {type: int, value: 1}}, i: {parameters: [{name: a, type: num}], output: {type: int, value: 1}}}}]\n" + one, "",

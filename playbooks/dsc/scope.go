@@ -273,7 +273,7 @@ func unknown(what, name string, known []string, hint string) error {
 	if meant := yamlpos.Suggest(name, known); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	return &expr.Error{Msg: fmt.Sprintf("there is no %s %q", what, name), Hint: hint}
+	return &expr.Error{Msg: fmt.Sprintf("unknown %s %q", what, name), Hint: hint}
 }
 
 // allRefs are all instances of the document, as the host knows them.

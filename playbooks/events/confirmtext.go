@@ -23,7 +23,7 @@ func (t *Text) watchdog(p *page, e Watchdog) {
 	t.recap.meet(e.Host)
 	what := "the watchdog, which takes back changes that are not confirmed, had ended and was started again"
 	if e.Error != "" {
-		what = "the watchdog, which takes back changes that are not confirmed, has ended and cannot be started again; without confirmation, the next run that applies takes them back: " + e.Error
+		what = "the watchdog, which reverts unconfirmed changes, has ended and cannot be started again; without a confirmation, the next run reverts the changes: " + e.Error
 	}
 	t.who(p, e.Host)
 	p.pad(yellow, "warning", t.statusColumn())

@@ -95,7 +95,7 @@ func decodeFields(name string, line []byte) (Event, error) {
 			return e, err
 		}
 	}
-	return nil, fmt.Errorf("this ccm-push knows no such event")
+	return nil, fmt.Errorf("unknown event")
 }
 
 func decode[T any](line []byte) (T, error) {

@@ -52,7 +52,7 @@ func TestDecodeErrors(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{`{`, `reading an event: unexpected end of JSON input`},
 		{`{"event":"result"}`, `reading an event: parsing time "" as "2006-01-02T15:04:05.000Z07:00": cannot parse "" as "2006"`},
-		{`{"event":"fanfare","time":"2026-01-02T03:04:05.678Z"}`, `reading an event "fanfare": this ccm-push knows no such event`},
+		{`{"event":"fanfare","time":"2026-01-02T03:04:05.678Z"}`, `reading an event "fanfare": unknown event`},
 		{`{"event":"result","time":"2026-01-02T03:04:05.678Z","host":1}`, `reading an event "result": json: cannot unmarshal number into Go struct field resultFields.Result.host of type string`},
 	} {
 		_, err := events.Decode([]byte(test.line))

@@ -169,7 +169,7 @@ func scenes() []scene {
 		{name: "confirmed", events: []events.Event{
 			run,
 			web,
-			events.Reverted{Play: "web tier", Host: "web2", Earlier: "r0", Holder: "ann@ctl (pid 7)", At: newClock().now, Why: "nobody confirmed it within 1m0s", More: 2, Results: []events.UntoldResult{
+			events.Reverted{Play: "web tier", Host: "web2", Earlier: "r0", Holder: "ann@ctl (pid 7)", At: newClock().now, Why: "no login confirmed the change within 1m0s", More: 2, Results: []events.UntoldResult{
 				{Type: "file", Name: "/etc/ssh/sshd_config", Status: events.Changed, Message: "put back"},
 				{Type: "package", Name: "ufw", Status: events.Skipped, Message: "packages stay"},
 				{Type: "exec", Name: "reload\nall", Status: events.Failed, Error: "exit code 1"},
@@ -181,7 +181,7 @@ func scenes() []scene {
 			events.Watchdog{Play: "web tier", Host: "web1"},
 			events.Watchdog{Play: "web tier", Host: "web1", Error: "no memory"},
 			events.Confirmed{Play: "web tier", Host: "web1", Over: []string{"10.0.0.1:22", "10.0.9.1:2222"}, Duration: 2250 * time.Millisecond},
-			events.Reverted{Play: "web tier", Host: "web2", Holder: "me@ctl (pid 9)", At: newClock().now, Why: "nobody confirmed it within 1m0s", Because: "dial 10.0.0.2:22: connection refused",
+			events.Reverted{Play: "web tier", Host: "web2", Holder: "me@ctl (pid 9)", At: newClock().now, Why: "no login confirmed the change within 1m0s", Because: "dial 10.0.0.2:22: connection refused",
 				Results: []events.UntoldResult{{Type: "exec", Name: "nft -f /etc/nftables.conf", Status: events.Changed}}, Rest: events.Rest{NotReached: 1, Next: "service#app", RefreshDue: []string{"service#app"}}},
 			events.HostDone{Host: "web1", State: events.StateOK, Duration: 312 * time.Millisecond},
 			events.HostDone{Host: "web2", State: events.StateFailed, Duration: 62 * time.Second},

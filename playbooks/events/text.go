@@ -348,7 +348,7 @@ func (t *Text) unreachable(p *page, e Unreachable) {
 	batch := t.folding
 	t.folding, p.direct = nil, true // it is not a host of the batch
 	defer func() { t.folding = batch }()
-	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; hosts behind it are unreachable", e.Hint)
+	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; hosts behind this jump host are unreachable", e.Hint)
 }
 
 // hostProblem prints the problem of a host as a whole.

@@ -205,7 +205,7 @@ func knownTags(tag string, known []string) string {
 	case meant != "":
 		return fmt.Sprintf("did you mean %q?", meant)
 	case len(known) == 0:
-		return "there are no tags"
+		return "no tags exist"
 	}
 	return "the tags are " + strings.Join(known, ", ")
 }

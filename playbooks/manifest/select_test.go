@@ -113,7 +113,7 @@ func TestWrongSelections(t *testing.T) {
 	}{
 		{tagged, manifest.Selection{Tags: []string{"wbe"}}, `--tags "wbe": no play or resource has this tag; did you mean "web"?`},
 		{tagged, manifest.Selection{Skip: []string{"monitoring"}}, `--skip-tags "monitoring": no play or resource has this tag; the tags are always, base, db, debug, never, slow, web`},
-		{none, manifest.Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; there are no tags`},
+		{none, manifest.Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; no tags exist`},
 		{none, manifest.Selection{Tags: []string{"tagged"}}, "nothing is selected: --tags and --skip-tags leave no resource"},
 		{tagged, manifest.Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
 		{tagged, manifest.Selection{StartAt: "exec#gggggg"}, `--start-at "exec#gggggg": no resource is called that; --list-resources shows their names`},

@@ -176,7 +176,7 @@ func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
 	case n.Kind != yamlpos.Scalar: // which decoding has reported
 		return nil
 	case vr.IsOpen(n):
-		vr.report.Add(n.Errorf("write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources",
+		vr.report.Add(n.Errorf("write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)",
 			"%s cannot be an expression", key))
 		return nil
 	}

@@ -47,7 +47,7 @@ func (c Config) context() (*savedContext, error) {
 	saved.file = filepath.Join(c.Contexts, c.Context+".json")
 	data, err := os.ReadFile(saved.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no context %q of NATS in %s: nats context add makes one; --nats URL needs none", c.Context, c.Contexts)
+		return nil, fmt.Errorf("unknown NATS context %q in %s: add it with nats context add, or pass --nats URL", c.Context, c.Contexts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("context of NATS: %w", err)

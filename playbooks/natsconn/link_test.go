@@ -363,7 +363,7 @@ func TestWrongConfig(t *testing.T) {
 		{"another scheme", Config{Servers: "wss://a"}, "wss:// is not how a server of NATS is reached: write nats://HOST:4222 or tls://HOST:4222"},
 		{"no URL", Config{Servers: "nats://a,nats://ann:hunter2@ho st"}, notURL},
 		{"no host", Config{Servers: "nats://"}, notURL},
-		{"no context", Config{Context: "none"}, `there is no context "none" of NATS in ` + folder + ": nats context add makes one; --nats URL needs none"},
+		{"no context", Config{Context: "none"}, `unknown NATS context "none" in ` + folder + ": add it with nats context add, or pass --nats URL"},
 		{"a path", Config{Context: "../none"}, `context "../none" of NATS: write the name of a context, as nats context ls lists them`},
 		{"nsc", Config{Context: "nsc"}, folder + "/nsc.json: nsc is not supported: write creds, or another way to the server"},
 		{"a proxy", Config{Context: "proxy"}, folder + "/proxy.json: socks_proxy is not supported: write creds, or another way to the server"},

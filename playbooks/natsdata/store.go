@@ -97,7 +97,7 @@ func (s *Store) value(ctx context.Context, bucket, key string) ([]byte, error) {
 func bucketError(bucket string, err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrBucketNotFound):
-		return fmt.Errorf("there is no bucket %q in NATS", bucket)
+		return fmt.Errorf("unknown bucket %q in NATS", bucket)
 	case errors.Is(err, jetstream.ErrInvalidBucketName), errors.Is(err, jetstream.ErrInvalidStoreName):
 		return fmt.Errorf("%q is not a bucket of NATS: write letters, digits, - and _", bucket)
 	}

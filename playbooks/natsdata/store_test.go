@@ -44,7 +44,7 @@ func TestValue(t *testing.T) {
 		{"no key", "CFG", "none", `the bucket "CFG" of NATS has no key "none"`},
 		{"a key that was deleted", "CFG", "gone", `the bucket "CFG" of NATS has no key "gone"`},
 		{"no name of a key", "CFG", "a b", `"a b" is not a key of NATS: write letters, digits and -/_=. in it`},
-		{"no bucket", "NONE", "a", `there is no bucket "NONE" in NATS`},
+		{"no bucket", "NONE", "a", `unknown bucket "NONE" in NATS`},
 		{"no name of a bucket", "a.b", "a", `"a.b" is not a bucket of NATS: write letters, digits, - and _`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestObject(t *testing.T) {
 		{"whole", "SITES", "web.tgz", 1 << 20, ""},
 		{"too large", "SITES", "web.tgz", 1<<20 - 1, "it has more than 0 MiB"},
 		{"no object", "SITES", "none", 1 << 20, `the bucket "SITES" of NATS has no object "none"`},
-		{"no bucket", "NONE", "a", 1 << 20, `there is no bucket "NONE" in NATS`},
+		{"no bucket", "NONE", "a", 1 << 20, `unknown bucket "NONE" in NATS`},
 		{"no name of a bucket", "a.b", "a", 1 << 20, `"a.b" is not a bucket of NATS: write letters, digits, - and _`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

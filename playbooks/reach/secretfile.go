@@ -33,7 +33,7 @@ func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.
 	text = bytes.TrimSuffix(text, []byte("\r"))
 	switch {
 	case len(text) == 0:
-		err = errors.New("there is no password in it")
+		err = errors.New("the file contains no password")
 	case len(text) >= maxPassword:
 		err = fmt.Errorf("more than %d KiB are not a password", maxPassword>>10)
 	case bytes.ContainsAny(text, "\r\n"):

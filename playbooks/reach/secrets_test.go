@@ -37,9 +37,9 @@ func TestReadHidden(t *testing.T) {
 		{"backspace takes a character", "a\u00e9\x7f\n", "a", "", ""},
 		{"kill", "ab\x15c\n", "c", "", ""},
 		{"end of file after something", "ab\x04", "ab", "", ""},
-		{"end of file", "\x04\n", "", "\n", "there was no answer"},
+		{"end of file", "\x04\n", "", "\n", "no answer"},
 		{"interrupt", "ab\x03\n", "", "\n", "interrupted"},
-		{"hang up", "ab", "", "", "there was no answer\nEOF"},
+		{"hang up", "ab", "", "", "no answer\nEOF"},
 		{"too long", strings.Repeat("a", maxPassword) + "b\n", "", "b\n", "more than 64 KiB are not an answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

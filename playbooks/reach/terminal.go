@@ -19,7 +19,7 @@ import (
 const terminalPath = "/dev/tty"
 
 // errNoTerminal explains why there is no prompt.
-var errNoTerminal = errors.New("there is no terminal for a prompt")
+var errNoTerminal = errors.New("no terminal for a prompt")
 
 // Ask prompts on the terminal for a secret that is not empty, without an echo. Without an answer, the error is
 // [ErrInterrupted].
@@ -80,7 +80,7 @@ const (
 	keyDelete    = 127
 )
 
-var errNoAnswer = errors.New("there was no answer")
+var errNoAnswer = errors.New("no answer")
 
 // readHidden reads a line byte by byte, so that the next prompt gets the bytes after it. It handles the keys that a
 // terminal would handle itself.

@@ -86,7 +86,7 @@ func (s SecretSources) vaultPassword(ctx context.Context, id string) (p vault.Pa
 	if p.Text = bytes.TrimSpace(text); err == nil {
 		switch {
 		case len(p.Text) == 0:
-			err = errors.New("there is no password in it")
+			err = errors.New("the file contains no password")
 		case len(p.Text) >= maxPassword:
 			err = fmt.Errorf("more than %d KiB are not a password", maxPassword>>10)
 		}

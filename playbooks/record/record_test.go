@@ -134,9 +134,9 @@ func TestFind(t *testing.T) {
 		{name: "zkvwq", want: "01M843PFA8B1Z764Q8H3ZZKVWQ"},
 		{name: "01M9", want: "01M943PFA8B1Z764Q8H3ZZKVZZ"},
 		{name: "01M8", err: "01M8 begins or ends the ids of 2 runs: 01M843PF72P61R1TBNZ2E5J0Z3, 01M843PFA8B1Z764Q8H3ZZKVWQ"},
-		{name: "VWQ", err: "there is no such run: VWQ\n  hint: ccm-push runs lists them; write last, an id, or four characters and more of its beginning or end"},
-		{name: "01M843PF72P61R1TBNZ2E5J0Z4", err: "there is no such run: 01M843PF72P61R1TBNZ2E5J0Z4"},
-		{name: "../../etc", err: "there is no such run: ../../etc\n  hint: ccm-push runs lists them; write last, an id, or four characters and more of its beginning or end"},
+		{name: "VWQ", err: "no run has the id VWQ\n  hint: ccm-push runs lists all runs; write last, an id, or four or more characters of its beginning or end"},
+		{name: "01M843PF72P61R1TBNZ2E5J0Z4", err: "no run has the id 01M843PF72P61R1TBNZ2E5J0Z4"},
+		{name: "../../etc", err: "no run has the id ../../etc\n  hint: ccm-push runs lists all runs; write last, an id, or four or more characters of its beginning or end"},
 	} {
 		r, err := s.Find(tt.name)
 		if tt.err != "" {

@@ -85,7 +85,7 @@ func (s Store) list() (runs []*Run, unreadable []Unreadable, err error) {
 }
 
 // ErrNone is wrapped by the error of a name that no run has.
-var ErrNone = errors.New("there is no such run")
+var ErrNone = errors.New("no run")
 
 // Find returns the run with a name: last, its id, or the beginning or the end of its id, of at least four characters,
 // that no other run has.
@@ -98,7 +98,7 @@ func (s Store) Find(name string) (*Run, error) {
 	if IsID(id) {
 		r, err := s.open(id)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: %s", ErrNone, name)
+			err = fmt.Errorf("%w has the id %s", ErrNone, name)
 		}
 		return r, err
 	}
@@ -114,7 +114,7 @@ func (s Store) Find(name string) (*Run, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("%w: %s\n  hint: ccm-push runs lists them; write last, an id, or four characters and more of its beginning or end", ErrNone, name)
+		return nil, fmt.Errorf("%w has the id %s\n  hint: ccm-push runs lists all runs; write last, an id, or four or more characters of its beginning or end", ErrNone, name)
 	case 1:
 		return s.open(found[0])
 	}
@@ -132,5 +132,5 @@ func (s Store) Last(meant func(*Run) bool) (*Run, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: nothing of the kind is recorded in %s", ErrNone, s.Folder)
+	return nil, fmt.Errorf("%w of this kind is recorded in %s", ErrNone, s.Folder)
 }

@@ -205,7 +205,7 @@ func TestNextRelay(t *testing.T) {
 	require.Equal(t, []string{"g1", "g2", "g3"}, f.dialed)
 	require.Equal(t, []string{
 		"relay g1 is not used: dial 192.0.2.1:22: no route to host",
-		"relay g2 is not used: making a key to deliver with: there is no directory for it in the home of the login user",
+		"relay g2 is not used: making a key to deliver with: no directory for the key in the home of the login user",
 	}, f.warned)
 	f.gates["g3"].Close()
 	require.Equal(t, f.delivered(), f.bring("web2"))

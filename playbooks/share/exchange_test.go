@@ -95,13 +95,13 @@ func TestImport(t *testing.T) {
 		}, &wire.Imported{Values: map[string]json.RawMessage{"cwd": json.RawMessage("1")}, Sensitive: true}},
 		{"failed", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Failed, Error: "what app1 says"}, &c.Catalog)
-		}, none("exec#token of app1 has failed, so there is no stdout")},
+		}, none("exec#token of app1 has failed, so it has sent no stdout")},
 		{"skipped", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Skipped}, &c.Catalog)
-		}, none("exec#token of app1 was skipped, so there is no stdout")},
+		}, none("exec#token of app1 was skipped, so it has sent no stdout")},
 		{"nothing to send", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Stable}, &c.Catalog)
-		}, none("exec#token of app1 has sent no stdout: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")},
+		}, none("exec#token of app1 has sent no stdout: the resource did nothing in this run, and its earlier output is not recorded; remove its creates, onlyif or unless for one run, or read the value in another way")},
 		{"too large", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
 		}, none("stdout of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},

@@ -248,15 +248,15 @@ func (e *export) value(imp catalog.Import) (received, error) {
 	what := fmt.Sprintf("%s of %s", e.ref, imp.Host)
 	switch why, dropped := e.dropped[imp.Key]; {
 	case e.status.HasFailed():
-		return got, fmt.Errorf("%s has failed, so there is no %s", what, imp.Key)
+		return got, fmt.Errorf("%s has failed, so it has sent no %s", what, imp.Key)
 	case e.status == wire.Skipped:
-		return got, fmt.Errorf("%s was skipped, so there is no %s", what, imp.Key)
+		return got, fmt.Errorf("%s was skipped, so it has sent no %s", what, imp.Key)
 	case dropped:
 		return got, fmt.Errorf("%s of %s is too large: %s", imp.Key, what, why)
 	case e.predicted && (e.status == wire.Changed || !e.certain || !has):
 		got.unknown = true
 	case !has:
-		return got, fmt.Errorf("%s has sent no %s: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way", what, imp.Key)
+		return got, fmt.Errorf("%s has sent no %s: the resource did nothing in this run, and its earlier output is not recorded; remove its creates, onlyif or unless for one run, or read the value in another way", what, imp.Key)
 	default:
 		got.value = value
 	}

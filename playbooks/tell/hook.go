@@ -55,7 +55,7 @@ func NewHook(command string, warn func(string)) (*Hook, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%q is not a command: %w", command, err)
 	case len(argv) == 0 || argv[0] == "":
-		return nil, errors.New("there is no command")
+		return nil, errors.New("no command")
 	}
 	if _, err := exec.LookPath(argv[0]); err != nil {
 		return nil, err

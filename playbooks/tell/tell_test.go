@@ -125,7 +125,7 @@ func TestHookEndsWithTheRun(t *testing.T) {
 
 func TestHookCommands(t *testing.T) {
 	for command, want := range map[string]string{
-		"":                  "there is no command",
+		"":                  "no command",
 		"page 'oncall":      `"page 'oncall" is not a command: Unterminated single-quoted string`,
 		"/nonexistent/page": `exec: "/nonexistent/page": stat /nonexistent/page: no such file or directory`,
 	} {

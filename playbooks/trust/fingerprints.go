@@ -71,7 +71,7 @@ func parseFingerprints(path, text string) (fingerprints, error) {
 		return nil, err
 	}
 	if len(known) == 0 {
-		return nil, &yamlpos.Error{File: path, Line: 1, Column: 1, Msg: "there is no fingerprint in it", Hint: formHint}
+		return nil, &yamlpos.Error{File: path, Line: 1, Column: 1, Msg: "no fingerprint in this file", Hint: formHint}
 	}
 	return known, nil
 }
@@ -99,7 +99,7 @@ func parseFingerprint(words []string) (names []string, fingerprint string, err e
 	case slices.ContainsFunc(words, isMD5):
 		return nil, "", &lineError{"a fingerprint with MD5 proves nothing", "use SHA-256: ssh-keygen -E sha256 -lf FILE"}
 	}
-	return nil, "", &lineError{"there is no fingerprint in this line", formHint}
+	return nil, "", &lineError{"no fingerprint in this line", formHint}
 }
 
 // namedFingerprint reads a line whose word at is the fingerprint.

@@ -40,9 +40,9 @@ func TestParseFingerprints(t *testing.T) {
 		{name: "of ssh-keyscan", text: "# web1:22 SSH-2.0-OpenSSH_9.2\nweb1 " + text + "\n\n", want: fingerprints{"web1": {fp}}},
 		{name: "several", text: "web1 " + fp + "\nweb1 " + other + "\nweb1 " + fp + "\n", want: fingerprints{"web1": {fp, other}}},
 
-		{name: "empty", text: "# none\n", err: "f:1:1: there is no fingerprint in it\n  hint: write lines such as: web1 SHA256:… or: web1 ssh-ed25519 AAAA…"},
+		{name: "empty", text: "# none\n", err: "f:1:1: no fingerprint in this file\n  hint: write lines such as: web1 SHA256:… or: web1 ssh-ed25519 AAAA…"},
 		{name: "all that is wrong", text: "web1\n" + fp + "\n256 " + fp + " root@web1 (ED25519)\n256 " + fp + " (ED25519)\nat home " + fp,
-			err: "f:1:1: there is no fingerprint in this line\n  hint: write lines such as: web1 SHA256:… or: web1 ssh-ed25519 AAAA…\n" +
+			err: "f:1:1: no fingerprint in this line\n  hint: write lines such as: web1 SHA256:… or: web1 ssh-ed25519 AAAA…\n" +
 				"f:2:1: the line does not say which host it is about\n  hint: put the host's name first: web1 SHA256:…\n" +
 				"f:3:1: the line does not say which host it is about: \"root@web1\" is a remark that its key came with\n  hint: put the host's name first: web1 SHA256:…\n" +
 				"f:4:1: the line does not say which host it is about\n  hint: put the host's name first: web1 SHA256:…\n" +

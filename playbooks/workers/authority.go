@@ -139,7 +139,7 @@ func (a *authority) hasSigned() bool {
 func (a *authority) refused(failure *events.Carried) *events.Carried {
 	signer, _ := a.key()
 	if u, is := failure.Event.(events.Unreachable); is && signer != nil {
-		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account and site, or the certificate has expired (--cert-validity): run authority.yaml for it without workers (--workers ''), or check TrustedUserCAKeys and AuthorizedPrincipalsFile in its sshd_config",
+		u.Hint = fmt.Sprintf("if the host does not trust the authority %s, or not for this account and site: run authority.yaml for the host without workers (--workers ''), or check TrustedUserCAKeys and AuthorizedPrincipalsFile in its sshd_config; if the certificate has expired: --cert-validity",
 			ssh.FingerprintSHA256(signer))
 		return &events.Carried{Event: u}
 	}

@@ -52,7 +52,7 @@ func TestRefusedCertificate(t *testing.T) {
 				require.Equal(t, 1, summary.Totals.Hosts.OK)
 				require.Equal(t, len(test.strangers), summary.Totals.Hosts.Unreachable)
 				lines := strings.Join(got.lines(s), "\n")
-				require.Equal(t, len(test.strangers), strings.Count(lines, `"hint":"it does not trust the authority SHA256:`), lines)
+				require.Equal(t, len(test.strangers), strings.Count(lines, `"hint":"if the host does not trust the authority SHA256:`), lines)
 				require.Contains(t, lines, "TrustedUserCAKeys")
 				return
 			}

@@ -166,7 +166,7 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 		if name == "last" || newest == nil {
 			return nil, fmt.Errorf("%w in NATS that this machine can read\n  hint: %s", record.ErrNone, kept)
 		}
-		return nil, fmt.Errorf("%w in NATS: %s\n  hint: the last run in NATS is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
+		return nil, fmt.Errorf("%w in NATS has the id %s\n  hint: the last run in NATS is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
 	case len(all) > 1 && name != "" && name != "last":
 		return nil, fmt.Errorf("%s begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
 	}
@@ -175,7 +175,7 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 
 // held returns why a run cannot be continued.
 func (s *Shared) held() error {
-	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; ccm-push resume can continue it half a minute after its last message, or after Ctrl-C there",
+	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; half a minute after its last message, or after Ctrl-C there, ccm-push resume continues the run",
 		s.Run, s.Holder, s.Since.Local().Format("2006-01-02 15:04:05"), s.Run)
 }
 

@@ -220,7 +220,7 @@ func TestDeletedLease(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h.Records.Forget(t.Context(), run))
 	<-copied.Lost()
-	require.Contains(t, warned.all(), "NATS has nothing about run 01JDXYZ0000000000000000099 any more, so it ends here")
+	require.Contains(t, warned.all(), "run 01JDXYZ0000000000000000099 ends here, because NATS has lost its data")
 	require.NotContains(t, warned.all(), "taken over")
 	require.NoError(t, copied.Close(t.Context()))
 }

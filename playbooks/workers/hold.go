@@ -11,7 +11,7 @@ import (
 )
 
 // errLost reports that other workers may have a lease by now.
-var errLost = errors.New("this worker was suspended, or the queue does not answer, so other workers may have its hosts; it stops its work on them")
+var errLost = errors.New("this worker stops its work: it was suspended, or the queue does not answer, so other workers may have its hosts")
 
 // hold extends a lease until end is called. The returned context ends when other workers may get the lease; if the
 // queue does not answer, it ends well before that.

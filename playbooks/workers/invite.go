@@ -99,7 +99,7 @@ func (i *Invitation) validate() error {
 	case err != nil || key.Type() != ssh.KeyAlgoED25519 || len(i.Secret) != secretSize || i.URL == "" || !validName(i.Name) || strings.ContainsAny(i.Site, "\n\r\x00"):
 		return errors.New("the token is not valid")
 	case time.Now().After(i.Until):
-		return fmt.Errorf("the token has expired at %s\n  hint: make another one: ccm-push workers invite", i.Until.Local().Format(time.TimeOnly))
+		return fmt.Errorf("the token has expired at %s\n  hint: create a new token: ccm-push workers invite", i.Until.Local().Format(time.TimeOnly))
 	}
 	if len(i.CA) > 0 {
 		if _, err := x509.ParseCertificate(i.CA); err != nil {
@@ -239,7 +239,7 @@ func (i *Invitation) Join(ctx context.Context, conn *nats.Conn, c *Candidate) er
 	msg, err := conn.RequestWithContext(ctx, queue.JoinOf(of), text)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return errors.New("the machine that made the token does not wait for it any more\n  hint: make another one there: ccm-push workers invite")
+		return errors.New("the machine that created the token no longer waits for this worker\n  hint: create a new token there: ccm-push workers invite")
 	case err != nil:
 		return fmt.Errorf("waiting for an answer: %w", err)
 	}

@@ -95,7 +95,7 @@ func (l *Lease) say(ctx context.Context) error {
 		}
 		l.taken = true
 		if holder == "" {
-			l.handover.Warn(fmt.Sprintf("NATS has nothing about run %s any more, so it ends here\n  hint: its stream may have been deleted; ccm-push resume %s continues the run", l.said.Run, l.said.Run))
+			l.handover.Warn(fmt.Sprintf("run %s ends here, because NATS has lost its data\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s", l.said.Run, l.said.Run))
 		} else {
 			l.handover.Warn(fmt.Sprintf("%s has taken over run %s, so it ends here\n  hint: ccm-push attach %s follows it", holder, l.said.Run, l.said.Run))
 		}
@@ -231,7 +231,7 @@ func (c *Copy) append(ctx context.Context, frame []byte) bool {
 			return true
 		case errors.Is(err, queue.ErrTaken), errors.Is(err, queue.ErrGone):
 			if c.own.Held(ctx) {
-				c.handover.Warn(fmt.Sprintf("the record of the run is not copied to NATS any more, so no other machine can continue the run: %v", err))
+				c.handover.Warn(fmt.Sprintf("the record of the run is no longer copied to NATS, so no other machine can continue the run: %v", err))
 			}
 			return false
 		}

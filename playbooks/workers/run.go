@@ -120,7 +120,7 @@ func (r *run) noResult(t playbooks.Turn) playbooks.TurnEnd {
 	if err := r.inbox.failure(); err != nil {
 		why += ": " + err.Error()
 	}
-	return r.ledger.failure(t, "lost", why, "the next run reports what was done there")
+	return r.ledger.failure(t, "lost", why, "the next run reports the changes that the lost run made")
 }
 
 // halt stops the run before the certificates of its workers expire.
@@ -187,7 +187,7 @@ func (r *run) working() (all []*assignment) {
 
 // unknown returns the end of a host whose worker was lost, or has not reported the end: the outcome is unknown.
 func (r *run) unknown(h *assignment, t playbooks.Turn) playbooks.TurnEnd {
-	end := r.ledger.failure(t, "lost", fmt.Sprintf("worker %s was lost, so the outcome on this host is unknown", h.worker), "the next run reports what was done there")
+	end := r.ledger.failure(t, "lost", fmt.Sprintf("worker %s was lost, so the outcome on this host is unknown", h.worker), "the next run reports the changes that the lost run made")
 	end.Took = max(0, h.errands.lastRequest().Sub(h.since))
 	return end
 }

@@ -120,6 +120,6 @@ func TestStoppedAfterALoss(t *testing.T) {
 	require.Less(t, took, laterTime)
 	require.Equal(t, 1, summary.Totals.Hosts.Failed, warned.all())
 	lines := strings.Join(got.lines(s), "\n")
-	require.Contains(t, lines, `"error":"worker worker was lost, so the outcome on this host is unknown","event":"host_failed","hint":"the next run reports what was done there"`)
+	require.Contains(t, lines, `"error":"worker worker was lost, so the outcome on this host is unknown","event":"host_failed","hint":"the next run reports the changes that the lost run made"`)
 	require.Contains(t, warned.all(), "not waiting for 1 host")
 }

@@ -46,7 +46,7 @@ func TestStopped(t *testing.T) {
 				return
 			}
 			require.Equal(t, 1, summary.Totals.Hosts.Failed, "%s\n%s", lines, warned.all())
-			require.Equal(t, 1, strings.Count(lines, `"error":"worker worker was lost, so the outcome on this host is unknown","event":"host_failed","hint":"the next run reports what was done there"`), lines)
+			require.Equal(t, 1, strings.Count(lines, `"error":"worker worker was lost, so the outcome on this host is unknown","event":"host_failed","hint":"the next run reports the changes that the lost run made"`), lines)
 			require.Regexp(t, "^worker worker was lost, last heard at [0-9:]{8}: not waiting for 1 host$", warned.all())
 		})
 	}

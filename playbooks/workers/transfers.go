@@ -47,7 +47,7 @@ func (x *transfers) exclude(ctx context.Context, h *assignment, what error) {
 	x.banned[h.key] = what
 	x.mu.Unlock()
 	x.warn(fmt.Sprintf("the worker %s broke the protocol of this run, so it gets no more hosts: %s\n"+
-		"  hint: stop it and look at its machine; until its certificate ends it can log in to the hosts that it had", h.worker, printable.Line(what.Error())))
+		"  hint: stop this worker and inspect its machine; until its certificate expires, the worker can log in to its hosts", h.worker, printable.Line(what.Error())))
 	x.move(ctx, h, func(one *assignment) bool { return one.key == h.key }, "its worker broke the protocol")
 }
 

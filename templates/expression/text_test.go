@@ -299,7 +299,7 @@ func evalErrorCases() []errorCase {
 		{"{{ Data.list[3] }}", "site.yaml:7:24: Data.list[3]: the list has only 3 elements\n  hint: Data.list[3] ?? DEFAULT allows a missing key"},
 		{"{{ Data[5] }}", "site.yaml:7:19: Data[5]: the key of a map must be a string, not an integer"},
 		{"{{ map(Data.users, .nick) }}", "site.yaml:7:32: missing key \".nick\"\n  hint: it has id, name; .nick ?? DEFAULT allows a missing key"},
-		{"{{ Item.x }}", "site.yaml:7:15: Item is not available here: there is an item only below each\n  hint: available: Facts, Data, Environ"},
+		{"{{ Item.x }}", "site.yaml:7:15: Item is not available here: only resources with each have an item\n  hint: available: Facts, Data, Environ"},
 		{"{{ lookup('data.nope') }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
 			"  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},
 		{"{{ lookup('data.nope', nil) }}", "site.yaml:7:15: missing key \"data.nope\"\n" +

@@ -224,7 +224,7 @@ func runtimeFault(context, msg string) *diag.Fault {
 		return missingKey(strings.Trim(key, `"`), context)
 	}
 	if m := noField().FindStringSubmatch(msg); m != nil {
-		return diag.Faultf("%s: there is no %q in it", context, m[1])
+		return diag.Faultf("%s: unknown key %q", context, m[1])
 	}
 	if harmless().MatchString(msg) {
 		return diag.Faultf("%s: %s", context, render.TypeNames().Replace(msg))

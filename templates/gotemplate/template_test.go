@@ -65,7 +65,7 @@ func goErrorCases() []errorCase {
 		{"a\n {{ .data.nope }}", "motd.tmpl:2:10: missing key \"nope\" in .data.nope\n  hint: give a default: .data.nope | default \"…\""},
 		{"{{ .dat.name }}", "motd.tmpl:1:8: missing key \"dat\" in .dat.name\n  hint: did you mean \"data\"?"},
 		{"{{ .Item }}", "motd.tmpl:1:4: .Item is not available here"},
-		{"{{ .data.name.x }}", "motd.tmpl:1:9: .data.name.x: there is no \"x\" in it"},
+		{"{{ .data.name.x }}", "motd.tmpl:1:9: .data.name.x: unknown key \"x\""},
 		{"{{ .data.list }}", "motd.tmpl:1:4: a list in a text\n  hint: use range, join or toJson"},
 		{"{{ .data.nothing }}", "motd.tmpl:1:4: nil in a text\n  hint: test it with if, or give a default with or"},
 		{`{{ lookup "data.nope" }}`, "motd.tmpl:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},

@@ -72,7 +72,7 @@ func dated(name string, layout, t any, zone string) (any, error) {
 			location, err = time.LoadLocation(zone)
 		}
 		if err != nil {
-			return nil, diag.Faultf("%s: there is no such time zone", name).WithHint("write it as in Europe/Paris, or UTC")
+			return nil, diag.Faultf("%s: unknown time zone", name).WithHint("write it as in Europe/Paris, or UTC")
 		}
 	}
 	return t.(time.Time).In(location).Format(layout.(string)), nil

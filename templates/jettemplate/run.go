@@ -174,7 +174,7 @@ func (x *execution) at(s *site, a jet.Arguments) (reflect.Value, error) {
 	v := a.Get(1)
 	switch {
 	case !v.IsValid() && s.text == ".":
-		return v, diag.Faultf("there is no context here").WithHint("use Data, Facts or a variable")
+		return v, diag.Faultf("no context here").WithHint("use Data, Facts or a variable")
 	case v.Kind() == reflect.String:
 		return v, x.CheckLength(v.Len())
 	}

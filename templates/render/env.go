@@ -91,13 +91,13 @@ func (e *Env) Need(name string) (any, error) {
 	f := diag.Faultf("%s is not available here", name)
 	switch {
 	case name == ItemRoot:
-		f.Msg += ": there is an item only below each"
+		f.Msg += ": only resources with each have an item"
 	case name == OuterRoot:
 		f.Msg += ": it is the item of the block around a resource that has an each of its own"
 	case name == ResultsRoot:
 		f.Msg += ": only resources see the results of others, and only where one has register"
 	case IsInventoryRoot(name):
-		f.Msg += ": there is no inventory"
+		f.Msg += ": no inventory"
 	}
 	if there := e.Available(); len(there) > 0 {
 		f.Hint = "available: " + strings.Join(there, ", ")

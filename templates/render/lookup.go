@@ -195,7 +195,7 @@ func Fact(facts map[string]any, path string) (any, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, &diag.Error{Msg: "no such fact: " + strings.TrimPrefix(path, "facts."), Hint: env.near(path)}
+		return nil, &diag.Error{Msg: "unknown fact " + strings.TrimPrefix(path, "facts."), Hint: env.near(path)}
 	}
 	return value, nil
 }

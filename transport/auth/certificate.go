@@ -29,7 +29,7 @@ func (k *keyFiles) certificates(t transport.Target, files []keyFile, home string
 		c, err := k.certificate(transport.ExpandHome(path, home))
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // as with ssh
-			c = userCert{remark: "there is no " + filepath.Base(path)}
+			c = userCert{remark: "no file " + filepath.Base(path)}
 		case err != nil:
 			return nil, err
 		}

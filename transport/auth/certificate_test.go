@@ -90,7 +90,7 @@ func TestUserCertificates(t *testing.T) {
 			hint: "offered named as deploy; check authorized_keys on the host; for-the-agent is for a key that is not there: " + knownhosts.Fingerprint(publicOf(t, inAgent))},
 		{name: "missing, which ssh does not mind", keys: []string{"beside"}, certs: []string{"nowhere-cert.pub"}},
 		{name: "missing", keys: []string{"named"}, certs: []string{"nowhere-cert.pub"}, turned: true,
-			hint: "offered named as deploy; check authorized_keys on the host; there is no nowhere-cert.pub"},
+			hint: "offered named as deploy; check authorized_keys on the host; no file nowhere-cert.pub"},
 		{name: "of the agent, which is not to be offered", keys: []string{"named"}, only: true, agent: holds(agent.AddedKey{PrivateKey: inAgent, Certificate: both}), turned: true,
 			hint: "offered named as deploy; check authorized_keys on the host"},
 	} {

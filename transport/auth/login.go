@@ -152,7 +152,7 @@ func (l *Login) hint() string {
 		}
 		parts = append(parts, fmt.Sprintf("the host takes no keys from %s, only %s", t.User, strings.Join(l.allowed, ", ")))
 	case t.Password == nil && l.uses(methodPublicKey):
-		parts = append(parts, "there was no key to offer as "+t.User+"; name one with private_key or add one to the agent")
+		parts = append(parts, "no key to offer as "+t.User+"; name one with private_key or add one to the agent")
 	}
 	parts = append(parts, l.passwordHints()...)
 	if t.Methods != nil {

@@ -92,7 +92,7 @@ func TestAuthErrors(t *testing.T) {
 		{"wrong key", []string{"wrong"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
 			"  hint: offered wrong as deploy; check authorized_keys on the host"},
 		{"encrypted", []string{"locked"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
-			"  hint: there was no key to offer as deploy; name one with private_key or add one to the agent; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
+			"  hint: no key to offer as deploy; name one with private_key or add one to the agent; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"both", []string{"wrong", "locked"}, "root", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
 			"  hint: offered wrong as root; check authorized_keys on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"missing", []string{"missing"}, "deploy", "web1: authenticate ADDR: private key DIR/missing: no such file or directory"},
@@ -117,7 +117,7 @@ func TestAuthErrors(t *testing.T) {
 		target.PrivateKeys = nil
 		err := dialOnce(t, &dial.Dialer{Home: t.TempDir()}, target)
 		require.ErrorIs(t, err, transport.ErrAuth)
-		require.ErrorContains(t, err, "hint: there was no key to offer as deploy; name one with private_key or add one to the agent")
+		require.ErrorContains(t, err, "hint: no key to offer as deploy; name one with private_key or add one to the agent")
 	})
 }
 
@@ -179,7 +179,7 @@ func TestAgent(t *testing.T) {
 		target := targetOf(srv)
 		target.PrivateKeys = nil
 		err := dialOnce(t, &dial.Dialer{AgentSocket: filepath.Join(dir, "none")}, target)
-		require.Equal(t, "there was no key to offer as deploy; name one with private_key or add one to the agent; "+
+		require.Equal(t, "no key to offer as deploy; name one with private_key or add one to the agent; "+
 			"the agent at DIR/none gave no keys: dial unix DIR/none: connect: no such file or directory",
 			masked(fmt.Errorf("%s", err.(*transport.HostError).Hint), dir, "DIR"))
 	})

@@ -27,8 +27,8 @@ func TestChosenAlgorithms(t *testing.T) {
 		{"key exchange", transport.Algorithms{KeyExchanges: []string{ssh.KeyExchangeECDHP256}}, `we offered: ["ecdh-sha2-nistp256"`},
 		{"cipher", transport.Algorithms{Ciphers: []string{ssh.CipherAES256GCM}}, `we offered: ["aes256-gcm@openssh.com"]`},
 		{"host key", transport.Algorithms{HostKeys: []string{ssh.KeyAlgoRSASHA256}}, `we offered: ["rsa-sha2-256"]`},
-		{"public key", transport.Algorithms{PublicKeys: []string{ssh.KeyAlgoRSASHA256}}, "there was no key to offer as deploy"},
-		{"certificates only", transport.Algorithms{PublicKeys: []string{ssh.CertAlgoED25519v01}}, "there was no key to offer as deploy"},
+		{"public key", transport.Algorithms{PublicKeys: []string{ssh.KeyAlgoRSASHA256}}, "no key to offer as deploy"},
+		{"certificates only", transport.Algorithms{PublicKeys: []string{ssh.CertAlgoED25519v01}}, "no key to offer as deploy"},
 		{"nothing is left", transport.Algorithms{Ciphers: []string{}}, `web1: handshake ADDR: no cipher can be offered: none of [] is supported; supported: aes128-gcm@openssh.com, aes256-gcm@openssh.com, chacha20-poly1305@openssh.com, aes128-ctr, aes192-ctr, aes256-ctr`},
 		{"nothing is known", transport.Algorithms{MACs: []string{"md5"}}, `web1: handshake ADDR: no MAC can be offered: none of ["md5"] is supported; supported: `},
 	} {

@@ -107,7 +107,7 @@ func TestGlobalKnownHosts(t *testing.T) {
 
 	target.KnownHosts, target.HostKeys, target.GlobalKnownHosts = nil, transport.AcceptNew, []string{writeFile(t, "")}
 	err = dialOnce(t, &Dialer{}, target)
-	require.Regexp(t, "the host key is unknown: ssh-ed25519 SHA256:[^ ]+, and there is no file to add it to\n  hint: name a known_hosts file of your own, to which the key can be added$", err.Error())
+	require.Regexp(t, "the host key is unknown: ssh-ed25519 SHA256:[^ ]+, and no known_hosts file to add it to\n  hint: name a known_hosts file of your own, to which the key can be added$", err.Error())
 }
 
 // TestKnownNames checks the names of hosts in known_hosts and in certificates.

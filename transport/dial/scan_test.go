@@ -202,7 +202,7 @@ func TestTrustKeepsOutOfTheWay(t *testing.T) {
 	cancel()
 	errs = d.Trust(ctx, []Trusted{{target("d"), keys[:1]}, {transport.Target{Host: "e", Address: "e"}, keys[:1]}})
 	require.EqualError(t, errs[0], "d: host key d:22: adding to "+file+": locking: context canceled")
-	require.EqualError(t, errs[1], "e: host key e:22: there is no known_hosts file to add the key to\n  hint: name a known_hosts file of your own, to which the key can be added")
+	require.EqualError(t, errs[1], "e: host key e:22: no known_hosts file to add the key to\n  hint: name a known_hosts file of your own, to which the key can be added")
 }
 
 // TestTrustInFolderThatTakesNothing has a file that cannot be replaced.

@@ -14,7 +14,7 @@ import (
 func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	own := v.files.AddTo
 	if own == "" {
-		return fmt.Errorf("%w: %s, and there is no file to add it to", ErrUnknown, Fingerprint(key))
+		return fmt.Errorf("%w: %s, and no known_hosts file to add it to", ErrUnknown, Fingerprint(key))
 	}
 	v.store.adding.Lock()
 	defer v.store.adding.Unlock()

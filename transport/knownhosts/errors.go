@@ -17,7 +17,7 @@ var (
 )
 
 // ErrNoFile reports that [Files] has no file to add a key to.
-var ErrNoFile = errors.New("there is no known_hosts file to add the key to")
+var ErrNoFile = errors.New("no known_hosts file to add the key to")
 
 // A ChangedError wraps [ErrChanged] and names the lines that hold other keys of the
 // host.

@@ -119,9 +119,9 @@ func (r *Relay) read(out *bufio.Reader) error {
 func failure(word string) error {
 	switch word {
 	case "nossh":
-		return errors.New("there is no ssh, or no ssh-keygen, on the host")
+		return errors.New("no ssh or ssh-keygen on the host")
 	case "nodir":
-		return errors.New("there is no directory for it in the home of the login user")
+		return errors.New("no directory for the key in the home of the login user")
 	}
 	return errors.New("ssh-keygen makes none")
 }

@@ -393,11 +393,11 @@ func TestHostWithoutSSH(t *testing.T) {
 	bin := t.TempDir()
 	s.relay = sshtest.Start(t, sshtest.Env("PATH="+bin))
 	_, err := s.tryOpen()
-	require.EqualError(t, err, "making a key to deliver with: there is no ssh, or no ssh-keygen, on the host")
+	require.EqualError(t, err, "making a key to deliver with: no ssh or ssh-keygen on the host")
 	s.relay = sshtest.Start(t)
 	require.NoError(t, os.WriteFile(filepath.Join(s.relay.Home, ".cache"), nil, 0o600))
 	_, err = s.tryOpen()
-	require.EqualError(t, err, "making a key to deliver with: there is no directory for it in the home of the login user")
+	require.EqualError(t, err, "making a key to deliver with: no directory for the key in the home of the login user")
 }
 
 func TestRoutesThatRelaysDoNotKnow(t *testing.T) {

@@ -33,7 +33,7 @@ func (e Environment) tilde(path string) (string, error) {
 	if name != "" {
 		account, err := user.Lookup(name)
 		if err != nil {
-			return "", fmt.Errorf("%q: there is no user %q", path, name)
+			return "", fmt.Errorf("%q: unknown user %q", path, name)
 		}
 		home = account.HomeDir
 	}

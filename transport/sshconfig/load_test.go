@@ -51,7 +51,7 @@ $DIR/config:9: serveralivecountmax: "-1" is not a number from 0`},
 $DIR/config:1: host: an argument is missing
 $DIR/config:2: host: a quote is not closed
 $DIR/config:3: match has no argument
-$DIR/config:4: match: there is no criterion "colour"
+$DIR/config:4: match: unknown criterion "colour"
 $DIR/config:5: match: host lacks its argument
 $DIR/config:6: match: all cannot be combined with other criteria
 $DIR/config:7: match: localnetwork: "10.0.0.0/33" is not an address or network`},
@@ -64,7 +64,7 @@ $DIR/config:5: ciphers: the list has an empty or a negated name`},
 		{"includes", "Include \"\"\nInclude $DIR/[\nInclude ~nobody-has-this-name/x\nInclude \"a\n", `
 $DIR/config:1: include: an argument is missing
 $DIR/config:2: include: "$DIR/[" is not a pattern for files
-$DIR/config:3: include: "~nobody-has-this-name/x": there is no user "nobody-has-this-name"
+$DIR/config:3: include: "~nobody-has-this-name/x": unknown user "nobody-has-this-name"
 $DIR/config:4: include: a quote is not closed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

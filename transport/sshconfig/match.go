@@ -149,7 +149,7 @@ func checkAll(c *condition, rest string) error {
 
 func (c criterion) check() error {
 	if !slices.Contains(withWord, c.name) {
-		return fmt.Errorf("there is no criterion %q", c.name)
+		return fmt.Errorf("unknown criterion %q", c.name)
 	}
 	if c.name == "localnetwork" {
 		for one := range strings.SplitSeq(c.arg, ",") {

@@ -225,9 +225,9 @@ func (b *Become) refusalHint(line, login, owner string) string {
 // unanswered explains a prompt without an answer: the password is wrong or missing.
 func (b *Become) unanswered(prompts int, login, owner string) (line, hint string) {
 	if prompts > 1 {
-		return b.method() + " asked for the password again", b.wrongPasswordHint(login, owner)
+		return b.method() + " rejected the password", b.wrongPasswordHint(login, owner)
 	}
-	return b.method() + " asks for a password", b.passwordHint(login)
+	return b.method() + " requires a password", b.passwordHint(login)
 }
 
 // wrongPasswordHint names the account whose password the method has requested.

@@ -96,10 +96,10 @@ func TestPasswordIsAskedFor(t *testing.T) {
 		method, password, err string
 	}{
 		{"sudo", "right", ""},
-		{"sudo", "wrong", "me: become local: escalation refused: sudo asked for the password again\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
+		{"sudo", "wrong", "me: become local: escalation refused: sudo rejected the password\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
 		{"su", "right", ""},
 		{"su", "wrong", "me: become local: escalation refused: su: Authentication failure\n  hint: is it the password of root on this host?"},
-		{"su", "", "me: become local: escalation refused: su asks for a password\n  hint: give the password of root with -K or --become-password-file"},
+		{"su", "", "me: become local: escalation refused: su requires a password\n  hint: give the password of root with -K or --become-password-file"},
 		{"doas", "right", ""},
 		{"doas", "wrong", "me: become local: escalation refused: doas: Authentication failure\n  hint: is it the password of deploy on this host?"},
 	} {
@@ -165,7 +165,7 @@ func TestPasswordOverSSH(t *testing.T) {
 	start = newStart(hello(t))
 	start.Become = &Become{Password: transport.NewSecret([]byte("wr{{7*7}}$(id)"))}
 	_, err = Program(t.Context(), c, start)
-	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo asked for the password again\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo rejected the password\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
 }
 
 func TestSlowPassword(t *testing.T) {

@@ -176,5 +176,5 @@ func chooseBuild(builds []Build, a answer) (build Build, hint string, err error)
 		known = append(known, b.OS+"/"+b.Arch)
 	}
 	slices.Sort(known)
-	return Build{}, "there are builds for " + strings.Join(known, ", "), fmt.Errorf("%w: it is %q", transport.ErrNoBuild, a.os+"/"+a.arch)
+	return Build{}, "builds exist for " + strings.Join(known, ", "), fmt.Errorf("%w: it is %q", transport.ErrNoBuild, a.os+"/"+a.arch)
 }

@@ -221,7 +221,7 @@ func TestStartErrors(t *testing.T) {
 			err: "web1: start ADDR: the host program did not answer: exit status 0\n  hint: does root have a shell that runs commands? su needs one, sudo and doas do not"},
 		{name: "takes no build", shell: "echo need $n linux amd64; exec sleep 1000", start: func(s *Request) { sudo(s); s.Timeout = shortTimeout }, is: transport.ErrTimeout, err: "web1: install ADDR: timed out after 300ms"},
 		{name: "another system", shell: "echo need $n OpenBSD sparc64", is: transport.ErrNoBuild,
-			err: "web1: install ADDR: no build for this host: it is \"OpenBSD/sparc64\"\n  hint: there are builds for linux/amd64, linux/arm64"},
+			err: "web1: install ADDR: no build for this host: it is \"OpenBSD/sparc64\"\n  hint: builds exist for linux/amd64, linux/arm64"},
 		{name: "asks for ever", shell: "cat >/dev/null & for i in 1 2 3 4; do echo need $n linux amd64; done; wait", is: transport.ErrInstall,
 			err: "web1: install ADDR: the host program was not installed: the host requested the host program again"},
 		{name: "full", shell: "echo fail $n nospace /home/x/.cache/ccm-push", is: transport.ErrNoSpace,

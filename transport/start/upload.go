@@ -66,7 +66,7 @@ func put(client *sftp.Client, dir string, b Build, nonce string, program io.Read
 	}()
 	f, err := client.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err == nil && f == nil { // a success without a handle
-		err = errors.New("there is no answer to it")
+		err = errors.New("no answer")
 	}
 	if err != nil {
 		return fmt.Errorf("making %s: %w", temp, err)

@@ -272,7 +272,7 @@ func TestUploadErrors(t *testing.T) {
 		{name: "talks too much", sftp: only(sftpOpen, func([]byte) []byte { return status(4, "\x1b[2J"+strings.Repeat("no ", 1000)) }), is: transport.ErrInstall,
 			err: gzip + ", and SFTP does not help: " + excerpt.Of("making .cache/ccm-push/."+fixedNonce+`: sftp: "\x1b[2J`+strings.Repeat("no ", 1000)+`" (SSH_FX_FAILURE)`, 2*transport.MaxQuoted) + hint},
 		{name: "opens nothing", sftp: only(sftpOpen, func([]byte) []byte { return status(0, "") }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + ": there is no answer to it" + hint},
+			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + ": no answer" + hint},
 		{name: "a file that is there", sftp: only(sftpOpen, func([]byte) []byte { return status(4, "Failure") }), is: transport.ErrInstall,
 			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + `: sftp: "Failure" (SSH_FX_FAILURE)` + hint},
 		{name: "does not write", sftp: only(sftpWrite, func([]byte) []byte { return status(4, "quota") }), is: transport.ErrInstall,

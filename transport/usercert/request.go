@@ -38,7 +38,7 @@ const (
 func (r Request) validate() error {
 	switch {
 	case r.Key == nil:
-		return errors.New("there is no key to certify")
+		return errors.New("no key to certify")
 	case knownhosts.IsCertificate(r.Key.Type()):
 		return errors.New("a certificate cannot be certified")
 	case len(r.Principals) == 0: // sshd would refuse the certificate

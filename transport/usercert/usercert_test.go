@@ -218,9 +218,9 @@ func TestCertificateThatAllowsMore(t *testing.T) {
 
 func TestRequestsThatNobodySigns(t *testing.T) {
 	for want, change := range map[string]func(*Request){
-		"there is no key to certify":                                                    func(r *Request) { r.Key = nil },
-		"no account is given for the certificate":                                       func(r *Request) { r.Principals = nil },
-		"a certificate cannot be valid for 0s":                                          func(r *Request) { r.ValidFor = 0 },
+		"no key to certify":                       func(r *Request) { r.Key = nil },
+		"no account is given for the certificate": func(r *Request) { r.Principals = nil },
+		"a certificate cannot be valid for 0s":    func(r *Request) { r.ValidFor = 0 },
 		`"a,b" is not allowed in a certificate: it is empty, or has a blank or a comma`: func(r *Request) { r.Principals = []string{"a,b"} },
 		`"" is not allowed in a certificate: it is empty, or has a blank or a comma`:    func(r *Request) { r.ID = "" },
 	} {

@@ -130,7 +130,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	address := listener.Addr().String()
 	b.Say(fmt.Sprintf("listening on %s; the authority %s is %s", address, b.CA(), ca.fingerprint()))
 	if len(users) == 0 {
-		b.Say("there are no users yet; add one: ccm-push-broker user add NAME --dir " + b.Dir)
+		b.Say("no users yet; add one: ccm-push-broker user add NAME --dir " + b.Dir)
 	}
 	b.notify("READY=1")
 	if b.Listening != nil {

@@ -176,7 +176,7 @@ func TestNobodyYet(t *testing.T) {
 	defer r.mu.Unlock()
 	require.GreaterOrEqual(t, len(r.said), 2)
 	require.Regexp(t, `^listening on 127\.0\.0\.1:\d+; the authority .*/ca\.pem is sha256:[0-9a-f]{64}$`, r.said[0])
-	require.Equal(t, "there are no users yet; add one: ccm-push-broker user add NAME --dir "+dir, r.said[1])
+	require.Equal(t, "no users yet; add one: ccm-push-broker user add NAME --dir "+dir, r.said[1])
 }
 
 func TestNotify(t *testing.T) {
@@ -217,7 +217,7 @@ func TestWrong(t *testing.T) {
 		{"no port", Broker{Dir: fresh(), Listen: ":nats"}, run, "--listen :nats: write HOST:PORT or :PORT"},
 		{"a port that is taken", Broker{Dir: fresh(), Listen: taken.Addr().String()}, run, "--listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"},
 		{"a path for a name", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("../x", Operator, "x") }, `user "../x": write letters, digits and . _ @ - in a name`},
-		{"no such user", Broker{Dir: "/nowhere"}, func(b *Broker) error { return b.RemoveUser("ann") }, `there is no user "ann" in /nowhere`},
+		{"no such user", Broker{Dir: "/nowhere"}, func(b *Broker) error { return b.RemoveUser("ann") }, `unknown user "ann" in /nowhere`},
 		{"twice", Broker{Dir: twice}, func(b *Broker) error {
 			require.NoError(t, b.AddUser("ann", Operator, filepath.Join(t.TempDir(), "ann.nk")))
 			return b.AddUser("ann", Operator, "x")

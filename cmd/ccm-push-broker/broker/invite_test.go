@@ -171,7 +171,7 @@ func TestInvite(t *testing.T) {
 		for _, r := range []queue.InviteRequest{{Key: key, Admit: &queue.Admission{Name: "other", Key: other.NKey}}, {Key: key, Invite: true}} {
 			require.Error(t, queue.RequestInvite(ctx, i.conn(Coordinator), r))
 		}
-		require.ErrorContains(t, i.invitation.Join(ctx, conn, other), "does not wait for it any more")
+		require.ErrorContains(t, i.invitation.Join(ctx, conn, other), "no longer waits for this worker")
 		require.NotContains(t, i.usersOf(Worker), "other")
 	}
 	require.Eventually(t, func() bool { return len(i.usersOf(Invited)) == 0 }, usedTime+10*time.Second, 100*time.Millisecond)

@@ -484,8 +484,8 @@ func TestAnotherRoleIsNeeded(t *testing.T) {
 	} {
 		err := c.do(p.queue(c.role))
 		require.ErrorIs(t, err, nats.ErrPermissionViolation)
-		require.ErrorContains(t, err, "NATS: "+c.doing+": the server does not let this user do that: nats: permissions violation: Permissions Violation for Publish to \""+c.subject)
-		require.ErrorContains(t, err, "\n  hint: it needs the role "+string(c.needed)+", which ccm-push-broker user add NAME --role "+string(c.needed)+" gives")
+		require.ErrorContains(t, err, "NATS: "+c.doing+": the server does not permit this: nats: permissions violation: Permissions Violation for Publish to \""+c.subject)
+		require.ErrorContains(t, err, "\n  hint: the user needs the role "+string(c.needed)+" (ccm-push-broker user add NAME --role "+string(c.needed)+")")
 	}
 }
 

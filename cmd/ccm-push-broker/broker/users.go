@@ -151,7 +151,7 @@ func (b *Broker) RemoveUser(name string) error {
 		return err
 	}
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no user %q in %s", name, b.Dir)
+		return fmt.Errorf("unknown user %q in %s", name, b.Dir)
 	} else if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (f *Connection) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&o.KnownHosts, "known-hosts", nil, "known_hosts `file` to use instead of OpenSSH's; may be repeated")
 	set.StringVar(&f.HostKeyChecking, "host-key-checking", "", "unknown host keys: strict (refuse, the default) or accept-new")
 	set.VarP(Seconds{&o.Timeout}, "timeout", "T", "timeout of a connection and of a login (default 10s, or as in ssh_config; login 60s)")
-	set.IntVar(&f.Retries, "connect-retries", 2, "retries after a connection error that may be temporary; if you set it, timeouts are retried too")
+	set.IntVar(&f.Retries, "connect-retries", 2, "number of retries after a temporary connection error; if you pass this flag, timeouts are retried, too")
 	// None of these takes a secret itself: arguments can be read by everybody.
 	set.BoolVarP(&s.Ask, "ask-pass", "k", false, "prompt for the login password")
 	set.StringVar(&s.File, "password-file", "", "`file` with the login password, or a program that prints it (also: --connection-password-file, --conn-pass-file)")
@@ -75,7 +75,7 @@ func (f *Connection) HostKeys() (transport.HostKeyPolicy, error) {
 type Authority struct{ Command, Key string }
 
 func (f *Authority) register(set *pflag.FlagSet) {
-	set.StringVar(&f.Command, "ca-command", "", "`command` that reads a public key on standard input and prints a certificate that hosts trust; relays and workers log in with it (or CCM_PUSH_CA_COMMAND)")
+	set.StringVar(&f.Command, "ca-command", "", "`command` that reads a public key on standard input and prints a certificate that hosts trust; relays and workers log in with this certificate (or CCM_PUSH_CA_COMMAND)")
 	set.StringVar(&f.Key, "ca-key", "", "public key `file` of the certificate authority; the SSH agent holds the private key (or CCM_PUSH_CA_KEY)")
 }
 

@@ -36,7 +36,7 @@ type NATS struct {
 func (f *NATS) register(set *pflag.FlagSet) {
 	g := &f.Config
 	set.StringVar(&g.Servers, NATSFlag, "", "NATS `URL`, tls:// or nats://; several with commas (default $NATS_URL)")
-	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the nats command (default $NATS_CONTEXT; without a URL, the context CCM if it exists)")
+	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the program nats (default $NATS_CONTEXT; without a URL, the context CCM if it exists)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
 	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the secret key (seed of an nkey) of your user at the NATS server (default $NATS_NKEY)")
 	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, instead of the system's (default $NATS_CA)")
@@ -82,8 +82,8 @@ func (f *Workers) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Operators, "workers-operators", "", "`file` with the public keys of other machines that may follow and resume runs (default ~/.config/ccm-push/operators.keys, if it exists)")
 	f.Validity = defaultValidity
 	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the login certificates of workers, at least 1m; they are renewed (default 10m, or --deadline host plus 1m if that is shorter)")
-	set.Var(Seconds{&f.Wait}, "wait-workers", "time to wait for a worker of each site before the run begins, such as 2m; after that the run ends with status 1 and has changed nothing")
-	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts in one group of a worker (default 32 to 256)")
+	set.Var(Seconds{&f.Wait}, "wait-workers", "how long to wait, before the run begins, until each site has a worker, such as 2m; if the time ends first, the run changes nothing and ends with status 1")
+	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default 32 to 256)")
 }
 
 func (f *Workers) validate(given func(string) bool, getenv func(string) string) error {

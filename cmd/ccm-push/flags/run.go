@@ -74,7 +74,7 @@ func (f *Pace) register(set *pflag.FlagSet) {
 	set.IntVarP(&f.Forks, "forks", "f", 0, "maximum number of hosts in progress (default: as many as this machine can run; in a rollout 64)")
 	set.IntVar(&f.Keep, "keep", 256, "maximum number of connections kept open between plays")
 	f.Reconnect = defaultReconnect
-	set.Var(Seconds{&f.Reconnect}, "reconnect", "time to reconnect to a host after its connection was lost, to continue the run there; 0 disables it")
+	set.Var(Seconds{&f.Reconnect}, "reconnect", "if the connection to a host is lost: how long to try to reconnect and continue the run there; 0 disables it")
 	f.IdleTimeout = wire.IdleTimeout
 	set.Var(Seconds{&f.IdleTimeout}, "idle-timeout", "time without data after which a connection counts as lost, 2s to 1h")
 	set.Var(Seconds{&f.LockTimeout}, "lock-timeout", "time to wait for another run on a host to end")
@@ -134,8 +134,8 @@ type Work struct {
 }
 
 func (f *Work) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.CompileFirst, "compile-first", false, "compile the catalogs of all hosts of a play, or of a batch, before any host changes")
-	set.Var(&f.Deadlines, "deadline", "deadline of a phase on a host, PHASE=DURATION, or PHASE=off: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h per play); may be repeated")
+	set.BoolVar(&f.CompileFirst, "compile-first", false, "before any host changes, compile the resource lists of all hosts of a play, or of a batch of a rollout")
+	set.Var(&f.Deadlines, "deadline", "time limit of a phase on a host, PHASE=DURATION, or PHASE=off; phases and defaults: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h per play); may be repeated")
 	set.StringVar(&f.ModuleDir, "module-dir", "", "`folder` with host programs to use instead of the built-in ones")
 	set.StringVar(&f.Resources, "resources", "", "for ad-hoc calls: `folder` with resource programs to send (default ./resources)")
 }

@@ -43,7 +43,7 @@ func (f *File) add(path yamlpos.Path, value string) ([]byte, error) {
 }
 
 func (f *File) noPlace(path yamlpos.Path, hint string) error {
-	return &yamlpos.Error{File: f.Name, Msg: "there is no place for a key " + path.String(), Hint: hint}
+	return &yamlpos.Error{File: f.Name, Msg: "no place for a key " + path.String(), Hint: hint}
 }
 
 // deepest returns the innermost map or list on the way to a value, and the number of steps to it.

@@ -232,11 +232,11 @@ func TestSet(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ before, path, want string }{
-		{"a: 1\n", "a.b", "a.yaml: there is no place for a key a.b"},
-		{"a: [1]\n", "a[3]", "a.yaml: there is no place for a key a[3]"},
-		{"a: {b: 1}\n", "a", "a.yaml: there is no place for a key a"},
-		{"a:\n", "a", "a.yaml: there is no place for a key a"},
-		{"a: 1\n---\nb: 2\n", "c", "a.yaml: there is no place for a key c"},
+		{"a: 1\n", "a.b", "a.yaml: no place for a key a.b"},
+		{"a: [1]\n", "a[3]", "a.yaml: no place for a key a[3]"},
+		{"a: {b: 1}\n", "a", "a.yaml: no place for a key a"},
+		{"a:\n", "a", "a.yaml: no place for a key a"},
+		{"a: 1\n---\nb: 2\n", "c", "a.yaml: no place for a key c"},
 	} {
 		f := unlocked(t, "a.yaml", []byte(c.before))
 		path, err := yamlpos.ParsePath(c.path)

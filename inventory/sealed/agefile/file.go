@@ -94,7 +94,7 @@ func (f *File) NoValue(path yamlpos.Path) error {
 			hint = "it is a map or a list: name a value in it"
 		}
 	}
-	return &yamlpos.Error{File: f.Name, Msg: fmt.Sprintf("there is no value %s", path), Hint: hint}
+	return &yamlpos.Error{File: f.Name, Msg: fmt.Sprintf("unknown key %s", path), Hint: hint}
 }
 
 // Moved returns an error if the file was encrypted under another path.

@@ -99,7 +99,7 @@ func TestNothingThere(t *testing.T) {
 	all, err := k.All()
 	require.NoError(t, err)
 	require.Empty(t, all)
-	require.Contains(t, k.Tried(), "there is no private key in ")
+	require.Contains(t, k.Tried(), "no private key in ")
 	require.Contains(t, k.Tried(), "a key that only an SSH agent holds cannot decrypt: name its file with --age-identity")
 }
 

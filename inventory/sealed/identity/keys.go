@@ -89,7 +89,7 @@ func (k *Keys) Tried() string {
 			paths = append(paths, h.path)
 		}
 	}
-	text := "there is no private key in " + strings.Join(k.Usual(), ", ")
+	text := "no private key in " + strings.Join(k.Usual(), ", ")
 	if len(paths) > 0 {
 		text = "tried " + strings.Join(paths, ", ")
 	}

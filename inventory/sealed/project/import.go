@@ -22,7 +22,7 @@ func Import(name string, keys *identity.Keys, by yamlpos.Opener) (d *Document, n
 		return nil, 0, err
 	}
 	if !d.Exists {
-		return nil, 0, &yamlpos.Error{File: name, Msg: "there is no such file"}
+		return nil, 0, &yamlpos.Error{File: name, Msg: "no such file"}
 	}
 	if !d.Whole {
 		clear, sealed, err := by.File(name, d.Text)

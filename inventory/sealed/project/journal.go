@@ -64,7 +64,7 @@ func complete(root string, files []replacement, d disk) error {
 		case err == nil && hashOf(now) == hashOf(r.Text):
 			continue
 		case err != nil || hashOf(now) != r.Before:
-			return fmt.Errorf("%s was changed while a rekey was not complete\n  hint: restore it (git checkout), and run the command again; to cancel the rest of the rekey, remove %s",
+			return fmt.Errorf("%s was changed before a rekey was complete\n  hint: restore the file (git checkout), then run the command again; to cancel the rekey, remove %s",
 				shown(path), shown(filepath.Join(root, journalName)))
 		}
 		if err := d.replace(path, r.Text); err != nil {

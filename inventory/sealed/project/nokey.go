@@ -43,5 +43,5 @@ func ask(names []string) string {
 	case n > 1:
 		who = strings.Join(names[:n-1], ", ") + " or " + names[n-1]
 	}
-	return "add your public key to .ccm-secrets.yaml and ask " + who + " to run: ccm-push secret rekey"
+	return "add your public key to .ccm-secrets.yaml; then " + who + " must run: ccm-push secret rekey"
 }

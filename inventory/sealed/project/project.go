@@ -141,7 +141,7 @@ func (p *Project) ReadAny(name string) (*Document, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it may be made
 		if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%s: there is no folder %s", name, filepath.Dir(name))
+			return nil, fmt.Errorf("%s: no folder %s", name, filepath.Dir(name))
 		}
 	case err != nil:
 		return nil, err

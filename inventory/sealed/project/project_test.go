@@ -123,7 +123,7 @@ func TestRekeyIsForThoseOfTheRules(t *testing.T) {
 	before := tree(t, m.folder)
 	_, err = m.project(t).Rekey(m.bert, RekeyOptions{})
 	require.ErrorContains(t, err, "none of your keys can read it (tried ")
-	require.ErrorContains(t, err, "ask anna to run: ccm-push secret rekey")
+	require.ErrorContains(t, err, "anna must run: ccm-push secret rekey")
 	require.Equal(t, before, tree(t, m.folder))
 
 	names, err = m.project(t).Rekey(m.anna, RekeyOptions{})
@@ -276,7 +276,7 @@ func TestFilesChangedMeanwhile(t *testing.T) {
 	require.ErrorIs(t, err, errKilled)
 	m.write(t, map[string]string{"vars.yaml": "changed: 1\n"})
 	_, err = Of(m.folder)
-	require.ErrorContains(t, err, "was changed while a rekey was not complete\n  hint: restore it")
+	require.ErrorContains(t, err, "was changed before a rekey was complete\n  hint: restore the file")
 }
 
 func TestAccess(t *testing.T) {
@@ -329,7 +329,7 @@ func TestNoFolder(t *testing.T) {
 	m := newTeam(t)
 	m.rules(t, "anna")
 	_, err := Open(filepath.Join(m.folder, "none", "x.yaml"))
-	require.ErrorContains(t, err, "there is no folder ")
+	require.ErrorContains(t, err, "no folder ")
 }
 
 func TestNoProject(t *testing.T) {

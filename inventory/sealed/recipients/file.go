@@ -91,7 +91,7 @@ func (p *parser) top(top *yamlpos.Node) {
 	rules := top.Get("rules")
 	switch {
 	case rules.IsNull():
-		p.errs.Add(top.Errorf(`write rules: [{path: "**", to: [anna]}]`, "there are no rules, so no person can read a file"))
+		p.errs.Add(top.Errorf(`write rules: [{path: "**", to: [anna]}]`, "no rules, so no person can read a file"))
 	case rules.Kind != yamlpos.List:
 		p.errs.Add(rules.Errorf(`write rules: [{path: "**", to: [anna]}]`, "rules are a list, and this is %s", rules.Describe()))
 	}

@@ -95,7 +95,7 @@ rules:
 
 func TestFileErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", ".ccm-secrets.yaml:1:1: no people and no groups are listed\n  hint: write people: {anna: ssh-ed25519 AAAA…}\n.ccm-secrets.yaml:1:1: there are no rules, so no person can read a file\n  hint: write rules: [{path: \"**\", to: [anna]}]"},
+		{"empty", "", ".ccm-secrets.yaml:1:1: no people and no groups are listed\n  hint: write people: {anna: ssh-ed25519 AAAA…}\n.ccm-secrets.yaml:1:1: no rules, so no person can read a file\n  hint: write rules: [{path: \"**\", to: [anna]}]"},
 		{"list", "- a\n", ".ccm-secrets.yaml:1:1: this is a list, not a map\n  hint: write people: and rules:"},
 		{"unknown key", "peeple: {}\npeople: {a: " + anna + "}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:1: unknown key \"peeple\"\n  hint: did you mean people?"},
 		{"bad key", "people: {a: [" + anna + ", ecdsa-sha2-nistp256 AAAA]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:78: a: this is not a key of type ecdsa-sha2-nistp256\n  hint: copy the whole line of the .pub file"},

@@ -196,7 +196,7 @@ func elementOf(v, by any) (any, error) {
 	if s, ok := by.(Secure); ok {
 		inner, err := elementOf(v, s.Reveal())
 		if err != nil {
-			return nil, errors.New("there is no such element")
+			return nil, errors.New("the value has no such element")
 		}
 		return NewSecure(inner), nil
 	}

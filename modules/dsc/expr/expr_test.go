@@ -30,7 +30,7 @@ func doc() *Names {
 			case "float":
 				return Known(1.5), nil
 			}
-			return Result{}, errors.New("there is no parameter " + name)
+			return Result{}, errors.New("unknown parameter " + name)
 		},
 		Variable:  func(string) (Result, error) { return Known("var"), nil },
 		CopyIndex: func(string) (int64, error) { return 3, nil },
@@ -171,7 +171,7 @@ var wrong = []struct{ text, want string }{
 	{"[substring('a')]", "column 2: substring() takes 2 to 3 arguments, not 1"},
 	{"[concat('a', 1)]", "column 2: argument 2 of concat() must be a string or an array, not an integer"},
 	{"[concat('a', createArray())]", "column 2: concat(): the arguments must be all strings or all arrays"},
-	{"[parameters('nope')]", "column 2: there is no parameter nope"},
+	{"[parameters('nope')]", "column 2: unknown parameter nope"},
 	{"[parameters('object').bb]", "column 22: the object has no member \"bb\" (did you mean b?)"},
 	{"[parameters('word').b]", "column 20: a string has no member \"b\""},
 	{"[parameters('list')[3]]", "column 20: the index 3 is outside an array of 3"},
@@ -191,7 +191,7 @@ var wrong = []struct{ text, want string }{
 	{"[contains(parameters('list'), parameters('list'))]", "column 2: argument 2 of contains() must be an integer or a string, not an array"}, {"[contains(parameters('object'), parameters('object'))]", "column 2: argument 2 of contains() must be an integer or a string, not an object"},
 	{"[contains('true', true)]", "column 2: argument 2 of contains() must be an integer or a string, not a boolean"},
 	{"[range(0, 10001)]", "column 2: range(): the count 10001 is outside 0-10000"}, {"[range(2147483647, 1)]", "column 2: range(): it counts beyond 2147483647"},
-	{"[createObject('a')]", "column 2: createObject(): write names and values in turn: there is no value for the last name"}, {"[createObject(1, 2)]", "column 2: createObject(): argument 1 is a name: it must be a string, not an integer"},
+	{"[createObject('a')]", "column 2: createObject(): write names and values in turn: the last name has no value"}, {"[createObject(1, 2)]", "column 2: createObject(): argument 1 is a name: it must be a string, not an integer"},
 	{"[base64ToString('%')]", "column 2: base64ToString(): the text is not Base64"}, {"[base64ToString('/w==')]", "column 2: base64ToString(): the decoded value is not UTF-8 text"},
 	{"[dataUriToString('x')]", "column 2: dataUriToString(): the text is not a data URI, such as data:text/plain;base64,SGk="}, {"[dataUriToString('data:a;charset=utf-16;base64,')]", "column 2: dataUriToString(): the charset \"utf-16\" is not UTF-8"},
 	{"[uriComponentToString('%2')]", "column 2: uriComponentToString(): a % is not followed by two hexadecimal digits"},

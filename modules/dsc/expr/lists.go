@@ -157,7 +157,7 @@ func numbersFrom(args []any) (any, error) {
 
 func createObject(args []any) (any, error) {
 	if len(args)%2 != 0 {
-		return nil, errors.New("write names and values in turn: there is no value for the last name")
+		return nil, errors.New("write names and values in turn: the last name has no value")
 	}
 	m := make(map[string]any, len(args)/2)
 	for i := 0; i < len(args); i += 2 {

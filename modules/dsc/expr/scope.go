@@ -57,7 +57,7 @@ func (s *Scope) parameters() func(name string) (Result, error) {
 	return func(name string) (Result, error) {
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(parts) {
-			return Result{}, fmt.Errorf("there is no parameter %q", name)
+			return Result{}, fmt.Errorf("unknown parameter %q", name)
 		}
 		return parts[i], nil
 	}

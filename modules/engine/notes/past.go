@@ -253,7 +253,7 @@ type pathOf struct {
 func (p *Past) add(l *pastLine, known map[pathOf]bool) error {
 	to := func(number int, add func(c *Change)) error {
 		if number < 1 || number > len(p.changes) {
-			return fmt.Errorf("there is no change %d", number)
+			return fmt.Errorf("unknown change %d", number)
 		}
 		add(p.changes[number-1])
 		return nil

@@ -364,7 +364,7 @@ func (e *errAwaits) Unwrap() error { return wire.ErrLocked }
 // errReverted reports that the changes were reverted, so there is nothing to continue.
 type errReverted struct{ why string }
 
-func (e *errReverted) Error() string { return "its changes have been taken back, since " + e.why }
+func (e *errReverted) Error() string { return "the host has reverted the changes: " + e.why }
 
 // revertTakes is the least time that a run waits for a revert in progress.
 const revertTakes = 2 * time.Minute
@@ -481,5 +481,5 @@ func (q *questions) arm(ctx context.Context, m *wire.Arm) (*wire.Armed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cmp.Or(answer.Armed, &wire.Armed{Error: "there is no answer"}), nil
+	return cmp.Or(answer.Armed, &wire.Armed{Error: "no answer"}), nil
 }

@@ -206,7 +206,7 @@ func TestSessionTakesBackFirst(t *testing.T) {
 		other := g.serve()
 		require.Equal(t, &wire.Confirmed{Nonce: oneNonce, State: wire.StateReverted, Reverted: &r}, other.prove(oneNonce))
 		said, _ := other.run(catalogOf(other, "r1", oneNonce, "new"))
-		require.Equal(t, &wire.Refused{Phase: "confirm", Error: "its changes have been taken back, since nobody confirmed it"}, said[0].Refused)
+		require.Equal(t, &wire.Refused{Phase: "confirm", Error: "the host has reverted the changes: nobody confirmed it"}, said[0].Refused)
 		other.send(&wire.Message{Ack: &wire.Ack{Run: "r1", Play: 1, Reverted: true}})
 		require.Equal(t, wire.StateUnknown, other.prove(oneNonce).State)
 	}
@@ -267,7 +267,7 @@ func TestWatchWhileTheHostStarts(t *testing.T) {
 	require.Nil(t, s)
 	r, err := g.files.Of(confirm.ID(oneNonce))
 	require.NoError(t, err)
-	require.Equal(t, "it was not confirmed before the host restarted", r.Why)
+	require.Equal(t, "the host restarted before the change was confirmed", r.Why)
 	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: made, Status: wire.Changed, Message: "removed what the run had made"}}, r.Results)
 	watch("boot 2", false) // nothing is left to revert
 	require.Equal(t, 2, evicted)

@@ -68,9 +68,9 @@ func (s *Session) revert(ctx context.Context, state *confirm.State, starting boo
 		return err
 	}
 	defer unlock()
-	r := wire.Reverted{Run: state.Run, Play: state.Play, Holder: notes.Clip(state.Holder, wire.MaxUntoldText), Why: fmt.Sprintf("nobody confirmed it within %v", state.Within)}
+	r := wire.Reverted{Run: state.Run, Play: state.Play, Holder: notes.Clip(state.Holder, wire.MaxUntoldText), Why: fmt.Sprintf("no login confirmed the change within %v", state.Within)}
 	if state.Start != s.Confirms.Clock.Start {
-		r.Why = "it was not confirmed before the host restarted"
+		r.Why = "the host restarted before the change was confirmed"
 	}
 	if before, err := files.Of(state.ID); err == nil && before != nil { // as the host was starting
 		r.Results, r.More = before.Results, before.More

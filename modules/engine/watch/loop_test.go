@@ -576,14 +576,14 @@ func TestNothingIsHeard(t *testing.T) {
 		_, first := s.begin(cat)
 		require.Equal(t, []wire.Polled{
 			{Index: 0, Why: "no more watches: raise fs.inotify.max_user_watches"},
-			{Index: 1, Why: "what its guards look at"},
+			{Index: 1, Why: "files and services that its guards read"},
 		}, first[0].Polled)
 		s.ears.mu.Lock()
 		s.ears.fails = nil
 		s.ears.mu.Unlock()
 		told := s.after(2 * time.Minute)
 		require.Len(t, told, 1, "it is tried again")
-		require.Equal(t, []wire.Polled{{Index: 1, Why: "what its guards look at"}}, told[0].Polled)
+		require.Equal(t, []wire.Polled{{Index: 1, Why: "files and services that its guards read"}}, told[0].Polled)
 		s.write("a", "bad")
 		require.Equal(t, map[int]wire.Status{0: wire.Changed}, statuses(t, s.after(2*time.Minute)))
 	})

@@ -69,14 +69,14 @@ func TestMatchers(t *testing.T) {
 
 var wrongRules = []struct{ rules, want string }{
 	{`{}`, "goss_rules has no rules"},
-	{`{"services":{"a":{"running":true}}}`, `there are no rules of the kind "services"`},
+	{`{"services":{"a":{"running":true}}}`, `unknown kind of rules "services"`},
 	{`{"service":["a"]}`, `the rules of the kind "service" are not a map of names`},
 	{`{"service":{"a":true}}`, `the rule service "a" is not a map of attributes`},
 	{`{"service":{"a":{"runing":true}}}`, `a rule of the kind service has no attribute "runing"`},
 	{`{"service":{"a":{"title":"x"}}}`, `the rule service "a" expects nothing`},
 	{`{"service":{"a":{"running":"yes"}}}`, `running of service "a": "yes" is not a boolean`},
 	{`{"service":{"a":{"running":[true]}}}`, `running of service "a": [true] is a list, and the value is a boolean`},
-	{`{"command":{"a":{"exit-status":{"more":1}}}}`, `exit-status of command "a": unknown matcher "more" (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)`},
+	{`{"command":{"a":{"exit-status":{"more":1}}}}`, `exit-status of command "a": unknown matcher "more" (use and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)`},
 	{`{"command":{"a":{"exit-status":{"gt":"1"}}}}`, `exit-status of command "a": gt compares numbers`},
 	{`{"command":{"a":{"exit-status":{"gt":1,"lt":2}}}}`, `exit-status of command "a": {"gt":1,"lt":2} must have one matcher`},
 	{`{"command":{"a":{"stdout":["/(/"]}}}`, "stdout of command \"a\": \"/(/\" is not a regular expression: error parsing regexp: missing closing ): `(?m)(`"},

@@ -221,7 +221,7 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 		}
 		return elements(s, items, depth, name, name == "consist-of")
 	}
-	return nil, fmt.Errorf("unknown matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, "+
+	return nil, fmt.Errorf("unknown matcher %q (use and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, "+
 		"have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)", name)
 }
 
@@ -311,7 +311,7 @@ func (o operation) versions() (Matcher, error) {
 func (o operation) length() (Matcher, error) {
 	n, ok := toNumber(o.arg)
 	if !ok || o.shape == boolean || o.shape == number {
-		return nil, fmt.Errorf("%s counts texts or what is in lists", o.name)
+		return nil, fmt.Errorf("%s counts the characters of a text or the elements of a list", o.name)
 	}
 	return o.matcher(func(v any) bool {
 		switch v := v.(type) {

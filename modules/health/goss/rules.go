@@ -142,7 +142,7 @@ func Parse(all map[string]any) (Rules, error) {
 			continue
 		}
 		if !ok {
-			errs = append(errs, wrong("there are "+strings.Join(Kinds(), ", "), "there are no rules of the kind %q", name))
+			errs = append(errs, wrong("known kinds: "+strings.Join(Kinds(), ", "), "unknown kind of rules %q", name))
 			continue
 		}
 		byName, ok := all[name].(map[string]any)
@@ -195,7 +195,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 		case k.attributes[name] == "":
 			known := append(slices.Collect(maps.Keys(k.attributes)), slices.Collect(maps.Keys(k.parameters))...)
 			slices.Sort(known)
-			errs = append(errs, wrong("there are "+strings.Join(known, ", "), "a rule of the kind %s has no attribute %q", kindName, written))
+			errs = append(errs, wrong("known attributes: "+strings.Join(known, ", "), "a rule of the kind %s has no attribute %q", kindName, written))
 		default:
 			m, err := parseMatcher(k.attributes[name], value)
 			if err != nil {
@@ -214,7 +214,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 		errs = append(errs, wrong("write content: VALUE", "the rule matching %q has no content", key))
 	}
 	if len(r.Expect) == 0 && len(errs) == 0 {
-		errs = append(errs, wrong("there are "+strings.Join(slices.Sorted(maps.Keys(k.attributes)), ", "), "the rule %s %q expects nothing", kindName, key))
+		errs = append(errs, wrong("known attributes: "+strings.Join(slices.Sorted(maps.Keys(k.attributes)), ", "), "the rule %s %q expects nothing", kindName, key))
 	}
 	return r, errors.Join(errs...)
 }

@@ -14,7 +14,7 @@ import (
 
 // errUnknown means that a thing does not have the value, for example because it does not exist. No expectation about it
 // is met.
-var errUnknown = errors.New("there is none")
+var errUnknown = errors.New("no value")
 
 // A finder returns the value of an attribute, in the attribute's shape. Errors except errUnknown mean that the value
 // cannot be determined.
@@ -46,7 +46,7 @@ func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Hea
 			case ctx.Err() != nil:
 				return "", "", ctx.Err()
 			case errors.Is(at, errUnknown):
-				line(": %v, not %s", at, want)
+				line(": %v, expected %s", at, want)
 				status = wire.HealthCritical
 			case at != nil:
 				line(": %v", at)

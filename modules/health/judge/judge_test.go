@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 		{"a file that is otherwise", `{"file":{"DIR/f":{"mode":"0600","contents":["bye"]}}}`, wire.HealthCritical,
 			"0 of 2 expectations are met\n" + `file "DIR/f": contents is "hello\nworld\n", not lines with ["bye"]` + "\n" + `file "DIR/f": mode is "0640", not "0600"`},
 		{"no file", `{"file":{"DIR/x":{"exists":false}}}`, wire.HealthOK, "1 of 1 expectations are met"},
-		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, wire.HealthCritical, `file "DIR/x": mode: there is none, not "0644" (0 of 1 expectations are met)`},
+		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, wire.HealthCritical, `file "DIR/x": mode: no value, expected "0644" (0 of 1 expectations are met)`},
 		{"a link", `{"file":{"DIR/l":{"filetype":"symlink","linked-to":"f","contents":["hello"]},"DIR/dangling":{"exists":true,"linked-to":"nowhere"}}}`, wire.HealthOK, "5 of 5 expectations are met"},
 		{"a command", `{"command":{"say":{"exec":"sh -c 'echo out; echo err >&2; exit 3'","exit-status":3,"stdout":["out"],"stderr":["/^err$/"]}}}`, wire.HealthOK, "3 of 3 expectations are met"},
 		{"a command that is not there", `{"command":{"/no/such":{"exit-status":0}}}`, wire.HealthUnknown, `command "/no/such": exit-status: "/no/such" cannot be started: no such file or directory (0 of 1 expectations are met)`},
@@ -81,7 +81,7 @@ func TestRules(t *testing.T) {
 		{"a mount behind a link", `{"mount":{"/proc/self/root/proc":{"exists":true,"filesystem":"proc"}}}`, wire.HealthOK, "2 of 2 expectations are met"},
 		{"a mount", `{"mount":{"/proc":{"exists":true,"filesystem":"proc","opts":{"contain-element":"rw"}},"DIR":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
 		{"a mount, and how full it is", `{"mount":{"/":{"usage":{"and":[{"ge":0},{"le":100}]},"vfs-opts":{"contain-element":{"match-regexp":"^r[ow]$"}},"timeout":5000},"/proc":{"usage":5}}}`, wire.HealthCritical,
-			`mount "/proc": usage: there is none, not 5 (2 of 3 expectations are met)`},
+			`mount "/proc": usage: no value, expected 5 (2 of 3 expectations are met)`},
 		{"a value", `{"matching":{"instances":{"content":[1,2],"matches":{"have-len":2}},"doc":{"content":"{\"a\":{\"b\":1}}","matches":{"gjson":{"a.b":{"gt":1}}}}}}`, wire.HealthCritical,
 			`matching "doc": matches is "{\"a\":{\"b\":1}}", not gjson {"a.b":{"gt":1}} (1 of 2 expectations are met)`},
 		{"a list that is otherwise", `{"matching":{"list":{"content":["a",{"b":1}],"matches":["c"]}}}`, wire.HealthCritical,
@@ -99,8 +99,8 @@ func TestRules(t *testing.T) {
 		})
 	}
 	for rules, want := range map[string]string{
-		`{"http":{"CLOSED":{"status":200}}}`:   `http "CLOSED": status: there is no answer (connection refused), not 200 (0 of 1 expectations are met)`,
-		`{"http":{"ftp://x/":{"status":200}}}`: `http "ftp://x/": status: there is no answer (unsupported protocol scheme "ftp"), not 200 (0 of 1 expectations are met)`,
+		`{"http":{"CLOSED":{"status":200}}}`:   `http "CLOSED": status: no answer (connection refused), expected 200 (0 of 1 expectations are met)`,
+		`{"http":{"ftp://x/":{"status":200}}}`: `http "ftp://x/": status: no answer (unsupported protocol scheme "ftp"), expected 200 (0 of 1 expectations are met)`,
 	} {
 		_, text, err := Rules(t.Context(), h, json.RawMessage(replace.Replace(rules)))
 		require.NoError(t, err)

@@ -163,7 +163,7 @@ func (l looker) transport() (*http.Transport, error) {
 // A noAnswer is the reason why a server has not answered. It is an [errUnknown].
 type noAnswer struct{ err error }
 
-func (n *noAnswer) Error() string { return "there is no answer (" + n.cause() + ")" }
+func (n *noAnswer) Error() string { return "no answer (" + n.cause() + ")" }
 
 func (n *noAnswer) Is(target error) bool { return target == errUnknown }
 

@@ -208,7 +208,7 @@ func (l looker) group() (finder, error) {
 func (l looker) kernelParam() (finder, error) {
 	name := strings.ReplaceAll(l.rule.Name, ".", "/")
 	if strings.Contains(name, "..") {
-		return nil, errors.New("there is no such parameter")
+		return nil, errors.New("unknown kernel parameter")
 	}
 	text, err := l.read(path.Join("/proc/sys", name))
 	if errors.Is(err, fs.ErrNotExist) {

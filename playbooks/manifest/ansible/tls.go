@@ -38,7 +38,7 @@ func tlsModules() map[string]Module {
 				"use_common_name_for_san": same("names"), "key_usage": none("it follows from the key and its usage"), "key_usage_critical": none("it is"), "basic_constraints_critical": none("they are"),
 				"privatekey_content": no(secret), "privatekey_passphrase": no("keys have no passphrase"), "digest": no("it follows from the key"), "subject_ordered": no("subject is a map"),
 				"subject_alt_name_critical": no("names are not critical"), "extended_key_usage_critical": no("the usage is not critical"), "ocsp_must_staple": no("requests never contain it"),
-				"name_constraints_permitted": no("there are no constraints of names"), "name_constraints_excluded": no("there are no constraints of names"),
+				"name_constraints_permitted": no("constraints of names are not supported"), "name_constraints_excluded": no("constraints of names are not supported"),
 				"create_subject_key_identifier": no("the authority adds it"), "subject_key_identifier": no("the authority adds it"), "authority_key_identifier": no("the authority adds it"), "crl_distribution_points": no("the authority adds them"),
 			}),
 			Gap: "unless they are given, `usage` is `server` and the subject is the first name",

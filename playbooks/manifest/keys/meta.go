@@ -64,7 +64,7 @@ func CheckMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 		}
 	}
 	if Given(n.Get("delay")) != nil && Given(n.Get("retry")) == nil {
-		errs.Add(n.Get("delay").Errorf("write retry as well", "delay is the time between tries, and there is no retry"))
+		errs.Add(n.Get("delay").Errorf("write retry as well", "delay is the time between tries, but retry is missing"))
 	}
 	return errs.Err()
 }

@@ -44,12 +44,12 @@ func TestGossfile(t *testing.T) {
 		{"no pattern", "'goss/[a': {}", rules, "site.yaml:1:71: \"goss/[a\" is not a pattern of file names"},
 		{"the same rule in two files", "'*/*.yaml': {}", "-- a/x.yaml --\nservice: {a: {running: false}}\n-- b/x.yaml --\nservice: {a: {running: false}}\n", "b/x.yaml:1:11: there are two rules for service \"a\"; the other one is at a/x.yaml:1:14"},
 		{"a file called like a pattern", "'goss/[web].yaml': {}", strings.Replace(rules, "web.yaml", "[web].yaml", 1), ""},
-		{"no file", "goss/none.yaml: {}", "", "site.yaml:1:71: goss/none.yaml: there is no such file"},
+		{"no file", "goss/none.yaml: {}", "", "site.yaml:1:71: cannot read goss/none.yaml: no such file"},
 		{"the same rule twice", "goss/web.yaml: {}", "-- goss/web.yaml --\nservice: {web: {running: false}}\n", "goss/web.yaml:1:11: there are two rules for service \"web\"; the other one is at site.yaml:1:106"},
 		{"a list", "a.yaml: {}", "-- a.yaml --\n- x\n", "a.yaml:1:1: a file of goss must be a map, not a list\n  hint: write rules: {service: {nginx: {running: true}}}"},
-		{"rules that are wrong", "a.yaml: {}", "-- a.yaml --\nservices: {x: {running: true}}\n", "site.yaml:1:59: goss_rules: there are no rules of the kind \"services\"\n  hint: there are addr, command, dns, file, group, http, interface, kernel-param, matching, mount, package, port, process, service, user"},
+		{"rules that are wrong", "a.yaml: {}", "-- a.yaml --\nservices: {x: {running: true}}\n", "site.yaml:1:59: goss_rules: unknown kind of rules \"services\"\n  hint: known kinds: addr, command, dns, file, group, http, interface, kernel-param, matching, mount, package, port, process, service, user"},
 		{"a circle", "a.yaml: {}", "-- a.yaml --\ngossfile: {a.yaml: {}}\n", "a.yaml:1:12: files of rules include each other more than 10 levels deep"},
-		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources"},
+		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			plays, text := load(t, fmt.Sprintf(site, test.files)+test.archive)

@@ -28,7 +28,7 @@ func TestWrongNested(t *testing.T) {
 	const applies = "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n-- a.yaml --\n"
 	const playKey = "\n  hint: write it at the play: a nested manifest uses the settings of the play that applies it"
 	for _, c := range []struct{ name, archive, want string }{
-		{"missing", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n", "site.yaml:1:27: a.yaml: there is no such manifest"},
+		{"missing", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n", "site.yaml:1:27: unknown manifest a.yaml"},
 		{"a missing archive", "-- site.yaml --\nccm: {resources: [apply: [a.tgz: ]]}\n", "site.yaml:1:27: archives are not unpacked here"},
 		{"a folder without one", "-- site.yaml --\nccm: {resources: [apply: [sub: ]]}\n-- sub/x --\n",
 			"site.yaml:1:27: sub: is a directory; give the manifest in it, such as sub/site.yaml"},
@@ -38,7 +38,7 @@ func TestWrongNested(t *testing.T) {
 		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
 		{"two documents", applies + child + "---\n" + child, "a.yaml:3:1: a nested manifest is one document\n  hint: write an apply resource for each"},
 		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
-		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
+		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 		{"keys of a play", applies + "name: x\nhosts: web\nbecome: true\nserial: 1\ntags: [a]\ninclude: x.yaml\nnmae: x\n" + child,
 			"a.yaml:1:1: name cannot be used in a nested manifest\n  hint: write alias at the resource that applies it\n" +
 				"a.yaml:2:1: hosts cannot be used in a nested manifest" + playKey + "\na.yaml:3:1: become cannot be used in a nested manifest" + playKey +

@@ -43,7 +43,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:4:29: these resources wait for each other: exec#a → file#/b (recv, site.yaml:4:29) → exec#a (require, site.yaml:3:22)\n  hint: remove one of these"},
 	{"retry", resourcesOf(byLine, "exec: [a: {retry: 1001}, b: {retry: -1}, c: {retry: x}]"),
 		"site.yaml:3:19: retry 1001 is outside 0-1000\nsite.yaml:3:37: retry -1 is outside 0-1000\nsite.yaml:3:53: retry must be an integer, not the text \"x\""},
-	{"delay without retry", resourcesOf(byLine, "exec: [a: {delay: 1s}]"), "site.yaml:3:19: delay is the time between tries, and there is no retry\n  hint: write retry as well"},
+	{"delay without retry", resourcesOf(byLine, "exec: [a: {delay: 1s}]"), "site.yaml:3:19: delay is the time between tries, but retry is missing\n  hint: write retry as well"},
 	{"delay", resourcesOf(byLine, "exec: [a: {retry: 1, delay: soon}, b: {retry: 1, delay: -1}, c: {retry: 1, delay: 31d}]"),
 		"site.yaml:3:29: delay: \"soon\" is not a duration\nsite.yaml:3:57: delay: -1 is outside 0s-30d\nsite.yaml:3:83: delay: 31d is outside 0s-30d"},
 	{"timeout of a type without one", resourcesOf(byLine, "file: [/a: {timeout: [1], "+anOwner+"}]"), "site.yaml:3:22: timeout must be a single value, not a list"},
@@ -91,7 +91,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"what is wrong besides what is received", "strict: true\n" + resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {content: exec#a.stdout}, owner: root, group: root}]"),
 		"site.yaml:5:8: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 	{"recv of a manifest", resourcesOf(byLine, "exec: [a: {}],\napply: [x.yaml: {recv: {data: exec#a.stdout}, retry: 3}]"),
-		"site.yaml:4:9: x.yaml: there is no such manifest\nsite.yaml:4:25: a resource that applies a manifest receives nothing\n  hint: write it at the resources of that manifest\n" +
+		"site.yaml:4:9: unknown manifest x.yaml\nsite.yaml:4:25: a resource that applies a manifest receives nothing\n  hint: write it at the resources of that manifest\n" +
 			"site.yaml:4:47: retry has no meaning for a resource that applies a manifest\n  hint: write it at the resources of that manifest"},
 }
 

@@ -102,7 +102,7 @@ func (f *file) playbook(ctx context.Context, n *yamlpos.Node, into any) bool {
 func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	ccm := keys.Given(n.Get("ccm"))
 	if ccm == nil {
-		f.report.Add(n.Errorf("a play needs ccm: {resources: [...]}", "there is no ccm section"))
+		f.report.Add(n.Errorf("a play needs ccm: {resources: [...]}", "no ccm section"))
 		return
 	}
 	if ccm.Kind != yamlpos.Map { // which decoding has reported

@@ -24,8 +24,8 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"empty document", "---\n", "site.yaml: the file is empty"},
 	{"scalar", "hello", "site.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section, or a list of plays"},
 	{"list of scalars", "[a]", "site.yaml:1:2: this is not a play\n  hint: a play is a map: - hosts: ..."},
-	{"no ccm", "name: x\n", "site.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
-	{"null ccm", "ccm:\n", "site.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
+	{"no ccm", "name: x\n", "site.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
+	{"null ccm", "ccm:\n", "site.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 	{"ccm is text", "ccm: x\n", "site.yaml:1:6: ccm must be a map, not the text \"x\"\n  hint: write a map: key: value"},
 	{"no resources", "ccm: {fail_on_error: true}\n", "site.yaml:1:6: manifest must contain resources"},
 	{"null resources", "ccm: {resources: }\n", "site.yaml:1:6: manifest must contain resources"},
@@ -56,20 +56,20 @@ site.yaml:10:3: this is a playbook of Ansible
   hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md
 site.yaml:10:3: unknown key "vars"
   hint: write data`},
-	{"tasks without a play", "- name: nginx\n  apt: {name: nginx}\n- file: []\n", `site.yaml:1:3: there is no ccm section
+	{"tasks without a play", "- name: nginx\n  apt: {name: nginx}\n- file: []\n", `site.yaml:1:3: no ccm section
   hint: a play needs ccm: {resources: [...]}
 site.yaml:2:3: unknown key "apt"
   hint: use the type package: write - package: [nginx: {ensure: present}]
 site.yaml:3:3: unknown key "file"
   hint: resources belong below ccm: write ccm: {resources: [file: [...]]}
-site.yaml:3:3: there is no ccm section
+site.yaml:3:3: no ccm section
   hint: a play needs ccm: {resources: [...]}`},
 	{"resources and a template", "ccm: {resources_jet_file: a.jet, resources: [exec: [x: ]]}\n", "site.yaml:1:27: resources_jet_file and resources cannot be used together\n  hint: keep one of them"},
 	{"a computed template", "ccm: {resources_jet_file: '{{ Facts.x }}'}\n", "site.yaml:1:27: resources_jet_file cannot be an expression" + chooseHint},
 	{"computed files", "vars_files: ['{{ Facts.x }}.yaml']\n" + some, "site.yaml:1:14: a file of vars_files cannot be an expression" + chooseHint},
-	{"missing files", "vars_files: [a.yaml, testdata]\n" + some, "site.yaml:1:14: a.yaml: there is no such file\nsite.yaml:1:22: testdata: is a directory; give the file in it, such as testdata/site.yaml"},
+	{"missing files", "vars_files: [a.yaml, testdata]\n" + some, "site.yaml:1:14: cannot read a.yaml: no such file\nsite.yaml:1:22: testdata: is a directory; give the file in it, such as testdata/site.yaml"},
 	{"include beside a manifest", "include: a.yaml\nhierarchy: {order: [a]}\n" + some,
-		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot be used together with include" + includeHint + "\nsite.yaml:3:1: ccm cannot be used together with include" + includeHint},
+		"site.yaml:1:10: unknown manifest a.yaml\nsite.yaml:2:1: hierarchy cannot be used together with include" + includeHint + "\nsite.yaml:3:1: ccm cannot be used together with include" + includeHint},
 	{"a command that is asked for, computed", "facts: {x: {command: 'echo ${HOME}'}}\n" + some, "site.yaml:1:22: the command of a fact cannot contain expressions: {{ … }} and ${ … }\n" +
 		"  hint: write a shell variable as $NAME; for anything else use a script, or an exec with readonly and register"},
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
@@ -106,7 +106,7 @@ site.yaml:3:3: there is no ccm section
 }
 
 const (
-	chooseHint  = "\n  hint: write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources"
+	chooseHint  = "\n  hint: write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)"
 	viaHint     = "\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"
 	includeHint = "\n  hint: write it into the included manifest"
 	some        = "ccm: {resources: [exec: [x: ]]}\n"
@@ -264,7 +264,7 @@ func TestLoad(t *testing.T) {
 	_, err = Files(t.Context(), []string{a, wrong, worse, missing, dir}, builtin.Types())
 	require.ErrorContains(t, err, wrong+`:1:1: unknown key "x"`)
 	require.ErrorContains(t, err, worse+":")
-	require.ErrorContains(t, err, missing+": there is no such manifest")
+	require.ErrorContains(t, err, "unknown manifest "+missing)
 	require.ErrorContains(t, err, dir+": is a directory; give the manifest in it, such as "+filepath.Join(dir, "site.yaml"))
 }
 

@@ -24,7 +24,7 @@ func TestWrongReverse(t *testing.T) {
 		{"a program of others", "remembered_as: a\nccm: {resources: [{dsc: [x: {type: A/B, properties: {}, reverse: true}]}]}\n",
 			"site.yaml:2:57: type dsc cannot be undone\n  hint: these can: " + strings.Join(builtin.Types().Reversers(), ", ")},
 		{"an expression", "remembered_as: '{{ Data.x }}'\nccm: {resources: [{file: [" + motd + "]}]}\n",
-			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources"},
+			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)"},
 		{"no words", "remembered_as: acme//web\nccm: {resources: [{file: [" + motd + "]}]}\n",
 			"site.yaml:1:16: \"acme//web\" names no play: words of letters, digits, ., _ and - with / between them, at most 128 bytes\n  hint: write something like acme/web-base"},
 		{"two plays of one name", "- {remembered_as: a, ccm: {resources: []}}\n- {remembered_as: a, ccm: {resources: []}}\n",

@@ -150,7 +150,7 @@ func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
 	items := []*yamlpos.Node{n}
 	if n.Kind == yamlpos.List {
 		if items = n.Items; len(items) == 0 {
-			f.report.Add(n.Errorf(hint, "there are no batches"))
+			f.report.Add(n.Errorf(hint, "batches is empty"))
 		}
 	}
 	var sizes []rollout.Amount

@@ -142,7 +142,7 @@ func TestDefaultsOfRollout(t *testing.T) {
 
 const (
 	batchesHint = "\n  hint: write a number of hosts, a percentage, or rest as the last one: batches: [1, 10%, rest]"
-	secretHint  = "\n  hint: secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; refer to them: \"{{ Data.… }}\""
+	secretHint  = "\n  hint: secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; write an expression here: \"{{ Data.… }}\""
 	pauseHint   = "\n  hint: write true, or the longest wait: pause: 2h"
 )
 
@@ -161,7 +161,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 			"\nsite.yaml:2:20: the text \"101%\" is not a batch size" + batchesHint + "\nsite.yaml:2:26: the number 1.5 is not a batch size" + batchesHint +
 			"\nsite.yaml:2:31: the text \"x\" is not a batch size" + batchesHint + "\nsite.yaml:2:34: a map is not a batch size" + batchesHint +
 			"\nsite.yaml:2:42: rest contains all remaining hosts: no batch can follow it\n  hint: move rest to the end of the list, or remove it"},
-	{"no batches", withRollout("batches: []"), "site.yaml:2:12: there are no batches" + batchesHint},
+	{"no batches", withRollout("batches: []"), "site.yaml:2:12: batches is empty" + batchesHint},
 	{"amounts", withRollout("max_unavailable: 0", "stop: {failed: rest, unreachable: [1], restarts: 0%}"),
 		"site.yaml:2:20: max_unavailable cannot be the number 0" + amountHint("max_unavailable") + "\nsite.yaml:3:18: failed cannot be the text \"rest\"" + amountHint("failed") +
 			"\nsite.yaml:3:37: unreachable cannot be a list" + amountHint("unreachable") + "\nsite.yaml:3:52: restarts cannot be the text \"0%\"" + amountHint("restarts")},
@@ -195,7 +195,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 			"site.yaml:2:107: resources of drain cannot have tags: they run for each host that is changed\n  hint: remove tags"},
 	{"drain of nothing", withRollout("drain: {before: [], after: {exec: x}}"),
 		"site.yaml:2:19: before has no resources\n  hint: write a list: - exec: [...]\nsite.yaml:2:30: after must be a list of resources, not a map\n  hint: write a list: - exec: [...]"},
-	{"drain by a manifest", withRollout("drain: {before: [apply: [lb.yaml: ]]}"), "site.yaml:2:28: lb.yaml: there is no such manifest\nsite.yaml:2:28: a manifest cannot be applied to drain a host\n  hint: write its resources here"},
+	{"drain by a manifest", withRollout("drain: {before: [apply: [lb.yaml: ]]}"), "site.yaml:2:28: unknown manifest lb.yaml\nsite.yaml:2:28: a manifest cannot be applied to drain a host\n  hint: write its resources here"},
 	{"drain that refers to the play", withRollout("drain: {before: [exec: [out: {on: lb, require: ['exec#x']}]]}"),
 		"site.yaml:2:51: no resource is called exec#x"},
 	{"by without max_unavailable", withRollout("by: rack"), "site.yaml:2:7: by has no effect without max_unavailable\n  hint: write max_unavailable as well"},

@@ -17,7 +17,7 @@ func (rd *Reader) Check(name string, check *yamlpos.Node) *manifest.Resource {
 	rd.healthChecks(&asked)
 	t, ok := rd.Registry.Lookup("exec")
 	if !ok {
-		rd.Report.Add(check.Errorf("", "there is no type exec, whose resource would have the check"))
+		rd.Report.Add(check.Errorf("", "the check needs the type exec, which this program does not have"))
 		return nil
 	}
 	nothing := yamlpos.From(check, map[string]any{"command": "true", "refreshonly": true})

@@ -170,7 +170,7 @@ func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File
 		// Without O_NONBLOCK, opening a named pipe would wait for a writer.
 		f, err := os.OpenFile(s.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s: there is no such manifest", s.Path)
+			return nil, fmt.Errorf("unknown manifest %s", s.Path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading a manifest: %w", err)

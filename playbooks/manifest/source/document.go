@@ -62,7 +62,7 @@ func (f File) DocumentBelow(at *yamlpos.Node, base, path string) (*yamlpos.Node,
 	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
 	opened, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", at.Errorf("", "%s: there is no such document", whole)
+		return nil, "", at.Errorf("", "unknown document %s", whole)
 	} else if err != nil {
 		return nil, "", at.Errorf("documents and parameters are included from the folder of the document, or below it", "%s: %v", whole, withoutPath(err))
 	}

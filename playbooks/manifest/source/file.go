@@ -92,7 +92,10 @@ func read(ctx context.Context, path, kind string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no such %s%s", path, kind, didYouMean(path))
+		if kind == "file" {
+			return nil, fmt.Errorf("cannot read %s: no such file%s", path, didYouMean(path))
+		}
+		return nil, fmt.Errorf("unknown %s %s%s", kind, path, didYouMean(path))
 	case err != nil:
 		return nil, fmt.Errorf("reading a %s: %w", kind, err)
 	case info.IsDir():

@@ -133,8 +133,8 @@ func TestHostileClients(t *testing.T) {
 	dir := folder(t, 0)
 	served(t, dir, usual)
 	for _, c := range []struct{ name, text, want string }{
-		{"nothing", "", `{"error":"there is no command"}`},
-		{"an empty line", "\n", `{"error":"there is no command"}`},
+		{"nothing", "", `{"error":"no command"}`},
+		{"an empty line", "\n", `{"error":"no command"}`},
 		{"half a line", `{"verb":"go"}`, `{"error":"a command ends with a newline"}`},
 		{"no JSON", "go\n", `{"error":"this is not a command: invalid character 'g' looking for beginning of value"}`},
 		{"another shape", "{\"verb\":[1]}\n", `{"error":"this is not a command: json: cannot unmarshal array into Go struct field Command.verb of type rollout.Verb"}`},

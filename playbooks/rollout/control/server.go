@@ -168,7 +168,7 @@ func readCommand(r io.Reader) (c rollout.Command, err error) {
 	case err != nil && !errors.Is(err, io.EOF):
 		return c, fmt.Errorf("reading a command: %w", err)
 	case len(bytes.TrimSpace(line)) == 0:
-		return c, errors.New("there is no command")
+		return c, errors.New("no command")
 	case err != nil:
 		return c, errors.New("a command ends with a newline")
 	}

@@ -114,7 +114,7 @@ func (g *gating) once(ctx context.Context) (rollout.Verdict, string) {
 	others := slices.DeleteFunc(slices.Concat(plan.Batches[batch:]...), func(name string) bool { return !plan.Host(name).Healthy() })
 	others = others[:min(len(touched), len(others))]
 	if len(others) == 0 {
-		return verdict, text + "; there is no untouched host to compare with"
+		return verdict, text + "; no untouched host to compare with"
 	}
 	if control, why := g.checkAll(ctx, others); control != rollout.Passed {
 		return rollout.Inconclusive, text + "; but so are untouched hosts: " + why

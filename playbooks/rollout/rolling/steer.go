@@ -97,7 +97,7 @@ func (r *rolling) person(ctx context.Context, at rollout.State, question string,
 	asked, answers := r.prompt(ctx, question)
 	defer asked()
 	if most == 0 && answers == nil {
-		return r.unanswered(at, "there is no terminal for a prompt")
+		return r.unanswered(at, "no terminal for a prompt")
 	}
 	var late <-chan time.Time
 	if most > 0 {

@@ -16,7 +16,7 @@ func guarded(answers string, m *wire.Message, conn *wire.Conn) {
 	rest, dies := strings.CutPrefix(answers, "lost,")
 	rest, moved := strings.CutPrefix(rest, "moved,")
 	reverted := &wire.Reverted{
-		Run: "run1", Play: 1, Holder: "tester", At: time.Unix(1_800_000_000, 0).UTC(), Why: "nobody confirmed it within 5s",
+		Run: "run1", Play: 1, Holder: "tester", At: time.Unix(1_800_000_000, 0).UTC(), Why: "no login confirmed the change within 5s",
 		Results: []wire.UntoldResult{{Type: "exec", Name: "true", Status: wire.Changed}},
 	}
 	switch {

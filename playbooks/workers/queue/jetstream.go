@@ -94,7 +94,7 @@ func (q *JetStream) needs(role, doing string, err error) error {
 	if err == nil || !errors.Is(last, nats.ErrPermissionViolation) || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
 		return failed(doing, err)
 	}
-	return fmt.Errorf("NATS: %s: the server does not let this user do that: %w\n  hint: it needs the role %s, which ccm-push-broker user add NAME --role %[3]s gives, or another server's like permissions", doing, last, role)
+	return fmt.Errorf("NATS: %s: the server does not permit this: %w\n  hint: the user needs the role %s (ccm-push-broker user add NAME --role %[3]s), or on another server the same permissions", doing, last, role)
 }
 
 // flush returns when the server has received the published messages.
