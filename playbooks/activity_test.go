@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestActivity looks at a run from outside: what its hosts are at, and what became of them.
+// TestActivity observes a run from outside: the steps and the outcomes of its hosts.
 func TestActivity(t *testing.T) {
 	hosts := servers(t, "web1")
 	hosts["web2"] = sshtest.Start(t, sshtest.RejectAuth())

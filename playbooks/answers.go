@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// Limits of what a coordinator answers.
+// Limits of a coordinator's answers.
 const (
 	maxAnswerError    = 1 << 20                // bytes of a reason: it may have an excerpt for each resource
 	maxAnswerValue    = wire.MaxFromController // bytes of a value that is looked up, or of known hosts
@@ -45,7 +45,7 @@ func (q *Question) CheckAnswer(a *Answer) error {
 	return kind.fits(q, a)
 }
 
-// checkAloneResult checks the result of an entry that ran elsewhere, where it is the only one; nil is none.
+// checkAloneResult checks the result of an entry that ran elsewhere, where it is the only one. r may be nil.
 func checkAloneResult(r *wire.Result) error {
 	if r == nil {
 		return nil
@@ -142,7 +142,7 @@ func checkLent(on string, a *Answer) error {
 	return nil
 }
 
-// checkLooked checks that what was looked up is of the requested sort.
+// checkLooked checks that the found data have the requested kind.
 func checkLooked(l *Lookup, found *Looked) error {
 	switch {
 	case found == nil:

@@ -47,7 +47,7 @@ func waysTo(host string) *Lent {
 	return &Lent{Inventory: inv.Part(inv.Hosts(), nil), Target: reach.WireTarget{Host: host, Address: "192.0.2.1", User: "root"}}
 }
 
-// answerBreaches returns answers that no coordinator gives to a question.
+// answerBreaches returns answers that no coordinator sends.
 func answerBreaches() []answerBreach {
 	q := askedQuestions()
 	long := strings.Repeat("x", 2<<20)
@@ -121,7 +121,7 @@ func answerBreaches() []answerBreach {
 	return cases
 }
 
-// TestAnswerBreaches checks answers that no coordinator gives.
+// TestAnswerBreaches checks answers that no coordinator sends.
 func TestAnswerBreaches(t *testing.T) {
 	for _, b := range answerBreaches() {
 		err := b.to.CheckAnswer(&b.answer)

@@ -10,11 +10,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// An Ask is what a host is asked that no play is about.
+// An Ask is a query of a host outside of a play.
 type Ask struct {
 	Facts     []string `json:"facts,omitempty"` // paths; none are all
 	Footprint bool     `json:"footprint,omitempty"`
-	Remove    bool     `json:"remove,omitempty"` // what has been left there
+	Remove    bool     `json:"remove,omitempty"` // remove the files that runs have left there
 }
 
 // EnterAll finds out whether workers get into any of some hosts. The first signal on stop ends it, without an error.
@@ -22,7 +22,8 @@ func (r *Runner) EnterAll(ctx context.Context, stop <-chan struct{}, hosts []*in
 	return r.enter(ctx, stop, [][]*inventory.Host{hosts})
 }
 
-// askAway has a worker ask a host. What it has said is in answer, as far as it has; failed is why that is not all.
+// askAway has a worker query a host. answer gets the result as far as it has come; failed is the reason if it is
+// incomplete.
 func (r *Runner) askAway(ctx context.Context, h *inventory.Host, ask Ask, answer any) (failed events.Event) {
 	end := r.Workers.Take(ctx, nil, Turn{Kind: AskTurn, Host: h.Name, Ask: &ask}, NoQuestions{h.Name})
 	err := end.err()
@@ -39,7 +40,7 @@ func (r *Runner) askAway(ctx context.Context, h *inventory.Host, ask Ask, answer
 	return nil
 }
 
-// factsAwayOf has a worker ask a host for its facts.
+// factsAwayOf has a worker read the facts of a host.
 func (r *Runner) factsAwayOf(ctx context.Context, h *inventory.Host, paths []string) HostFacts {
 	answer := HostFacts{Host: h.Name}
 	var told map[string]any
@@ -57,14 +58,14 @@ func (r *Runner) factsAwayOf(ctx context.Context, h *inventory.Host, paths []str
 	return answer
 }
 
-// footprintAway has a worker ask a host what was ever left there.
+// footprintAway has a worker list the files that runs have left on a host.
 func (r *Runner) footprintAway(ctx context.Context, h *inventory.Host, remove bool) HostFootprint {
 	answer := HostFootprint{Host: h.Name}
 	answer.Err = r.askAway(ctx, h, Ask{Footprint: true, Remove: remove}, &answer.Users)
 	return answer
 }
 
-// asked asks a host of this worker.
+// asked queries a host of this worker.
 func (f *fleet) asked(ctx context.Context, state *hostState, ask Ask) (found Found, err error) {
 	ctx, cancel := f.untilStopped(ctx)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A worker brings about on other hosts what is for a host of its own: it borrows them from who has begun
-// the run, one at a time. What runs on the controller it hands in.
+// A worker runs resources of its own hosts on other hosts: it borrows these from the coordinator, one at a time.
+// Resources that run on the controller are left to the coordinator.
 
 // A place is an entry of a host that runs elsewhere: the number of its play in the run, the part of the rollout, and its own.
 type place struct {
@@ -25,20 +25,20 @@ type place struct {
 	Index int `json:"index"`
 }
 
-// Borrow asks for the session of the host where an entry runs.
+// Borrow requests the session of the host where an entry runs.
 type Borrow struct {
 	place
 	On string `json:"on"`
 }
 
-// Return gives it back, with what has come of the entry there; nil is nothing.
+// Return ends the loan, with the result of the entry there, which may be nil.
 type Return struct {
 	Borrow
 	Result *wire.Result `json:"result,omitempty"`
 }
 
-// Here says that the turn of an entry has come which runs on the controller, and names the resources that refresh it. Check,
-// Monitor and Rehearsal say that the entry is not applied.
+// Here reports that the turn of an entry has come which runs on the controller, and names the resources that refresh
+// it. With Check, Monitor or Rehearsal the entry is not applied.
 type Here struct {
 	place
 	Refresh   []string `json:"refresh,omitempty"`
@@ -59,8 +59,8 @@ type Lent struct {
 	Reached transport.Target `json:"-"`
 }
 
-// borrow asks for a host. done gives it back with what has come of the entry. result is there if that is known
-// already: by a worker that was lost.
+// borrow requests a host. done ends the loan with the result of the entry. result is set if it is known already, from a
+// worker that was lost.
 func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *hostState, done func(*wire.Result), result *wire.Result, err error) {
 	answer, err := a.wait(ctx, host, Question{Borrow: &b})
 	switch {
@@ -86,8 +86,8 @@ func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *host
 	return state, done, nil, nil
 }
 
-// keep gives the state of a host that was lent before in a check run: its session knows what it has
-// predicted. It is closed with the others.
+// keep returns the state of a host that was lent before in a check run: its session knows its predictions. It is closed
+// with the others.
 func (t *targets) keep(state *hostState) *hostState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 				f.reported.Store(*o, true)
 				f.acknowledge(state)
 			}
-			_ = state.finishPrograms(ctx) // what has come of the entry is known
+			_ = state.finishPrograms(ctx) // the result of the entry is known
 			state.close()
 		}()
 	}
@@ -135,7 +135,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 	return result, err
 }
 
-// here says that the turn of an entry has come that runs on the controller.
+// here reports that the turn of an entry has come that runs on the controller.
 func (a *asking) here(ctx context.Context, host string, at place, c *catalog.Compiled) (*wire.Result, error) {
 	h := &Here{at, c.Catalog.Entries[0].Refresh, c.Catalog.Check, c.Catalog.Monitor, c.Catalog.Rehearsal}
 	answer, err := a.wait(ctx, host, Question{Here: h})
@@ -171,7 +171,7 @@ func (a *answerer) begin(at place, on string) (l *loan, first bool) {
 	return l, true
 }
 
-// end ends a loan, with what has come of it.
+// end ends a loan, with the result of the entry.
 func (a *answerer) end(l *loan, result *wire.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -197,7 +197,7 @@ func (a *answerer) before(l *loan, on string) Answer {
 	return Answer{Error: "the outcome is unknown: the worker that ran it was lost; check " + on}
 }
 
-// checkBorrow checks that an entry of the host runs where the worker says.
+// checkBorrow checks that an entry of the host runs on the host that the worker names.
 func (a *answerer) checkBorrow(b *Borrow) error {
 	if e, _, _ := a.entry(b.place); e == nil || e.On != b.On || b.On == manifest.Controller {
 		return breach("requested %.100q, where resource %d of %s does not run", b.On, b.Index, a.host)
@@ -275,14 +275,14 @@ func (a *answerer) hasLent(host string) bool {
 	return false
 }
 
-// forget has an entry be asked for again: nothing was begun.
+// forget allows an entry to be requested again: nothing has begun.
 func (a *answerer) forget(at place) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.loans, at)
 }
 
-// returned takes a host back. Without a result nothing was done there, or it is told as a failure.
+// returned takes a host back. Without a result, nothing was done there, or a failure was reported.
 func (a *answerer) returned(r *Return) {
 	a.mu.Lock()
 	l := a.loans[r.place]
@@ -332,7 +332,7 @@ func (a *answerer) carryOut(h *Here) Answer {
 	l, first := a.begin(h.place, manifest.Controller)
 	if !first {
 		select {
-		case <-l.ended: // it has gone on, whatever became of the worker
+		case <-l.ended: // it has continued, whatever happened to the worker
 		case <-a.ctx.Done():
 		}
 		return a.before(l, manifest.Controller)

@@ -20,7 +20,7 @@ func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*invento
 	return f.allReady(s.play, f.failures(hosts), len(hosts))
 }
 
-// failures is how many of some hosts have failed.
+// failures returns how many of some hosts have failed.
 func (f *fleet) failures(hosts []*inventory.Host) (failed int) {
 	for _, h := range hosts {
 		if f.failed(h) {
@@ -30,11 +30,11 @@ func (f *fleet) failures(hosts []*inventory.Host) (failed int) {
 	return failed
 }
 
-// A barrier holds the hosts of a batch at workers until all of them have been made ready. Then they go on, as many at
-// once as --forks says.
+// A barrier holds the hosts of a batch at workers until all of them have been compiled. Then they continue, as many at
+// once as --forks allows.
 type barrier struct {
 	next func() // begins the next host, in the place of one that waits here
-	most int    // hosts that go on at once; 0 is no bound
+	most int    // hosts that continue at once; 0 means no limit
 
 	mu      sync.Mutex
 	pending map[string]bool
@@ -42,7 +42,7 @@ type barrier struct {
 	over    bool                     // no other host is begun any more
 	line    []string                 // hosts that wait
 	may     map[string]chan struct{} // closed when the host does not wait any more
-	going   map[string]bool          // that go on
+	going   map[string]bool          // hosts that continue
 }
 
 func newBarrier(hosts []*inventory.Host, most int) *barrier {
@@ -53,7 +53,7 @@ func newBarrier(hosts []*inventory.Host, most int) *barrier {
 	return b
 }
 
-// ready says that a host has been made ready. The next one is, while it waits.
+// ready reports that a host has been compiled. While it waits, the next one is compiled.
 func (b *barrier) ready(host string) {
 	b.mu.Lock()
 	first := b.pending[host]
@@ -65,14 +65,14 @@ func (b *barrier) ready(host string) {
 	}
 }
 
-// goOn has hosts go on as there are places, with the lock held. If they are not to, it has none of them wait.
+// goOn lets hosts continue while there are places, with the lock held. If they must not continue, it ends all waits.
 func (b *barrier) goOn() {
 	for len(b.line) > 0 && len(b.pending) == 0 && (b.missing || b.over || b.most == 0 || len(b.going) < b.most) {
 		b.release(b.line[0], !b.missing && !b.over)
 	}
 }
 
-// release has a host not wait any more, and go on or not, with the lock held.
+// release ends the wait of a host, which continues if goes is true, with the lock held.
 func (b *barrier) release(host string, goes bool) {
 	i := slices.Index(b.line, host)
 	if i < 0 {
@@ -85,7 +85,7 @@ func (b *barrier) release(host string, goes bool) {
 	close(b.may[host])
 }
 
-// ended says that a host has ended; over, that no other is begun any more.
+// ended reports that a host has ended; with over, no other host begins any more.
 func (b *barrier) ended(host string, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +99,7 @@ func (b *barrier) ended(host string, over bool) {
 	b.goOn()
 }
 
-// start has a host go on that others wait for, in the place of one of them.
+// start lets a host continue that others wait for, in the place of one of them.
 func (b *barrier) start(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +108,7 @@ func (b *barrier) start(host string) {
 	}
 }
 
-// await waits until a host may go on. The error is [context.Canceled] if it is not to.
+// await waits until a host may continue. The error is [context.Canceled] if it must not.
 func (b *barrier) await(ctx context.Context, host string) error {
 	select {
 	case <-b.may[host]:
@@ -188,8 +188,7 @@ func (p *hostPlay) compileAhead(ctx context.Context) (err error) {
 	return late(timed, err)
 }
 
-// compiled has the host program at work, and gives the catalog: the one that was made
-// before, or a new one.
+// compiled starts the host program, and returns the catalog: the one that was compiled before, or a new one.
 func (p *hostPlay) compiled(ctx context.Context) (*catalog.Compiled, error) {
 	if err := p.start(ctx); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestCompileFirstOfHostsThatAreWell(t *testing.T) {
 	for _, test := range []struct {
 		keep        int
 		connections int64
-	}{{0, 1}, {-1, 2}} { // without a place to keep them, connections are made anew
+	}{{0, 1}, {-1, 2}} { // without a place to keep them, connections are made again
 		hosts := servers(t, "web1", "web2")
 		w := newWorld(t, hosts, "serial: 1\nccm: {resources: [{exec: [{\"true\": }]}]}").fake(t)
 		w.Options.CompileFirst, w.Options.Keep = true, test.keep

@@ -22,8 +22,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// guardedPlay has two resources, of which the host of guardedWorld has the first one confirmed. Nothing
-// waits for its deadline; that of waitingPlay is waited for.
+// guardedPlay has two resources, of which the host of guardedWorld has the first one confirmed. Its deadline does not
+// pass during a test; that of waitingPlay does.
 const guardedPlay = "confirm_within: 10m\n" + twoExecs
 
 const waitingPlay = "confirm_within: 5s\n" + twoExecs
@@ -36,8 +36,8 @@ ccm:
     - exec: ["false": ]
 `
 
-// guardedWorld is a host that is no real one: what it answers when a change of its first resource is to be
-// confirmed stands in answers, see testdata/fake/confirm.go.
+// guardedWorld has a simulated host: answers has its answers when a change of its first resource must be confirmed, see
+// testdata/fake/confirm.go.
 func guardedWorld(t *testing.T, answers, play string, options ...sshtest.Option) (*world, *sshtest.Server) {
 	srv := sshtest.Start(t, append(options, sshtest.Env("FAKE=confirm:"+answers))...)
 	w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, play).fake(t)
@@ -45,7 +45,7 @@ func guardedWorld(t *testing.T, answers, play string, options ...sshtest.Option)
 	return w, srv
 }
 
-// A gatekeeper refuses as many logins as it is told.
+// A gatekeeper refuses a number of logins.
 type gatekeeper struct{ refuse atomic.Int64 }
 
 func (g *gatekeeper) option() sshtest.Option {
@@ -74,7 +74,7 @@ func isArmed(e events.Event) bool {
 	return armed
 }
 
-// acknowledged reports whether a host was told that it need not tell again what it has taken back.
+// acknowledged reports whether a host has got the acknowledgement of its revert.
 func acknowledged(t *testing.T, srv *sshtest.Server) func() bool {
 	return func() bool {
 		_, err := os.Stat(filepath.Join(srv.Home, "acks"))
@@ -104,8 +104,7 @@ func TestRefusedWithoutASecondLogin(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(srv.Home, "asked"))
 }
 
-// TestReverted has hosts that could not be confirmed, each of which says in its own way that it has
-// taken its changes back.
+// TestReverted has hosts that could not be confirmed, each of which reports its revert in its own way.
 func TestReverted(t *testing.T) {
 	t.Parallel()
 	const back = `web1 reverted "": no login confirmed the change within 5s; `
@@ -135,7 +134,7 @@ func TestReverted(t *testing.T) {
 	}
 }
 
-// TestNotConfirmed are hosts of which it is not known what they keep: that is no yes.
+// TestNotConfirmed has hosts whose changes are in an unknown state: that does not count as confirmed.
 func TestNotConfirmed(t *testing.T) {
 	t.Parallel()
 	w, _ := guardedWorld(t, "unknown", guardedPlay)
@@ -147,7 +146,7 @@ func TestNotConfirmed(t *testing.T) {
 	require.Equal(t, 2, w.Tally.Summary(false).ExitStatus(false))
 }
 
-// loginKey is what a server lets in.
+// loginKey returns the key that a server accepts.
 func loginKey(t *testing.T, srv *sshtest.Server) ssh.PublicKey {
 	text, err := os.ReadFile(srv.KeyFile)
 	require.NoError(t, err)
@@ -156,8 +155,7 @@ func loginKey(t *testing.T, srv *sshtest.Server) ssh.PublicKey {
 	return signer.PublicKey()
 }
 
-// TestConfirmVia has a host reached where it has moved to: at each of the places that the play names, with
-// the key that it was known by.
+// TestConfirmVia reaches a host that has moved: at each of the addresses that the play names, with its known host key.
 func TestConfirmVia(t *testing.T) {
 	t.Parallel()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -186,8 +184,8 @@ func TestConfirmVia(t *testing.T) {
 	}
 }
 
-// TestMovedInTheMidst has a host whose address moves while the play is at it: the rest of the play is done, and
-// all of it confirmed, where the host is by then.
+// TestMovedInTheMidst changes the address of a host during the play: the rest of the play runs, and everything is
+// confirmed, at the new address.
 func TestMovedInTheMidst(t *testing.T) {
 	t.Parallel()
 	_, private, err := ed25519.GenerateKey(rand.Reader)

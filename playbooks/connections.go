@@ -8,9 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// Connections are those of hosts that a worker has taken through a play, and will be given again for a later one: they
-// are not logged in to anew then. Their host programs have ended, so nothing of the host is held, and
-// another worker may be given it as well. The zero value has none; it is for one run. A nil one keeps none.
+// Connections are the connections of hosts that a worker has taken through a play, and will get again for a later one,
+// so that it need not log in again. Their host programs have ended, so they hold no lock, and another worker may get
+// the host. The zero value has none; it is for one run. A nil one keeps none.
 type Connections struct {
 	mu     sync.Mutex
 	kept   map[string]*connection               // by host
@@ -25,7 +25,7 @@ type connection struct {
 	limit  *time.Timer
 }
 
-// waitsAtMost is how long a connection waits: after that it is likely that another worker has the host.
+// waitsAtMost is the longest time that a connection is kept: after that another worker probably has the host.
 const waitsAtMost = 5 * time.Minute
 
 // keep takes a connection over, if there are fewer than most.
@@ -48,7 +48,7 @@ func (c *Connections) keep(host string, client *transport.Client, from *dial.Dia
 	return true
 }
 
-// take gives the connection of a host; nil if there is none.
+// take returns the connection of a host, or nil.
 func (c *Connections) take(host string) *transport.Client {
 	if c == nil {
 		return nil
@@ -92,7 +92,7 @@ func (c *Connections) CloseDialer(d *dial.Dialer) {
 	})
 }
 
-// Close ends the connections that wait. Those that are in use must have ended.
+// Close ends the kept connections. Those in use must have ended.
 func (c *Connections) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -17,22 +17,19 @@ import (
 // NoDeadline is longer than any run.
 const NoDeadline = session.NoDeadline
 
-// Deadlines bound the phases of working on a host. Those of connecting are bounded by
-// [transport.Limits]. 0 means the default, [NoDeadline] no limit.
+// Deadlines limit the phases of a host. [transport.Limits] limits the phases of connecting. 0 means the default,
+// [NoDeadline] no limit.
 type Deadlines struct {
-	// Start is how long the host program may take until it has greeted, which
-	// includes the facts; 0 means 30s, and for escalation 2m until it asks and 2m once
-	// it has the password. Sending it does not count, but must move.
+	// Start limits the time until the host program has greeted, which includes the facts. 0 means 30s; an escalation
+	// then has 2m until its prompt and 2m after the password. Sending the program does not count, but must make
+	// progress.
 	Start time.Duration
-	// Facts is how long each collector may take on the host; 0 means 2s. What is not
-	// there by then is missing, and said to be.
+	// Facts limits each collector on the host; 0 means 2s. Later facts are missing, and reported as missing.
 	Facts time.Duration
-	// Resource is how long it may take from one result to the next; 0 means 1h. What
-	// is sent to the host in between starts it anew, and so does the end of a wait for
-	// other hosts.
+	// Resource limits the time between two results; 0 means 1h. Data that are sent to the host restart it, and so does
+	// the end of a wait for other hosts.
 	Resource time.Duration
-	// Host is how long one play may take on a host, connecting included and waiting for
-	// other hosts not; 0 means 4h.
+	// Host limits one play on a host, including connecting and without waits for other hosts; 0 means 4h.
 	Host time.Duration
 }
 
@@ -54,8 +51,8 @@ func (d Deadlines) start() time.Duration {
 // host is the time for a play.
 func (d Deadlines) host() time.Duration { return cmp.Or(d.Host, defaultHostTime) }
 
-// escalated bounds an escalation by Start, if that was given. Otherwise it may take 2
-// minutes until it asks, and 2 more once it has the password.
+// escalated limits an escalation by Start, if that is set. Otherwise it has 2 minutes until its prompt, and 2 more
+// after the password.
 func (d Deadlines) escalated(b *start.Become) *start.Become {
 	if b == nil || d.Start == 0 {
 		return b
@@ -90,18 +87,18 @@ func (d Deadlines) wanted(collectors []string) string {
 // maxFactsTime does not limit a collector.
 const maxFactsTime = 24 * time.Hour
 
-// hostTime gives a context that ends when a host has had its time for a play.
+// hostTime returns a context that ends when a host has used its time for a play.
 func (r *Runner) hostTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return withLimit(ctx, r.Options.Deadlines.host())
 }
 
-// withLimit gives a context that ends when a host has had its time.
+// withLimit returns a context that ends when a host has used its time.
 func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, &session.Late{What: "the host", Limit: d})
 }
 
-// late replaces an error that the end of a host's time has caused by one that says so. A
-// host that was not even reached stays unreachable, and its error gives the cause.
+// late replaces an error that the end of a host's time has caused by one that names this cause. A host that was not
+// reached stays unreachable, and its error has the cause.
 func late(ctx context.Context, err error) error {
 	cause := session.Overdue(ctx)
 	if err == nil || cause == nil || transport.Unreachable(err) {
@@ -112,7 +109,7 @@ func late(ctx context.Context, err error) error {
 		phase = he.Op
 	}
 	if pe, ok := errors.AsType[*phaseError](err); ok {
-		if pe.phase == "deadline" || pe.phase == "soak" { // which says so
+		if pe.phase == "deadline" || pe.phase == "soak" { // its text has the cause
 			return err
 		}
 		phase = pe.phase

@@ -36,7 +36,7 @@ func TestFactsDeadlineIsTheHosts(t *testing.T) {
 	require.Equal(t, "-", (&Options{IdleTimeout: time.Minute}).wanted(nil))
 }
 
-// TestLate says at which step a host had no more time.
+// TestLate names the step at which a host had no more time.
 func TestLate(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	lost := errors.New("lost")
@@ -86,7 +86,7 @@ func TestHostTimeEndsWhatIsUnderWay(t *testing.T) {
 	require.Equal(t, "the host took longer than 3s; phase: start", text)
 }
 
-// TestStartTimeBoundsEscalation has a host that says nothing when it is to become root.
+// TestStartTimeBoundsEscalation has a host that is silent during the escalation to root.
 func TestStartTimeBoundsEscalation(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Shell("/bin/sh", "-c", "exec sleep 1000"))}

@@ -36,9 +36,9 @@ type factsReport struct {
 	Partial []string           `json:"partial"`
 }
 
-// decodeFacts makes plain values of what a host reports about itself, with its
-// custom facts merged over the gathered ones, and what plays have asked for in the place of both; raw is a [facts.Report] as JSON. partial
-// says which could not be gathered.
+// decodeFacts makes plain values of a host's report, with its custom facts merged over the gathered ones, and the facts
+// that plays request in place of both; raw is a [facts.Report] as JSON. partial lists the facts that could not be
+// gathered.
 func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
 	if len(raw) == 0 {
 		return map[string]any{}, nil, nil
@@ -96,8 +96,7 @@ func readFactsReport(raw json.RawMessage) (told factsReport, err error) {
 	return told, nil
 }
 
-// customFacts reads a facts file of the host. JSON is YAML. What it copies is added to
-// copied.
+// customFacts reads a facts file of the host. JSON is YAML. It adds copied values to copied.
 func customFacts(file facts.CustomFile, copied *int) (map[string]any, error) {
 	docs, err := yamlpos.Parse(file.Path, []byte(file.Text), yamlpos.MaxCopies(maxCustomCopied-*copied, copied))
 	if err != nil {
@@ -113,8 +112,7 @@ func customFacts(file facts.CustomFile, copied *int) (map[string]any, error) {
 	return tree, nil
 }
 
-// plainValue makes map[string]any, []any, string, bool, int64, float64 and nil of what
-// encoding/json has decoded, in place.
+// plainValue converts values of encoding/json to map[string]any, []any, string, bool, int64, float64 and nil, in place.
 func plainValue(v any) (any, error) {
 	var err error
 	switch v := v.(type) {

@@ -17,7 +17,7 @@ import (
 // copying copies 10,000 values.
 var copying = "a: &a [" + strings.Repeat("x,", 999) + "]\\nb: [" + strings.Repeat("*a,", 10) + "]"
 
-// factsReports are what hosts say about themselves.
+// factsReports are reports of hosts.
 var factsReports = []struct {
 	name, report string
 	want         map[string]any
@@ -128,8 +128,7 @@ func FuzzDecodeFacts(f *testing.F) {
 	})
 }
 
-// BenchmarkDecodeFacts reads what this machine says of itself: of each kind, and with the
-// processors of a large one.
+// BenchmarkDecodeFacts reads this machine's report: each kind, and with the processors of a large machine.
 func BenchmarkDecodeFacts(b *testing.B) {
 	for _, c := range []struct {
 		name       string

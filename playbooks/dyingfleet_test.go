@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// dyingSite is what each host of a dying fleet is given.
+// dyingSite is the manifest of each host of a dying fleet.
 const dyingSite = `
 - name: site
   ccm:
@@ -54,9 +54,8 @@ func fleetOf(t *testing.T, n int) map[string]*sshtest.Server {
 	return hosts
 }
 
-// TestDyingFleet runs over 200 hosts of which a tenth dies at random moments, half of them for
-// good. Each host has one outcome, sums are those of the results, and the record shows what the
-// run did. CCM_SEED chooses one seed.
+// TestDyingFleet runs over 200 hosts of which a tenth dies at random moments, half of them for good. Each host has one
+// outcome, sums equal those of the results, and the record shows the course of the run. CCM_SEED chooses one seed.
 func TestDyingFleet(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
@@ -85,14 +84,14 @@ func dyingFleet(t *testing.T, random *rand.Rand) {
 	recorder := store.Recorder(record.Header{Run: w.Options.Run, Started: time.Now()}, func(text string) { t.Error(text) })
 	w.Events = events.NewStream(w.Options.Run, time.Now, w.Tally, w.recorded, events.NewText(w.text, events.TextOptions{Verbose: 1}), recorder)
 
-	// A host dies when it has told so many results.
+	// A host dies after a number of results.
 	type moment struct {
 		host    string
 		results int
 	}
 	dies := map[moment]func(){}
 	var dying sync.WaitGroup
-	mayFail := map[string]bool{} // those that die for good, or before there is a catalog to go on with
+	mayFail := map[string]bool{} // hosts that die for good, or before there is a catalog to continue
 	for i, host := range random.Perm(n)[:n/10] {
 		name := fmt.Sprintf("web%03d", host)
 		die := hosts[name].Cut

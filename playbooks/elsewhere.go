@@ -21,33 +21,32 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// delegated are the resources that are for one host in one play and run on others, or for one host of
-// its batch: its host program asks for each when its turn has come, however often its own connection
-// is lost.
+// delegated are the resources of one host in one play that run on other hosts, or on one host of the batch: the host
+// program requests each when its turn has come, however often its own connection is lost.
 type delegated struct {
 	fleet   *fleet
 	of      *part
-	host    string                    // that they are for
-	entries []wire.Entry              // of that host
+	host    string                    // host that they belong to
+	entries []wire.Entry              // entries of that host
 	alone   map[int]*catalog.Compiled // by the number of the entry
-	once    map[int]string            // entries that run once, and what they are for all hosts of the batch
+	once    map[int]string            // entries that run once, with their keys for all hosts of the batch
 
 	mu      sync.Mutex
 	changed map[int]bool // entries of the host that have changed
 	begun   map[int]*delegation
 }
 
-// A delegation is one of them that has begun. What came of it is there once ended is closed.
+// A delegation is such a resource that has begun. Its result is set when ended is closed.
 type delegation struct {
 	ended  chan struct{}
-	result *wire.Result // nil if the run has ended before it, or if it is left to the host itself
+	result *wire.Result // nil if the run has ended before it, or if the host itself runs it
 	here   bool         // it is
-	first  bool         // of those that run once, it is this host that runs it
+	first  bool         // this host runs an entry that runs once
 	on     string       // where it ran
 	late   bool         // the session of the host that it is for ended before it did
 }
 
-// delegates are those of the host, whose catalog is ready.
+// delegates returns the delegated resources of the host, whose catalog is compiled.
 func (p *hostPlay) delegates(c *catalog.Compiled) *delegated {
 	d := &delegated{fleet: p.fleet, of: p.of, host: p.state.host.Name}
 	d.stage(c)
@@ -79,8 +78,8 @@ func (d *delegated) stage(c *catalog.Compiled) {
 	d.fleet.hasOnce(d.of.selection, d.host, has)
 }
 
-// run brings a resource about, and gives its result; nil if the run ends before that, or if it is left
-// to this host. waiting ends when nobody waits for it any more, ctx kills it.
+// run runs a resource, and returns its result; nil if the run ends before that, or if this host runs it (here). The end
+// of waiting ends the wait, and the end of ctx kills the resource.
 func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 	d.mu.Lock()
 	one := d.begun[index]
@@ -143,9 +142,9 @@ func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool,
 	}
 }
 
-// told is what is told of an entry that has ended: of one that ran elsewhere what that host has
-// said, not what this one says of it. What a host has kept of one that runs once holds for the others, though it
-// was asked by nobody who is there still: another worker, or the run that this one goes on with.
+// told returns the reported result of an entry that has ended: for one that ran elsewhere the result of that host, not
+// of this one. A kept result of an entry that runs once counts for the other hosts, even if it was requested by a
+// worker that is lost, or by a run that this one resumes.
 func (d *delegated) told(r *wire.Result) *wire.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,7 +206,7 @@ func (d *delegated) ranOn(index int, on string) {
 	d.begun[index] = one
 }
 
-// instead is what is told in the place of a result.
+// instead returns the result to report in place of r.
 func (d *delegated) instead(r *wire.Result) *wire.Result {
 	one := d.begun[r.Index]
 	if one == nil || one.here {
@@ -232,7 +231,7 @@ func (d *delegated) instead(r *wire.Result) *wire.Result {
 	return &told
 }
 
-// on is where an entry ran, or would have; "" is the host that it is for.
+// on returns the host where an entry ran, or would have; "" means its own host.
 func (d *delegated) on(index int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -245,7 +244,7 @@ func (d *delegated) on(index int) string {
 	return ""
 }
 
-// isHere reports whether an entry was left to this host.
+// isHere reports whether this host itself runs an entry.
 func (d *delegated) isHere(index int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -261,7 +260,7 @@ func (d *delegated) isHere(index int) bool {
 	}
 }
 
-// onceOf is what an entry that runs once is for all hosts of the batch; "" for any other.
+// onceOf returns the key for all hosts of the batch of an entry that runs once; "" for any other.
 func (d *delegated) onceOf(index int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -354,7 +353,7 @@ func (d *delegated) reason(on string, err error) error {
 	return reasonOn(d.of.play.Name, on, err)
 }
 
-// textOf returns what an event says of the error of a host, and a hint; "" means no hint.
+// textOf returns the text of an event for the error of a host, and a hint, which may be empty.
 func textOf(play, host string, err error) (text, hint string) {
 	if he, ok := errors.AsType[*transport.HostError](err); ok {
 		hint = he.Hint
@@ -393,7 +392,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 		c.Once = p.runner.onceFor(p.of, of, entry)
 		c.Lock.Again = c.Lock.Again || state.leftover || state.phase().wasLost()
 	}
-	// The only semaphore of it is that with which a person is asked.
+	// Its only semaphore is the one for prompting a person.
 	turns := share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) })
 	c.Earlier = p.unpredicted()
 	var result *wire.Result
@@ -445,8 +444,8 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 	return nil, errors.New("no result was reported")
 }
 
-// untoldElsewhere reports what the host could not tell an earlier run. A worker reports only its own hosts, so this host
-// reports it to the next run that applies a play there.
+// untoldElsewhere reports results that the host could not report to an earlier run. A worker reports only its own
+// hosts, so this host reports them to the next run that applies a play there.
 func (p *hostPlay) untoldElsewhere(u *wire.Untold) (reported bool) {
 	if p.asks != nil {
 		return false
@@ -486,16 +485,16 @@ func (f *fleet) acknowledge(s *hostState) {
 	}
 }
 
-// targets are hosts outside of a run on which resources of its hosts run. They are reached whatever
-// --limit says. The zero targets has none.
+// targets are hosts outside of a run on which resources of its hosts run. --limit does not apply to them. The zero
+// targets has none.
 type targets struct {
 	mu     sync.Mutex
 	states map[string]*hostState
-	users  sync.WaitGroup // what is brought about for workers, whose turns do not wait for it
+	users  sync.WaitGroup // requests of workers in progress, whose turns do not wait for them
 	closed bool
 }
 
-// use reports whether a host may still be worked on for a worker, which then has to end it.
+// use reports whether a host may still be used for a worker, which then has to end the use.
 func (t *targets) use() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -505,7 +504,7 @@ func (t *targets) use() bool {
 	return !t.closed
 }
 
-// target gives the host where a resource runs. Its session is borrowed.
+// target returns the host where a resource runs. Its session is borrowed.
 func (f *fleet) target(name string) (*hostState, error) {
 	h := f.runner.Inventory.Host(name)
 	if h != nil && f.states[name] != nil {
@@ -542,8 +541,8 @@ func (t *targets) close(acknowledge func(*hostState)) {
 	}
 }
 
-// Delegates gives, by play, the hosts where resources run that are for others, as far as the
-// manifests name them; nil in place of the controller. What names none is an error.
+// Delegates returns, by play, the other hosts where resources run, as far as the manifests name them; nil means the
+// controller. An unknown name is an error.
 func (r *Runner) Delegates() ([][]*inventory.Host, error) {
 	var errs yamlpos.Errors
 	all := make([][]*inventory.Host, len(r.Plays))
@@ -577,8 +576,8 @@ func (r *Runner) nearHost(name string) string {
 	return "write the name of one host, or " + manifest.Controller
 }
 
-// hasHost reports whether the inventory has a host.
-// A worker has a part of it: it is told when it asks for the host.
+// hasHost reports whether the inventory has a host. A worker has a part of it: it learns whether the host exists when
+// it requests it.
 func (r *Runner) hasHost(name string) bool {
 	return r.Inventory == nil || r.Names != nil || r.Inventory.Host(name) != nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// TestKeptOnce has a host tell what it has kept of what runs once, which it was asked to run by a worker that is lost, or by
-// the run that this one goes on with: it holds for the others.
+// TestKeptOnce has a host report the kept result of an entry that runs once, which was requested by a lost worker, or
+// by a run that this one resumes: it counts for the other hosts.
 func TestKeptOnce(t *testing.T) {
 	f := &fleet{runner: &Runner{}, once: share.NewOnce(&share.Waits{})}
 	f.once.Begin([]string{"web1", "web2"}, false, func(string) {})
@@ -59,8 +59,8 @@ func TestKeptOnceOfAnotherHost(t *testing.T) {
 	require.Equal(t, exit, result.Exit, "the host where it ran knows what it printed")
 }
 
-// TestOnceOfTheRunBefore resumes a run in which a resource ran once: it is not reported as new, and as any other where it
-// ran. A host that comes to the play only now is of the same batch if the play has no other.
+// TestOnceOfTheRunBefore resumes a run in which a resource ran once: it is not reported as new, and belongs to the host
+// where it ran. A host that comes to the play only now is of the same batch if the play has no other.
 func TestOnceOfTheRunBefore(t *testing.T) {
 	f, s := resumedOnce(record.PlayProgress{
 		Batches: [][]string{{"web1", "web2"}}, Once: []record.OnceResult{{Result: events.Result{Host: "web1", Type: "exec", Name: "migrate", Status: events.Changed, Once: "migrate"}}},

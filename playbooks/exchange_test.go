@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// owned lets manifests give files to who runs the test.
+// owned makes the test's user the owner of files in manifests.
 func (w *world) owned(more map[string]any) *world {
 	values := map[string]any{"owner": owner()}
 	for name, value := range more {
@@ -92,8 +92,7 @@ const chainOfHosts = `
               recv: {content: {host: mid, from: exec#again.stdout}}
 `
 
-// newChain makes the hosts of the chain: the last of them stands first in the
-// inventory. zed may be given options.
+// newChain starts the hosts of the chain: the last of them comes first in the inventory. zed may get options.
 func newChain(t *testing.T, site string, zed ...sshtest.Option) (w *world, homes map[string]any) {
 	hosts := servers(t, "abe", "mid")
 	hosts["zed"] = sshtest.Start(t, zed...)
@@ -168,8 +167,7 @@ func TestSecretOfAnotherHost(t *testing.T) {
 	require.Equal(t, 6, shown)
 }
 
-// TestValuesThatNeverCome is the end of the host that exports, and what is said to those that
-// wait for it.
+// TestValuesThatNeverCome has an exporting host that ends, and checks the errors of the receiving hosts.
 func TestValuesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	const gone = "receiving content: zed failed, or its run ended, before it finished exec#token: see its own messages"
@@ -237,11 +235,11 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 		switch e := e.(type) {
 		case events.Result:
 			if e.Name == "token" && e.Host != "zed" {
-				if begun++; begun == 2 { // what both do next is to wait
+				if begun++; begun == 2 { // both will wait next
 					close(waiting)
 				}
 			}
-		case events.Interrupted: // those that wait end before the one that works
+		case events.Interrupted: // waiting hosts end before the working one
 			if interrupted++; interrupted == 2 {
 				require.NoError(t, os.WriteFile(filepath.Join(homes["zed"].(string), "go"), nil, 0o600))
 			}

@@ -18,15 +18,15 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// HostFacts is what is true of one host, or why it could not be found out.
+// HostFacts are the facts of one host, or the reason why they are missing.
 type HostFacts struct {
 	Host  string
 	Facts map[string]any
 	Err   events.Event // Unreachable or HostFailed; nil if all went well
 }
 
-// Facts asks hosts for their facts and gives emit each answer as it comes, one
-// at a time. paths are those that are wanted; none means all.
+// Facts reads the facts of hosts and passes each answer to emit as it comes, one at a time. paths selects facts; none
+// means all.
 func (r *Runner) Facts(ctx context.Context, hosts []*inventory.Host, paths []string, emit func(HostFacts)) {
 	wanted := facts.Collectors(paths, len(paths) == 0)
 	ask := func(h *inventory.Host) HostFacts { return r.hostFacts(ctx, h, wanted) }
@@ -53,8 +53,8 @@ func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []
 	return HostFacts{Host: h.Name, Facts: program.facts}
 }
 
-// At gives what stands at a path such as host.info.platform, or all facts if it is "".
-// If there is no such fact, the event says which paths there are.
+// At returns the value at a path such as host.info.platform, or all facts for "". If there is no such fact, the event
+// lists the known paths.
 func (f HostFacts) At(path string) (any, events.Event) {
 	if f.Err != nil || path == "" {
 		return f.Facts, f.Err
@@ -66,11 +66,11 @@ func (f HostFacts) At(path string) (any, events.Event) {
 	return value, nil
 }
 
-// maxFactNames is how many names a hint lists: a host may have any number.
+// maxFactNames bounds the names in a hint: a host may have any number.
 const maxFactNames = 20
 
-// noFact says what paths there are in place of one that leads nowhere. Of a host
-// that was asked for its custom facts only, the others are known by name.
+// noFact returns the event for an unknown path, with known ones. If only the custom facts of the host were read, the
+// names of the others are listed, too.
 func (f HostFacts) noFact(path string, err error) events.HostFailed {
 	e := events.HostFailed{Host: f.Host, Phase: "facts", Error: err.Error(), Hint: "write keys with dots between them, as in host.info.platform"}
 	if te, ok := errors.AsType[*templates.Error](err); ok {
@@ -89,7 +89,7 @@ func (f HostFacts) noFact(path string, err error) events.HostFailed {
 	return e
 }
 
-// askAll asks hosts, as many at once as fit, and gives emit each answer as it comes, one at a time.
+// askAll queries hosts, as many at once as fit, and passes each answer to emit as it comes, one at a time.
 func askAll[Answer any](r *Runner, hosts []*inventory.Host, ask func(*inventory.Host) Answer, emit func(Answer)) {
 	answers := make(chan Answer)
 	byName := make(map[string]*inventory.Host, len(hosts))

@@ -21,8 +21,7 @@ type phaseError struct {
 func (e *phaseError) Error() string { return e.err.Error() }
 func (e *phaseError) Unwrap() error { return e.err }
 
-// unreported says which resource of a lost host was next: what became of that one is not
-// known.
+// unreported names the next resource of a lost host: its outcome is unknown.
 func unreported(r events.Rest) string {
 	switch r.NotReached {
 	case 0:
@@ -33,7 +32,7 @@ func unreported(r events.Rest) string {
 	return fmt.Sprintf("nothing is known of %s and what follows it: %d resources", r.Next, r.NotReached)
 }
 
-// phaseLost is that of a host whose connection, or whose program, has ended in mid-run.
+// phaseLost is the phase of a host whose connection or program has ended during the run.
 const phaseLost = "lost"
 
 // phaseOf names the phase of an error that ended a catalog.
@@ -50,7 +49,7 @@ func phaseOf(err error) string {
 	return phaseLost
 }
 
-// phased is an error that ended a catalog, with its phase; rest is what is missing then.
+// phased returns the error that ended a catalog, with its phase; rest has the missing results.
 func phased(err error, rest events.Rest) error {
 	if between, ok := errors.AsType[*phaseError](err); ok { // of two stages
 		return &phaseError{between.phase, between.err, rest}
@@ -66,7 +65,7 @@ func phased(err error, rest events.Rest) error {
 	return &phaseError{phase, err, rest}
 }
 
-// unreachable reports whether a host could not be reached, by what is seen here or told by a worker.
+// unreachable reports whether a host could not be reached, as seen here or as a worker has reported.
 func unreachable(err error) bool {
 	if told, ok := errors.AsType[*toldFailure](err); ok {
 		_, is := told.event.(events.Unreachable)

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/session"
 )
 
-// TestPhases is how each way in which a catalog can end early is told.
+// TestPhases checks the report for each way in which a catalog can end early.
 func TestPhases(t *testing.T) {
 	none, last, more := events.Rest{}, events.Rest{NotReached: 1, Next: "exec#b"}, events.Rest{NotReached: 3, Next: "exec#a"}
 	for _, c := range []struct {

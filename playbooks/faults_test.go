@@ -23,8 +23,8 @@ type faultCase struct {
 	graph  bool
 	staged bool // the play uses results: it comes in three catalogs
 	cached bool // the host program is there already
-	alone  bool // nobody comes back within the run: --reconnect 0
-	early  bool // it is at the place of the login, or of sending the host program
+	alone  bool // without reconnecting: --reconnect 0
+	early  bool // the fault comes at the login, or while the host program is sent
 }
 
 // String has no comma, which YAML would take for its own in paths of the test.
@@ -41,14 +41,14 @@ func (c faultCase) String() string {
 	return strings.Join(words, " ")
 }
 
-// uncut is a run without a fault: what it tells, and what passes.
+// uncut is a run without a fault: its reports, and the transferred data.
 type uncut struct {
 	results map[string]string
 	ran     []string
 	passed  [2]faultproxy.Passed
 }
 
-// requireUncut has a run go through, and gives it.
+// requireUncut makes a run without a fault.
 func requireUncut(t *testing.T, c faultCase) uncut {
 	t.Helper()
 	h := newFaultyHost(t, c)
@@ -62,8 +62,8 @@ func requireUncut(t *testing.T, c faultCase) uncut {
 	return u
 }
 
-// requireSame has a run go wrong, and others behind it until all is done: together they tell
-// what an uncut run does.
+// requireSame makes a run with the fault, and further runs until everything is done: together they report the same as
+// an uncut run.
 func (u uncut) requireSame(t *testing.T, c faultCase) {
 	h := newFaultyHost(t, c)
 	changed, before := map[string]int{}, map[string]int{}
@@ -109,7 +109,7 @@ func (u uncut) requireSame(t *testing.T, c faultCase) {
 	reconnected := strings.Contains(said.String(), "reconnected")
 	again := h.run("again")
 	if runs == 1 && !reconnected && h.proxy.Struck(0) && len(again.untold) > 0 {
-		// All was told, but that this had been heard did not come through.
+		// Everything was reported, but the acknowledgement did not arrive.
 		require.Equal(t, u.results, again.untold)
 		again = h.run("again2")
 	}
@@ -125,8 +125,8 @@ func (u uncut) requireSame(t *testing.T, c faultCase) {
 // what a run with a cached host program has, too.
 const faultOffsets = 60
 
-// faultCases are all that are tried: at each boundary of packets, and at so many offsets. Up
-// to the catalog, where neither graph nor what was cached matters, boundaries are tried once.
+// faultCases returns all cases: at each boundary of packets, and at a number of offsets. Up to the catalog, where
+// neither graph nor cache matters, boundaries are tried once.
 func faultCases(of func(graph, cached bool) uncut) (all []faultCase) {
 	for _, graph := range []bool{false, true} {
 		for _, cached := range []bool{false, true} {
@@ -216,8 +216,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsInStages is TestFaults for a play whose later resources use what came of earlier ones,
-// also with faults between its stages.
+// TestFaultsInStages is TestFaults for a play whose later resources use the results of earlier ones, also with faults
+// between its stages.
 func TestFaultsInStages(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	u := requireUncut(t, faultCase{staged: true, cached: true})

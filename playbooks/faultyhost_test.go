@@ -23,8 +23,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// faultySite is ten resources. Each command notes that it ran, and if it ran beside itself;
-// the last two but one stand for services that are restarted.
+// faultySite has ten resources. Each command logs its run, and whether it ran in parallel with itself; the last two but
+// one represent services that are restarted.
 const faultySite = `
 - name: site
   ccm:
@@ -62,12 +62,11 @@ type faultyHost struct {
 // The times of runs that stall. A host that is only slow must not be taken for dead too often.
 const (
 	faultIdle  = 3 * time.Second
-	faultLogin = 5 * time.Second // of each phase of it
+	faultLogin = 5 * time.Second // limit of each phase of the login
 	faultStart = 8 * time.Second
 )
 
-// newFaultyHost gives one with the fault of a case at its first connection, and others at those
-// that follow.
+// newFaultyHost returns a host with the fault of a case at its first connection, and others at later ones.
 func newFaultyHost(t *testing.T, c faultCase, others ...faultproxy.Fault) *faultyHost {
 	t.Helper()
 	h := &faultyHost{t: t, srv: sshtest.Start(t, sshtest.Outlive()), dir: filepath.Join(t.TempDir(), "site"), begun: time.Now()}
@@ -117,14 +116,14 @@ func newFaultyHost(t *testing.T, c faultCase, others ...faultproxy.Fault) *fault
 	return h
 }
 
-// told is what a run has told, by resource.
+// told has the reports of a run, by resource.
 type told struct {
 	results map[string]string // status and error
-	untold  map[string]string // of earlier runs: status and error
-	lines   string            // all that it printed
+	untold  map[string]string // results of earlier runs: status and error
+	lines   string            // whole output
 }
 
-// run runs the site, once more.
+// run runs the site again.
 func (h *faultyHost) run(id string) told {
 	h.t.Helper()
 	w := h.world
@@ -153,16 +152,15 @@ func (h *faultyHost) run(id string) told {
 	return all
 }
 
-// ran is what commands have noted.
+// ran returns the log of the commands.
 func (h *faultyHost) ran() []string {
 	b, err := os.ReadFile(filepath.Join(h.dir, "ran"))
 	require.NoError(h.t, err)
 	return strings.Fields(string(b))
 }
 
-// requireQuiet waits until nothing of the host runs any more, and holds what is left there
-// against the footprint. What takes in the host program
-// waits for the rest of it until sshd gives a stalled connection up.
+// requireQuiet waits until no process of the host runs any more, and compares the remaining files with the footprint.
+// The script that receives the host program waits for the rest of it until sshd gives up a stalled connection.
 func (h *faultyHost) requireQuiet() {
 	h.t.Helper()
 	none := func(installs bool) func() bool {
@@ -174,8 +172,8 @@ func (h *faultyHost) requireQuiet() {
 	require.Eventually(h.t, none(true), time.Minute, 20*time.Millisecond, "processes are left on the host: %v", processesOf(h.srv.Home, true))
 }
 
-// processesOf are those that have a home, but for those that take in the host program if
-// these do not count.
+// processesOf returns the processes with a home directory, without those that receive the host program unless installs
+// is set.
 func processesOf(home string, installs bool) (all []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
@@ -194,7 +192,7 @@ func processesOf(home string, installs bool) (all []string) {
 	return all
 }
 
-// requireListed holds what is left on the host against the footprint.
+// requireListed compares the remaining files on the host with the footprint.
 func (h *faultyHost) requireListed() {
 	h.t.Helper()
 	w := h.world

@@ -39,8 +39,8 @@ func fetches(t modules.Type) bool {
 	return is
 }
 
-// fetch gives what takes the files that a host hands over for an entry of another one, or of its own; nil where
-// the run has no place for them. A worker passes them on.
+// fetch returns the function that takes the files of a host, for an entry of another host or its own; nil where the run
+// has no folder for them. A worker passes them on.
 func (f *fleet) fetch(ctx context.Context, of, host string) func(*wire.Entry) (session.File, error) {
 	switch {
 	case f.asks != nil:
@@ -72,21 +72,21 @@ func (r *Runner) Kept(e events.Result) events.Result {
 
 // A FilePart is a part of a file that a host hands over, on its way from a worker to where it is kept.
 type FilePart struct {
-	Number    int64  `json:"number"` // of the file at the worker
-	Host      string `json:"host"`   // that has it
+	Number    int64  `json:"number"` // number of the file at the worker
+	Host      string `json:"host"`   // host that has it
 	Name      string `json:"name"`
 	Sensitive bool   `json:"sensitive,omitempty"`
 	Offset    int64  `json:"offset"`
 	Data      []byte `json:"data,omitempty"`
-	Keep      bool   `json:"keep,omitempty"` // it is whole
+	Keep      bool   `json:"keep,omitempty"` // it is complete
 	Drop      bool   `json:"drop,omitempty"` // it will not be
 }
 
-// A passedFile is one at a worker. Each part is asked about before the next one is taken.
+// A passedFile is a file at a worker. Each part is acknowledged before the next one is taken.
 type passedFile struct {
 	asks *asking
-	ctx  context.Context // of the play: a session writes without one
-	of   string          // the host that is worked on
+	ctx  context.Context // context of the play: a session writes without one
+	of   string          // host in progress
 	next FilePart
 }
 
@@ -149,8 +149,8 @@ func (a *answerer) checkFile(p *FilePart) error {
 	return nil
 }
 
-// filed takes a part of a file from a worker. One that it begins anew, or that another worker begins which has the
-// host after it, takes the place of the first.
+// filed takes a part of a file from a worker. A restarted file, or one from another worker that has the host after it,
+// replaces the first.
 func (a *answerer) filed(p *FilePart) Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -198,7 +198,7 @@ func (a *answerer) filed(p *FilePart) Answer {
 	return Answer{}
 }
 
-// drop drops what has come of a file, with the lock held.
+// drop removes the received part of a file, with the lock held.
 func (a *answerer) drop(at [2]string) {
 	if file := a.files[at]; file != nil {
 		file.Drop()

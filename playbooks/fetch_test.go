@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestFetchReconnects loses the connection in the midst of a file: it comes anew, and whole, and what
-// ran before does not run again.
+// TestFetchReconnects loses the connection during a file: the file is sent again, completely, and earlier resources do
+// not run again.
 func TestFetchReconnects(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	random := rand.NewChaCha8([32]byte{1}) // which cannot be compressed

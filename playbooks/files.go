@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// CheckReach reports what the inventory says about reaching hosts that cannot be
-// honoured, each once with the hosts that it is about: passwords among it that cannot be opened.
+// CheckReach reports the inventory's settings for reaching hosts that are not supported, each once with its hosts, and
+// passwords that cannot be opened.
 func (r *Runner) CheckReach(hosts []*inventory.Host) error {
 	var refused byHosts
 	met := map[*inventory.Host]bool{}
@@ -38,10 +38,9 @@ func (r *Runner) CheckReach(hosts []*inventory.Host) error {
 	return refused.err(0)
 }
 
-// CheckFiles finds out how hosts are reached, and reads the private keys and
-// known_hosts files that this takes. What is wrong with them or with ssh_config is
-// no host's fault: it is reported once, with the first place that names it. Hosts that
-// [Runner.CheckReach] reports are not looked at.
+// CheckFiles resolves how hosts are reached, and reads the private keys and known_hosts files for that. Faults of these
+// files or of ssh_config are not faults of a host: each is reported once, with the first place that names it. Hosts
+// that [Runner.CheckReach] reports are skipped.
 func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 	c := fileCheck{runner: r, hosts: map[string]bool{}, files: map[string]bool{}}
 	for _, h := range hosts {
@@ -55,8 +54,8 @@ func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 
 type fileCheck struct {
 	runner *Runner
-	hosts  map[string]bool // names of those that have been looked at
-	files  map[string]bool // paths of those that have been reported, and other mistakes
+	hosts  map[string]bool // names of checked hosts
+	files  map[string]bool // paths of reported files, and other mistakes
 	errs   yamlpos.Errors
 }
 

@@ -60,8 +60,8 @@ func TestCheckFiles(t *testing.T) {
 	}
 }
 
-// TestBadKeyTouchesNoHost has one host with a good key, and one whose key is
-// missing: that is no host's fault, and nothing is begun.
+// TestBadKeyTouchesNoHost has one host with a good key, and one whose key is missing: that is not a fault of the host,
+// and nothing begins.
 func TestBadKeyTouchesNoHost(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	require.NoError(t, os.Remove(hosts["web2"].KeyFile))

@@ -18,20 +18,20 @@ import (
 type fleet struct {
 	runner *Runner
 	stop   <-chan struct{}
-	plays  []*selection // of the run, by their numbers
+	plays  []*selection // plays of the run, by their numbers
 	states map[string]*hostState
-	// followed are the hosts whose commands are told of as they write.
+	// followed are the hosts whose commands are shown as they write.
 	followed map[string]bool
 
 	semaphores share.Semaphores
 	waits      share.Waits
 	sessions   *share.Sessions
 	once       onces
-	asks       *asking // where this is a worker, what hosts share is asked for; nil: it is here
+	asks       *asking // requests shared things from the coordinator, on a worker; nil on the controller
 	targets    targets
-	apart      bool            // other hosts of the run are worked on elsewhere
+	apart      bool            // other hosts of the run are processed elsewhere
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
-	barrier    *barrier        // of the batch that workers are at; nil unless all of it is made ready first
+	barrier    *barrier        // holds the hosts of the current batch at workers until all are compiled; nil without --compile-first
 	exchange   *share.Exchange // nil if no host receives anything from another one
 
 	fatal          atomic.Bool // a host of a play with any_errors_fatal has failed: no other begins
@@ -40,7 +40,7 @@ type fleet struct {
 	takeBackAll    bool
 
 	watching *watching.Watching // nil before hosts are watched
-	places   chan struct{}      // of hosts under watch that are dialled and checked
+	places   chan struct{}      // places for watched hosts that are dialled and checked
 
 	reported sync.Map // by [wire.Once]: results of resources that ran on a host for another one
 
@@ -120,8 +120,8 @@ func (f *fleet) playBatch(ctx context.Context, s *selection, batch []*inventory.
 	return true
 }
 
-// each works on hosts in parallel and waits for all of them. again says that they are the rest of a
-// batch, the others of which had their turn before.
+// each processes hosts in parallel and waits for all of them. again reports that they are the rest of a batch whose
+// other hosts had their turn before.
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, work func(*hostState)) {
 	begin := func(host string, in *share.WayIn) {
 		state := f.states[host]
@@ -172,8 +172,7 @@ func (f *fleet) remains() bool {
 	return false
 }
 
-// failed reports whether a host enters no further play. One that is done with all of its
-// plays has no state.
+// failed reports whether a host enters no further play. A host that has completed all of its plays has no state.
 func (f *fleet) failed(h *inventory.Host) bool {
 	state := f.states[h.Name]
 	return state != nil && state.phase().hasFailed()
@@ -211,7 +210,7 @@ func names(hosts []*inventory.Host) []string {
 	return list
 }
 
-// interrupted reports whether the run shall end early.
+// interrupted reports whether the run must end early.
 func (f *fleet) interrupted(ctx context.Context) bool {
 	select {
 	case <-f.stop:
@@ -239,7 +238,7 @@ func stoppable(ctx context.Context, stop <-chan struct{}) (ended context.Context
 	return ctx, cancel
 }
 
-// hold asks for a place among the connections that are kept between plays.
+// hold requests a place among the connections that are kept between plays.
 func (f *fleet) hold() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -270,8 +269,7 @@ func (f *fleet) finish(ctx context.Context) {
 	}
 }
 
-// notStarted gives the hosts that had not begun when the run ended, in the order of the
-// inventory.
+// notStarted returns the hosts that had not begun when the run ended, in the order of the inventory.
 func (f *fleet) notStarted() []string {
 	var list []string
 	for _, h := range f.runner.Inventory.Hosts() {
@@ -304,7 +302,7 @@ func (f *fleet) hostDone(state *hostState) {
 	f.runner.Events.Report(done)
 }
 
-// close closes what is still open.
+// close closes all open connections.
 func (f *fleet) close() {
 	for _, state := range f.states {
 		f.acknowledge(state)

@@ -12,15 +12,15 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// HostFootprint is what was ever left on a host.
+// HostFootprint lists the files that runs have left on a host.
 type HostFootprint struct {
 	Host  string
-	Users []start.Footprint // of the login user, and of the one it becomes
+	Users []start.Footprint // files of the login user, and of the escalation's user
 	Err   events.Event      // Unreachable or HostFailed: Users is not all of it
 }
 
-// Footprints finds out what was ever left on hosts, and removes it if asked to. It
-// gives emit each answer as it comes, one at a time.
+// Footprints lists the files that runs have left on hosts, and removes them if remove is set. It passes each answer to
+// emit as it comes, one at a time.
 func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove bool, emit func(HostFootprint)) {
 	ask := func(h *inventory.Host) HostFootprint { return r.hostFootprint(ctx, h, remove) }
 	if r.Workers != nil {
@@ -29,7 +29,7 @@ func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove
 	askAll(r, hosts, ask, emit)
 }
 
-// How often a session is opened behind another one, and how long is waited in between.
+// Number of tries to open another session, and the wait between them.
 const (
 	sessionTries = 20
 	sessionPause = 100 * time.Millisecond

@@ -16,10 +16,10 @@ import (
 
 // A Report gathers the answers of hosts; hosts with equal ones share theirs.
 type FootprintReport struct {
-	Clean   bool // it is about what is to be removed
-	Removes bool // and that is done; otherwise it says what would be
+	Clean   bool // it is about files to remove
+	Removes bool // they are removed; otherwise the report is a prediction
 	Found   bool // there was something on a host
-	Stuck   bool // something that was to be removed is still there
+	Stuck   bool // a file that was to be removed is still there
 	groups  []*footprintGroup
 }
 
@@ -93,8 +93,8 @@ func (r *FootprintReport) Text() string {
 	return b.String()
 }
 
-// forgotten says what no later run can do once files are gone. Those of users other than
-// root have the name of the host before theirs.
+// forgotten describes what no later run can do without these files. Files of users other than root have the host's name
+// before theirs.
 func forgotten(traces []start.Trace) string {
 	text := ""
 	for _, t := range traces {
@@ -116,7 +116,7 @@ func forgotten(traces []start.Trace) string {
 	return text
 }
 
-// verdict says what there was, and what has become of it.
+// verdict describes the files that were found, and their outcome.
 func (r *FootprintReport) verdict(f start.Footprint) string {
 	if len(f.Traces) == 0 {
 		return "nothing"
@@ -162,7 +162,7 @@ func holderText(h start.Holder) string {
 	return printable.Line(h.Holder) + ", run " + printable.Line(h.Run)
 }
 
-// unconfirmed describes the changes that are armed and not confirmed. hosts are those that share them.
+// unconfirmed describes the armed changes that are not confirmed. hosts share them.
 func unconfirmed(f start.Footprint, hosts []string) (all []wire.Unconfirmed) {
 	for _, s := range f.Unconfirmed {
 		u := wire.Unconfirmed{
@@ -261,7 +261,7 @@ func ages(from, to time.Duration) string {
 	return ageText(from) + "-" + ageText(to)
 }
 
-// ageText is how long ago something was, in its largest unit.
+// ageText returns a duration in its largest unit.
 func ageText(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

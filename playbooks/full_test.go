@@ -22,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// warehouse serves one archive, whatever it is asked for, and counts.
+// warehouse serves one archive at every path, and counts requests.
 type warehouse struct {
 	*httptest.Server
 	archive []byte
@@ -66,7 +66,7 @@ func (h *warehouse) resource(more string) string {
 
 const unpacked = `, extract_parent: "{{ Data.home }}/opt", creates: "{{ Data.home }}/opt/bin/app"`
 
-// programs says which host programs a host has been given.
+// programs lists the host programs that a host has received.
 func (w *world) programs(t *testing.T, srv *sshtest.Server) string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(srv.Home, ".cache/ccm-push"))
@@ -197,7 +197,7 @@ func TestControllerCannotDownload(t *testing.T) {
 	require.NotContains(t, w.text.String(), "secret")
 }
 
-// TestControllerDownloadsWhatIsUnpacked has the host unpack what it is pushed.
+// TestControllerDownloadsWhatIsUnpacked: the controller sends an archive, which the host unpacks.
 func TestControllerDownloadsWhatIsUnpacked(t *testing.T) {
 	h := newWarehouse(t)
 	hosts := servers(t, "web1")

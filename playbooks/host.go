@@ -28,19 +28,19 @@ type hostState struct {
 	left       []Left            // resources that an undo left, at a worker
 	times      hostTimes
 	limit      time.Duration         // limit that a rollout sets; 0 means none
-	conn       *inventory.Connection // what the inventory says; nil until it is asked for
-	login      string                // who logs in; "" until it is asked for
+	conn       *inventory.Connection // inventory's settings; nil before the first use
+	login      string                // login user; empty before the first use
 	client     *transport.Client
-	programs   map[string]*hostProgram // by the user that it runs as
-	predicted  []*hostProgram          // in a check run: those that have predicted a change
-	compiled   *catalog.Compiled       // for the play that follows, if that was made ahead
-	in         *share.WayIn            // on its way in to the play; nil: nobody counts
-	activity   *activity.Host          // what it is at, for those who look on
-	controller bool                    // it is the controller itself, for a resource that says so
+	programs   map[string]*hostProgram // by the program's user
+	predicted  []*hostProgram          // programs that have predicted a change, in a check run
+	compiled   *catalog.Compiled       // catalog of the next play, if it was compiled ahead
+	in         *share.WayIn            // place while it enters the play; nil means not counted
+	activity   *activity.Host          // current step, for the display
+	controller bool                    // the controller itself, for a resource that runs on it
 	guard      *confirm.Guard          // guard of the current play; nil if nothing has to be confirmed
-	over       *transport.Target       // where it is dialled since its way in has changed; nil is as the inventory says
+	over       *transport.Target       // address to dial after its way in has changed; nil means the inventory's
 	refused    error                   // why it could not be reached for a resource of another host
-	kept       []*wire.Once            // results for other hosts that it has not been told to forget
+	kept       []*wire.Once            // results for other hosts that it has not been told to drop
 }
 
 // hostTimes are the times that a host has spent in a run.
@@ -57,8 +57,7 @@ func newState(h *inventory.Host, bugs func(text string), a *activity.Host) *host
 	return &hostState{host: h, bugs: bugs, activity: a}
 }
 
-// close gives the host up. The connection goes first: only that ends a write to
-// a host that reads nothing.
+// close gives the host up. It closes the connection first: only that ends a write to a host that reads nothing.
 func (s *hostState) close() {
 	if s.client != nil {
 		s.client.Close()
@@ -80,7 +79,7 @@ func (s *hostState) finishPrograms(ctx context.Context) error {
 	return nil
 }
 
-// dead reports whether what was kept from an earlier play has ended meanwhile.
+// dead reports whether the kept connection of an earlier play has ended meanwhile.
 func (s *hostState) dead() bool {
 	if s.client == nil {
 		return false
@@ -100,8 +99,7 @@ func (s *hostState) dead() bool {
 	return false
 }
 
-// step notes a phase that is over, and gives its time. It is of no play where a host is only
-// asked for something.
+// step records a completed phase, and returns its duration. A query of a host belongs to no play.
 func (s *hostState) step(name string, began, ended time.Time) time.Duration {
 	one := events.Step{Phase: name, Began: began, Took: ended.Sub(began)}
 	if len(s.plays) > 0 {
@@ -111,13 +109,13 @@ func (s *hostState) step(name string, began, ended time.Time) time.Duration {
 	return one.Took
 }
 
-// errStopped is why a host is not worked on any more: the run was interrupted.
+// errStopped reports that a host is not processed any more because the run was interrupted.
 var errStopped = errors.New("the run was interrupted")
 
-// A stoppedError is errStopped with what was not reached.
+// A stoppedError is errStopped with the missing results.
 type stoppedError struct {
 	rest  events.Rest
-	phase string // of a rollout, such as soak; "" is none
+	phase string // phase of a rollout, such as soak; empty means none
 }
 
 func (*stoppedError) Error() string { return errStopped.Error() }

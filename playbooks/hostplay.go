@@ -19,8 +19,8 @@ import (
 type hostPlay struct {
 	*fleet
 	of      *part
-	state   *hostState   // of the host; it outlives the play
-	program *hostProgram // that is at work; nil until it has started
+	state   *hostState   // state of the host; it outlives the play
+	program *hostProgram // current program; nil before its start
 }
 
 // playOn returns a part of a play on a host.
@@ -28,9 +28,8 @@ func (f *fleet) playOn(of *part, state *hostState) *hostPlay {
 	return &hostPlay{fleet: f, of: of, state: state}
 }
 
-// work takes the host through the play. One on which an interrupted run has not
-// begun counts as not started; one that was killed without an answer has failed,
-// because it is not known what it did.
+// work takes the host through the play. A host that an interrupted run has not begun counts as not started; one that
+// was killed without an answer has failed, because its changes are unknown.
 func (p *hostPlay) work(ctx context.Context) {
 	defer p.sessions.End(p.state.host.Name)
 	start := p.runner.Now()
@@ -39,7 +38,7 @@ func (p *hostPlay) work(ctx context.Context) {
 	p.ended(ctx, start.Add(p.state.times.queued), err)
 }
 
-// take begins to work on the host, and gives back its place among the kept connections.
+// take begins the host, and releases its place among the kept connections.
 func (p *hostPlay) take() {
 	p.state.activity.Work()
 	if p.state.phase().keeps() {
@@ -57,7 +56,7 @@ func (p *hostPlay) leave() {
 	}
 }
 
-// ended reports how the host, which was worked on since start, has ended the play.
+// ended reports how the host, which began at start, has ended the play.
 func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	state, play, host := p.state, p.of.play, p.state.host.Name
 	p.exchange.Over(p.of.number, host)
@@ -107,7 +106,7 @@ func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	p.hostDone(state)
 }
 
-// phase begins a phase of the play; what it returns ends it and adds its time to spent.
+// phase begins a phase of the play; the returned function ends it and adds its time to spent.
 func (p *hostPlay) phase(name string, spent *time.Duration) (ends func()) {
 	began := p.runner.Now()
 	return func() { *spent += p.state.step(name, began, p.runner.Now()) }
@@ -181,9 +180,8 @@ func (p *hostPlay) run(ctx context.Context) error {
 	return nil
 }
 
-// unpredicted names, in a check run, what may have changed the host by then and is in no
-// forecast of the program: an earlier play, whose changes another host program has predicted.
-// It is "" if there is none.
+// unpredicted names, in a check run, an earlier change that is not in this program's forecast: a play whose changes
+// another host program has predicted. It is "" if there is none.
 func (p *hostPlay) unpredicted() string {
 	if p.runner.Options.Check && slices.ContainsFunc(p.state.predicted, func(other *hostProgram) bool { return other != p.program }) {
 		return "an earlier play"
@@ -191,8 +189,8 @@ func (p *hostPlay) unpredicted() string {
 	return ""
 }
 
-// ready has the host program at work that suffices for the play, and gives the catalog, and what remains of
-// the host's time for the play.
+// ready starts a host program that suffices for the play, and returns the catalog and the remaining time of the host
+// for the play.
 func (p *hostPlay) ready(ctx context.Context) (*catalog.Compiled, session.HostTime, error) {
 	timed, done := p.runner.hostTime(ctx)
 	defer done()
@@ -215,7 +213,7 @@ func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts 
 	return compileHost(ctx, hostOf(c, h, facts), h, c.Compile)
 }
 
-// hostOf is what compilation knows of a host.
+// hostOf returns the host's data for compilation.
 func hostOf(c *catalog.Compiler, h *inventory.Host, facts map[string]any) catalog.Host {
 	host := catalog.Host{Name: h.Name, Facts: facts, Secrets: h.Secrets()}
 	if c.Variables() == nil {
@@ -230,7 +228,7 @@ func compileHost(ctx context.Context, host catalog.Host, h *inventory.Host, comp
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
 	compiled, err := compile(ctx, host)
-	if err != nil && ctx.Err() == nil { // once more, with what says where the data is from
+	if err != nil && ctx.Err() == nil { // again, with the origins of the data
 		host.Vars, host.Layers = nil, layersOf(h)
 		if _, explained := compile(ctx, host); explained != nil && ctx.Err() == nil {
 			err = explained
@@ -239,7 +237,7 @@ func compileHost(ctx context.Context, host catalog.Host, h *inventory.Host, comp
 	return compiled, err
 }
 
-// undoOn is what a play takes back on a host; nil is nothing.
+// undoOn returns the undo of a play on a host, or nil.
 func undoOn(play *manifest.Play, host string) *wire.Undo {
 	u := play.Undo
 	if u == nil {
@@ -248,8 +246,8 @@ func undoOn(play *manifest.Play, host string) *wire.Undo {
 	return &wire.Undo{Run: u.Run, Only: u.Only, Maybe: !u.Changed[host], Changed: u.Resources[host]}
 }
 
-// addOthers adds to a catalog which resources later plays have for the host: what they
-// look after is not undone. plays are those still to come, the one of the catalog first.
+// addOthers adds to a catalog the resources that later plays have for the host: things that they manage are not undone.
+// plays are the remaining plays, beginning with the one of the catalog.
 func addOthers(c *wire.Catalog, plays []*selection) {
 	if c.Remember == nil {
 		return

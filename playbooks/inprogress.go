@@ -18,8 +18,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// What is in progress on a host outlives the connection to it, its host program and this process: the resource keeps
-// its semaphores until the host has reported, and the record knows where it has begun.
+// A resource in progress on a host outlives its connection, its host program and this process: it keeps its semaphores
+// until the host has reported, and the record has its begin.
 
 // claiming returns the turns of a catalog's entries on the host.
 func (p *hostPlay) claiming(ctx context.Context, compiled *catalog.Compiled) *share.Turns {
@@ -54,7 +54,7 @@ func (f *fleet) started(e events.ResourceStart) {
 	f.runner.Events.Sync()
 }
 
-// isStep reports whether semaphores are the one with which a person is asked: it keeps no other host out.
+// isStep reports whether semaphores are the one for prompting a person: it keeps no other host out.
 func isStep(semaphores []string) bool { return len(semaphores) == 1 && semaphores[0] == stepSemaphore }
 
 // begins records that a resource which runs once may begin for a host.
@@ -67,7 +67,7 @@ func (f *fleet) begins(p *part, host, resource string) {
 	f.started(events.ResourceStart{Play: p.play.Name, Host: host, Type: kind, Name: name, Once: resource})
 }
 
-// abandon gives the host up, with what is in progress there.
+// abandon gives the host up, with the resources in progress there.
 func (g *stages) abandon() {
 	g.inside = map[int]bool{}
 	g.turns.Abandon(g.state.host.Name, func(index int) (what string, within time.Duration) {
@@ -115,12 +115,12 @@ func (r *Runner) within(c *catalog.Compiled, entry int) time.Duration {
 	return limit + cmp.Or(r.Options.IdleTimeout, wire.IdleTimeout) + killTime
 }
 
-// killTime is what a host may need to end a command whose time is over.
+// killTime is the time that a host may need to end a command after its timeout.
 const killTime = 5 * time.Second
 
 // settle waits, in a run that resumes another one, for resources with semaphores that may still be in progress: until
-// their hosts have nothing of the earlier run in progress any more. It keeps the semaphores of hosts that cannot be asked.
-// It returns false if the run is to end.
+// their hosts have completed all resources of the earlier run. It keeps the semaphores of hosts that do not answer. It
+// returns false if the run must end.
 func (f *fleet) settle(ctx context.Context) bool {
 	if f.runner.Options.Progress == nil || !f.runner.applies() {
 		return true
@@ -148,11 +148,11 @@ func (f *fleet) settle(ctx context.Context) bool {
 	return !f.interrupted(ctx)
 }
 
-// settled takes the lock of a host, which waits for what an earlier run has in progress there, and reports whether it
-// has it.
+// settled takes the lock of a host, which waits for an earlier run's resource in progress, and reports whether it has
+// the lock.
 func (f *fleet) settled(ctx context.Context, s *selection, host string) bool {
 	state := f.states[host]
-	if state == nil { // it is none of this run
+	if state == nil { // it does not belong to this run
 		return false
 	}
 	p := f.playOn(s.whole(), state)
@@ -182,9 +182,9 @@ func (p *hostPlay) takeLock(ctx context.Context) error {
 	return err
 }
 
-// keep keeps the semaphores of resources that an earlier run had begun on a host which cannot be asked. Their deadlines
-// count from now: the last try may have begun long after the semaphores were granted, and the clock of the controller may
-// have been set since.
+// keep keeps the semaphores of resources that an earlier run had begun on a host which does not answer. Their deadlines
+// count from now: the last try may have begun long after the semaphores were granted, and the clock of the controller
+// may have been set since.
 func (f *fleet) keep(host string, all []events.ResourceStart) {
 	for _, e := range all {
 		claims, err := share.ParseSemaphores(e.Semaphores)
@@ -197,9 +197,9 @@ func (f *fleet) keep(host string, all []events.ResourceStart) {
 	}
 }
 
-// lost reports what is known of a host that was lost, and returns the failure of the host without it: the results of
-// resources that ran for it on other hosts, and the commands that may have been running. The outcome of a command is
-// unknown, and nothing makes it safe to repeat.
+// lost reports the known results of a host that was lost, and returns the failure of the host without them: the results
+// of resources that ran for it on other hosts, and the commands that may have been running. The outcome of such a
+// command is unknown, and repeating it is not safe.
 func (g *stages) lost(ctx context.Context, failed error) error {
 	pe, ok := errors.AsType[*phaseError](failed)
 	if !ok || pe.phase != phaseLost && pe.phase != "deadline" && pe.phase != "protocol" || !g.runner.applies() || g.of.mode.looks() || g.progress.locked {

@@ -147,7 +147,7 @@ func TestSemaphoreOutlivesTheConnection(t *testing.T) {
 	require.Contains(t, i.text.String(), "reconnected")
 }
 
-// TestSemaphoreOutlivesTheHostProgram kills the host program of a host inside, whose command goes on.
+// TestSemaphoreOutlivesTheHostProgram kills the host program of a host inside, whose command continues.
 func TestSemaphoreOutlivesTheHostProgram(t *testing.T) {
 	i := newInside(t, "sema: [db]")
 	first, second := i.begin()
@@ -162,7 +162,7 @@ func TestSemaphoreOutlivesTheHostProgram(t *testing.T) {
 	require.Equal(t, events.Changed, i.result(second).Status)
 }
 
-// TestSemaphoreOfALostHost gives up a host that is inside: who waits for its semaphore fails.
+// TestSemaphoreOfALostHost gives up a host that is inside: hosts that wait for its semaphore fail.
 func TestSemaphoreOfALostHost(t *testing.T) {
 	i := newInside(t, "sema: [db]")
 	i.Options.Reconnect = 0
@@ -194,7 +194,7 @@ func TestSemaphoreOfALostHostWithATimeout(t *testing.T) {
 	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db, which is free again in 9s (timeout)")
 }
 
-// again goes on with a run as ccm-push resume does, from the events of that run.
+// again continues a run as ccm-push resume does, from the events of that run.
 func (i *inside) again() {
 	i.resumes()
 	_, err := i.Run(i.t.Context(), nil)
@@ -222,7 +222,7 @@ func (i *inside) resumes() {
 	i.Events = events.NewStream("run2", time.Now, i.Tally, i.recorded, events.NewText(i.text, events.TextOptions{}))
 }
 
-// TestResumeSettlesSemaphores goes on with a run that was killed while a host was inside: no other host enters before it has
+// TestResumeSettlesSemaphores resumes a run that was killed while a host was inside: no other host enters before it has
 // left.
 func TestResumeSettlesSemaphores(t *testing.T) {
 	i := newInside(t, "sema: [db]")
@@ -311,7 +311,7 @@ func TestElsewhereIsDialledAgain(t *testing.T) {
 	require.Equal(t, "web2", i.result("web1").On)
 }
 
-// TestElsewhereIsFetchedByResume loses that host for good, and goes on with the run: the host has kept the result.
+// TestElsewhereIsFetchedByResume loses the own host for good, and resumes the run: the other host has kept the result.
 func TestElsewhereIsFetchedByResume(t *testing.T) {
 	i := newInside(t, "on: web2")
 	i.Options.Reconnect = 0

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// The keys of what expressions see of the inventory and the run: Host.name and so on.
+// Keys of the inventory and the run in expressions: Host.name and so on.
 const (
 	nameKey   = "name"
 	groupsKey = "groups"
@@ -21,19 +21,19 @@ const (
 	userKey   = "user"
 )
 
-// inventoryValues are what the expressions of a play see of the inventory and the run.
+// inventoryValues are the values of the inventory and the run in the expressions of a play.
 type inventoryValues struct {
 	of func(host string) *templates.Inventory // nil where there is no inventory
 
-	nats   func(host string) templates.NATS // gives nil where there is none
-	others []*inventory.Host                // of which the play wants facts
-	facts  map[string]any                   // of those, set before the first host of the play is compiled
-	// unknown says why those of a host are not known; then facts has an error in their place.
+	nats   func(host string) templates.NATS // returns nil where there is none
+	others []*inventory.Host                // hosts whose facts the play reads
+	facts  map[string]any                   // facts of those hosts, set before the first host of the play is compiled
+	// unknown has the reason for each host whose facts are missing; then facts has an error in their place.
 	unknown map[string]string
 }
 
-// inventoryValues gives those of each play. hosts are the hosts of each. The inventory is built
-// once for all plays, where one asks.
+// inventoryValues returns the values of each play. hosts are the hosts of each. The inventory's values are built once
+// for all plays, if one uses them.
 func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues, error) {
 	all := make([]*inventoryValues, len(r.Plays))
 	for i := range all {
@@ -130,7 +130,7 @@ func plainTexts(list []string) []any {
 	return values
 }
 
-// plainValues are the values of variables, by where they stand.
+// plainValues are the values of variables, by their nodes.
 type plainValues map[*yamlpos.Node]any
 
 // ofHost are the variables of a host, as inventory --host shows them.
@@ -147,8 +147,7 @@ func (p plainValues) ofHost(h *inventory.Host) map[string]any {
 	return vars
 }
 
-// variableValue is the value of a variable, in which those that nothing evaluates here are
-// errors where they are used.
+// variableValue returns the value of a variable. Parts that cannot be evaluated here are errors where they are used.
 func variableValue(path string, n *yamlpos.Node) any {
 	switch {
 	case n.CanOpen():

@@ -48,7 +48,7 @@ func (g *stages) announce(ctx context.Context) error {
 	return err
 }
 
-// selected returns a play or a part of its rollout; nil if there is none of these numbers, or the turn has none of it.
+// selected returns a play or a part of its rollout; nil if the number is unknown, or not part of the turn.
 func (a *answerer) selected(of playPart) *part {
 	if of.play < 0 || of.play >= len(a.fleet.plays) || a.checkPlay(of.play) != nil {
 		return nil
@@ -137,7 +137,8 @@ func (a *answerer) compile(k *Known) Answer {
 	return Answer{}
 }
 
-// entry returns an entry of the host as it was compiled here, and what of it runs elsewhere; nil if there is none.
+// entry returns an entry of the host as it was compiled here, and the catalogs of its parts that run elsewhere; nil if
+// it is unknown.
 func (a *answerer) entry(at place) (*wire.Entry, *catalog.Compiled, *catalog.Compiled) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,7 +149,8 @@ func (a *answerer) entry(at place) (*wire.Entry, *catalog.Compiled, *catalog.Com
 	return &c.Catalog.Entries[at.Index], c.Elsewhere[at.Index], c
 }
 
-// registrations returns the services that a result registers, as they were compiled here. The list of the worker does not count.
+// registrations returns the services that a result registers, as they were compiled here. The worker's own list is
+// ignored.
 func (a *answerer) registrations(r *events.Result) ([]registry.Registration, error) {
 	if len(r.Registers) == 0 {
 		return nil, nil

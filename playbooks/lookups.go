@@ -13,16 +13,16 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Lookups give what functions of templates ask NATS for.
+// Lookups are the requests to NATS of functions in templates.
 type Lookups interface {
-	// Reach reports why NATS cannot be asked, or nil.
+	// Reach returns why NATS cannot be reached, or nil.
 	Reach(ctx context.Context) error
-	// Snapshot gives what all hosts of a play are told alike.
+	// Snapshot returns data that are the same for all hosts of a play.
 	Snapshot() templates.NATS
 }
 
-// snapshot gives what the hosts of a play are told; what it gives is nil where that is nothing. A worker
-// asks for it, under the name of a host.
+// snapshot returns a function with the data for the hosts of a play; its result is nil without NATS. A worker requests
+// them, under the name of a host.
 func (r *Runner) snapshot() func(host string) templates.NATS {
 	if r.AskShared != nil {
 		known := &sync.Map{}
@@ -35,8 +35,8 @@ func (r *Runner) snapshot() func(host string) templates.NATS {
 	return func(string) templates.NATS { return kept }
 }
 
-// checkLookups reports all places of a play that ask NATS where none is given. Of a worker's plays
-// that has been found out before.
+// checkLookups reports all places of a play that need NATS if none is configured. A worker's plays have been checked
+// before.
 func (r *Runner) checkLookups(c *catalog.Compiler) error {
 	if r.Lookups != nil || r.AskShared != nil {
 		return nil
@@ -48,7 +48,7 @@ func (r *Runner) checkLookups(c *catalog.Compiler) error {
 	return together(errs...)
 }
 
-// reachLookups reports that NATS cannot be asked, where the first play asks it.
+// reachLookups returns an error if NATS cannot be reached, at the first place of a play that needs it.
 func (r *Runner) reachLookups(ctx context.Context, compilers []*catalog.Compiler) error {
 	for _, c := range compilers {
 		calls := c.NATSCalls()
@@ -63,23 +63,23 @@ func (r *Runner) reachLookups(ctx context.Context, compilers []*catalog.Compiler
 	return nil
 }
 
-// A Lookup is what a worker asks of what is kept in NATS: it has no way there.
+// A Lookup is a worker's request for data in NATS, which it cannot reach itself.
 type Lookup struct {
 	Key          []string `json:"key,omitempty"`          // a bucket, and a key in it
 	Registration []string `json:"registration,omitempty"` // cluster, protocol, service, address
 }
 
-// A Looked is what there is.
+// A Looked is the answer.
 type Looked struct {
 	Value      []byte           `json:"value,omitempty"`
 	Registered yamlpos.Portable `json:"registered,omitzero"`
 }
 
-// askedNATS is what is kept in NATS, at a worker.
+// askedNATS has the data in NATS, on a worker.
 type askedNATS struct {
 	ask   func(ctx context.Context, host string, q Question) (Answer, error)
 	host  string
-	known *sync.Map // what the hosts of the play have been told, by what they asked
+	known *sync.Map // answers for the hosts of the play, by request
 }
 
 // Value implements [templates.NATS].
@@ -116,8 +116,8 @@ func (n *askedNATS) look(ctx context.Context, l Lookup) (Looked, error) {
 	return *a.Looked, nil
 }
 
-// looked answers a worker, in which hosts are that are told what all are. Of what no play of theirs is
-// seen to ask, it is told nothing.
+// looked answers a worker, whose hosts get the same data as all others. It refuses requests that no play of theirs
+// contains.
 func (a *answerer) looked(l *Lookup) Answer {
 	function := templates.KVGetFunction
 	if l.Registration != nil {
@@ -140,13 +140,13 @@ func (a *answerer) looked(l *Lookup) Answer {
 	return waited(Answer{Looked: &found}, err)
 }
 
-// asksNATS reports whether a play, or a part of its rollout, calls a function that asks NATS.
+// asksNATS reports whether a play, or a part of its rollout, calls a function that needs NATS.
 func (s *selection) asksNATS(function string) bool {
 	all := append([]*catalog.Compiler{s.compiler}, s.parts.all()...)
 	return slices.ContainsFunc(all, func(c *catalog.Compiler) bool { return c != nil && asksNATS(c, function) })
 }
 
-// asksNATS reports whether a play calls a function that asks NATS.
+// asksNATS reports whether a play calls a function that needs NATS.
 func asksNATS(c *catalog.Compiler, function string) bool {
 	return slices.ContainsFunc(c.NATSCalls(), func(call templates.NATSCall) bool { return call.Function == function })
 }

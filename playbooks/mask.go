@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// maskInventory tells the mask the secrets of all hosts, also of those that the run is not about,
-// since templates see them too. It reports whether there are any.
+// maskInventory adds the secrets of all hosts to the mask, also of hosts outside of the run, since templates see them,
+// too. It reports whether there are any.
 func (r *Runner) maskInventory(mask *secret.Mask) (some bool) {
 	r.maskPasswords(mask)
 	if r.Inventory == nil {
@@ -23,8 +23,8 @@ func (r *Runner) maskInventory(mask *secret.Mask) (some bool) {
 	return some
 }
 
-// maskPasswords tells the mask those of the operator and of the inventory. One that is the name of
-// somebody who logs in, or of whom one becomes, is left: paths and errors are full of that name.
+// maskPasswords adds the passwords of the operator and of the inventory. It omits a password that is also the name of a
+// login user or of an escalation's user: paths and errors are full of that name.
 func (r *Runner) maskPasswords(mask *secret.Mask) {
 	var passwords []string
 	for _, p := range []*transport.Secret{r.Connect.Password, r.Connect.BecomePassword} {
@@ -46,7 +46,7 @@ func (r *Runner) maskPasswords(mask *secret.Mask) {
 	}
 }
 
-// users are whom the run logs in as, and whom it becomes.
+// users returns the users as which the run logs in, and those of escalations.
 func (r *Runner) users() map[string]bool {
 	users := map[string]bool{}
 	for _, play := range r.Plays {
@@ -65,8 +65,7 @@ func (r *Runner) users() map[string]bool {
 	return users
 }
 
-// eachSecret visits the secrets below n. Those that are sealed get into the mask when they are
-// opened.
+// eachSecret visits the secrets below n. Sealed ones are added to the mask when they are opened.
 func eachSecret(n *yamlpos.Node, visit func(text string)) {
 	switch {
 	case !n.Secret || n.Sealed != nil:

@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// TestPasswordsAreMasked has those of the operator and the inventory taken out of texts, but for
-// names of users.
+// TestPasswordsAreMasked removes passwords of the operator and the inventory from texts, except names of users.
 func TestPasswordsAreMasked(t *testing.T) {
 	inv, err := inventory.Parse("hosts.yaml", []byte(`
 all:

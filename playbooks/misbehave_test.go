@@ -93,7 +93,7 @@ func TestMisbehavingHosts(t *testing.T) {
 	}
 }
 
-// hostWith is what a host with a fault is called.
+// hostWith returns the name of a host with a fault.
 func hostWith(fault string) string { return strings.ReplaceAll(fault, " ", "-") }
 
 var good = []string{"play site 1/1: web1 web2", "web1 exec#true changed", "web1 file#large changed", "web1 done: ok"}

@@ -8,17 +8,16 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// nestedMessages tells those of nested manifests between the results of a
-// host: one before the first resource of its manifest that is not skipped, the
-// other after the last one if none has failed.
+// nestedMessages reports the messages of nested manifests between the results of a host: one before the first resource
+// of its manifest that is not skipped, the other after the last one if none has failed.
 type nestedMessages struct {
 	all     []catalog.Note // in the order in which the manifests begin
 	met     int            // so many of them may have begun
-	current []openNote     // of those that have, the outermost first
+	current []openNote     // manifests that have begun, the outermost first
 	report  func(kind events.MessageKind, text string)
 }
 
-// newNestedMessages are those of the manifests of a catalog, in the order in which they begin.
+// newNestedMessages returns the messages of a catalog's manifests, in the order in which they begin.
 func newNestedMessages(all []catalog.Note, report func(kind events.MessageKind, text string)) *nestedMessages {
 	return &nestedMessages{all: all, report: report}
 }
@@ -29,7 +28,7 @@ type openNote struct {
 	begun  bool
 }
 
-// Before is called ahead of a result being told.
+// Before is called before a result is reported.
 func (n *nestedMessages) Before(r *wire.Result) {
 	for n.met < len(n.all) && n.all[n.met].First <= r.Index {
 		n.current = append(n.current, openNote{Note: n.all[n.met], number: n.met})
@@ -47,8 +46,8 @@ func (n *nestedMessages) Before(r *wire.Result) {
 	}
 }
 
-// stage takes the messages of the next stage of a play: those that have been met are the first
-// ones, and may end elsewhere now.
+// stage takes the messages of the next stage of a play: the earlier ones are the first of these, and may end at another
+// entry now.
 func (n *nestedMessages) stage(all []catalog.Note) {
 	n.all = all
 	for i := range n.current {
@@ -58,7 +57,7 @@ func (n *nestedMessages) stage(all []catalog.Note) {
 	}
 }
 
-// After is called when a result has been told.
+// After is called after a result was reported.
 func (n *nestedMessages) After(r *wire.Result) {
 	for _, one := range n.current {
 		if one.Last == r.Index && (r.Status == wire.Stable || r.Status == wire.Changed) {

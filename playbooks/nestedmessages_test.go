@@ -17,7 +17,7 @@ func TestNestedMessages(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		notes    []catalog.Note
-		statuses string // of the results: a letter each
+		statuses string // statuses of the results: a letter each
 		want     string
 	}{
 		{"around its resources", one, "scscs", "s pre c s c post s"},

@@ -15,8 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// otherHosts are the hosts of which a play wants the facts. No limit counts for them: they are
-// asked, and not changed.
+// otherHosts returns the hosts whose facts a play reads. No limit applies to them: they are queried, and not changed.
 func (r *Runner) otherHosts(play *manifest.Play) ([]*inventory.Host, error) {
 	var errs yamlpos.Errors
 	var hosts []*inventory.Host
@@ -36,8 +35,7 @@ func (r *Runner) otherHosts(play *manifest.Play) ([]*inventory.Host, error) {
 	return hosts, errs.Err()
 }
 
-// otherFacts asks for the facts of other hosts that a play wants, before any of its own is
-// begun with. The first signal ends the asking.
+// otherFacts reads the facts of other hosts for a play, before its own hosts begin. The first signal ends it.
 func (f *fleet) otherFacts(ctx context.Context, s *selection) {
 	if f.runner.Workers != nil {
 		f.runner.askOthers(ctx, s, func(h *inventory.Host, paths []string, all bool) HostFacts {
@@ -50,7 +48,7 @@ func (f *fleet) otherFacts(ctx context.Context, s *selection) {
 	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx))
 }
 
-// allOtherFacts asks for those that the plays want where they are not carried out, and watched.
+// allOtherFacts reads them for all plays where these are watched, and not applied.
 func (f *fleet) allOtherFacts(ctx context.Context) {
 	for _, s := range f.plays {
 		if !f.interrupted(ctx) {
@@ -59,14 +57,14 @@ func (f *fleet) allOtherFacts(ctx context.Context) {
 	}
 }
 
-// hostFactsAt gives what asks a host for the facts at paths, or for all.
+// hostFactsAt returns a function that reads a host's facts at paths, or all.
 func (r *Runner) hostFactsAt(ctx context.Context) func(h *inventory.Host, paths []string, all bool) HostFacts {
 	return func(h *inventory.Host, paths []string, all bool) HostFacts {
 		return r.hostFacts(ctx, h, facts.Collectors(paths, all))
 	}
 }
 
-// factsAway has a worker ask a host for facts.
+// factsAway has a worker read the facts of a host.
 func (f *fleet) factsAway(ctx context.Context, s *selection, t Turn) HostFacts {
 	if f.interrupted(ctx) {
 		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, &stoppedError{})}
@@ -82,7 +80,7 @@ func (f *fleet) factsAway(ctx context.Context, s *selection, t Turn) HostFacts {
 	return HostFacts{Host: t.Host, Facts: found}
 }
 
-// factsOn asks a host of this worker for its facts.
+// factsOn reads the facts of a host of this worker.
 func (f *fleet) factsOn(ctx context.Context, state *hostState, t Turn) (found Found, err error) {
 	ctx, cancel := f.untilStopped(ctx)
 	defer cancel()
@@ -94,9 +92,9 @@ func (f *fleet) factsOn(ctx context.Context, state *hostState, t Turn) (found Fo
 	return found, nil
 }
 
-// askOthers gives a play the facts of other hosts that it wants, and of those only what it can
-// read. Where ask is nil they are what the command line says that all hosts have. A host that
-// does not answer has none: what needs them fails, and says so.
+// askOthers gives a play the facts of other hosts, reduced to those that it can read. If ask is nil, they are the facts
+// that the command line sets for all hosts. If a host does not answer, resources that need its facts fail with that
+// reason.
 func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *inventory.Host, paths []string, all bool) HostFacts) {
 	if s.values == nil || len(s.values.others) == 0 {
 		return
@@ -125,19 +123,19 @@ func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *invent
 	s.values.facts, s.values.unknown = gathered, unknown
 }
 
-// unknownFacts stand in the place of those of a host that has not answered.
+// unknownFacts replace the facts of a host that has not answered.
 func unknownFacts(host, why string) templates.Refused {
 	return templates.Unusable("", "the facts of %s are not known: %s", host, why)
 }
 
-// OtherFacts are those of other hosts that a play reads, for a worker.
+// OtherFacts are the facts of other hosts that a play reads, for a worker.
 type OtherFacts struct {
 	Facts   map[string]yamlpos.Portable `json:"facts,omitempty"`
 	Unknown map[string]string           `json:"unknown,omitempty"` // why, by the names of hosts
 }
 
-// otherFacts are those that a play has asked for: the one of the turn, or another one of the host, which is watched with all of its
-// plays. Of others a worker is told nothing.
+// otherFacts returns the facts that a play reads: the one of the turn, or another one of the host, which is watched
+// with all of its plays. A worker gets no others.
 func (a *answerer) otherFacts(play int) Answer {
 	v := a.fleet.plays[play].values
 	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
@@ -168,8 +166,7 @@ func (r *Runner) askOtherFacts(ctx context.Context, s *selection, host string) e
 	return nil
 }
 
-// readFacts are the facts that lie at paths, or all, with all that lies beside them below the
-// first keys.
+// readFacts returns the facts at paths, or all, with everything that has the same first keys.
 func readFacts(found map[string]any, paths []string, all bool) map[string]any {
 	if all {
 		return found
@@ -184,7 +181,7 @@ func readFacts(found map[string]any, paths []string, all bool) map[string]any {
 	return read
 }
 
-// withFacts are the variables of all hosts, and the facts of those that were asked.
+// withFacts returns the variables of all hosts, with the facts that were read.
 func withFacts(hosts, facts map[string]any) map[string]any {
 	all := maps.Clone(hosts)
 	for name, found := range facts {
