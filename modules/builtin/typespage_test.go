@@ -149,12 +149,12 @@ const coveragePage = `# Tests of resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-This page lists the tests of each resource type on real hosts, with the tools of the host. Each type also passes the conformance suite
-([check, apply, cancel](adding-a-type.md#further-methods)), works in ad-hoc calls, and has examples, which a test applies. Only ` + "`apply`" + ` has
-no suite and no ad-hoc call, because its resources take its place.
+This page lists tests of each resource type on real hosts, with the tools of the host. Each type also passes the conformance suite
+([check, apply, cancel](adding-a-type.md#further-methods)), works in ad-hoc calls, and has examples that a test applies. Only ` + "`apply`" + ` has
+no suite and no ad-hoc call, because the resources of its manifest have them.
 
-- **apt host**, **rpm host**: tests on hosts of this family. Scenarios (` + "`e2e/testdata/scenarios`" + `) are predicted, applied and checked
-  again.
+- **apt host**, **rpm host**: a test on hosts of this family. "scenarios" means that the type has no test of its own: a test predicts, applies
+  and checks ` + "`e2e/testdata/scenarios`" + `, which use all types.
 - **program**: the host program that the type needs, lean or full.
 
 `
@@ -320,19 +320,18 @@ func fleetTests(t *testing.T) []fleetTest {
 	return all
 }
 
-// played names the tests that use a type on hosts of a family.
+// played names a test that uses a type on hosts of a family; "scenarios" if it has no test of its own.
 func played(name string, tests []fleetTest, family *regexp.Regexp) string {
 	uses := regexp.MustCompile(`- ` + regexp.QuoteMeta(name) + `:`)
-	var among []string
+	found := ""
 	for _, test := range tests {
 		switch {
 		case !uses.MatchString(test.text):
 		case test.name == "":
-			among = append(among, "scenarios")
+			found = "scenarios"
 		case family.MatchString(test.text):
-			among = append(among, "`"+test.name+"`")
+			return "`" + test.name + "`"
 		}
 	}
-	among = slices.Compact(among)
-	return strings.Join(among[:min(len(among), 2)], ", ")
+	return found
 }

@@ -485,8 +485,8 @@ func (s *simulation) gate() (ended bool) {
 }
 
 // TestRandomRollouts runs random rollouts: hosts that fail, that are lost, that were broken before; gates; controllers
-// that are killed, and resumed runs; operators. docs/internals/lockouts.md has a table with the number of events of
-// each kind.
+// that are killed, and resumed runs; operators. testdata/random.txt has the number of events of each kind, of
+// which docs/internals/lockouts.md repeats some.
 func TestRandomRollouts(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(1000) {
@@ -502,11 +502,11 @@ func TestRandomRollouts(t *testing.T) {
 	}
 	var table strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(seen)) {
-		fmt.Fprintf(&table, "| %s | %d |\n", what, seen[what])
+		fmt.Fprintf(&table, "%d %s\n", seen[what], what)
 	}
-	page, err := os.ReadFile("../../docs/internals/lockouts.md")
+	want, err := os.ReadFile("testdata/random.txt")
 	require.NoError(t, err)
-	require.Contains(t, string(page), table.String())
+	require.Equal(t, string(want), table.String())
 }
 
 func FuzzRollout(f *testing.F) {
