@@ -22,11 +22,11 @@ func attachCommand(f *fleet, p *printer) *cobra.Command {
 		Use:   "attach [RUN]",
 		Short: "follow a run that another terminal or machine started",
 		Long: `ccm-push attach prints the output of a run from its beginning and follows the run to its end. Its
-exit status is the exit status of the run. Without RUN, the newest run in progress is followed.
-Ctrl-C ends the output only; the run continues.
+exit status is the exit status of the run. Without RUN, the command follows the newest run in
+progress. Ctrl-C ends only the output; the run continues.
 
-You can also follow a run that another machine started: pass --workers with the same URL. The other
-machine must have the public key of this machine in its file operators.keys.`,
+You can also follow a run that another machine started: pass --workers with the same URL. The file
+operators.keys on the other machine must contain the public key of this machine.`,
 		Example: `  ccm-push attach
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,

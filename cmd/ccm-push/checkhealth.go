@@ -12,11 +12,11 @@ func checkHealthCommand(p *plays, out *printer) *cobra.Command {
 		Use:   "check-health MANIFEST...",
 		Short: "run the health checks of manifests; change nothing",
 		Long: `ccm-push check-health runs the health checks of the resources in manifests, and changes nothing on
-the hosts. It also works while another run holds the lock of a host.
+the hosts. It also works while another run changes a host, and so holds the lock of the host.
 
-The properties control and require apply as in any run: if a required resource is unhealthy, the
-health check of the dependent resource is skipped. Resources without health checks count as skipped.
-If a health check is not OK, the exit status is 2.`,
+As in any run, the property control can exclude a resource, and if a resource in require is
+unhealthy, ccm-push skips the health checks of the dependent resource. Resources without health
+checks count as skipped. If a health check is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,
 		Args: atLeast(1),

@@ -8,9 +8,9 @@ func cleanCommand(f *fleet, p *printer) *cobra.Command {
 		Short: "remove the files of ccm-push from hosts",
 		Long: `ccm-push clean removes the files that ccm-push footprint lists: files of the login user, and with -b
 also files of the user of --become. With --check it prints the files and removes nothing. If a run
-is changing a host, the host is refused.
+is changing a host, the command fails on this host.
 
-Two records on the hosts are also lost: the list of pending refreshes (restarts of services), and
+Two records on the hosts are then lost: the list of pending refreshes (restarts of services), and
 the former state of resources with the property "reverse". Without the former state, a later run
 cannot restore such a resource when you remove the resource from the manifest.`,
 		Example: `  ccm-push clean all --check

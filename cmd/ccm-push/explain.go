@@ -24,9 +24,9 @@ func explainResourceCommand(p *plays, out *printer) *cobra.Command {
 		Long: `ccm-push explain describes one resource on one host: the place in the manifest, the conditions, the
 source of each property, the resources before and after, and the results in recorded runs.
 
-The host is queried for the facts (data about the host) that the manifests use. With --facts FILE,
-the facts come from the file, and no host is contacted. Properties of sensitive resources, and
-values whose name looks like a secret, are not printed.`,
+ccm-push queries the host for the facts (data about the host) that the manifests use. With --facts
+FILE, the facts come from the file, and ccm-push contacts no host. Secrets are not printed:
+properties of sensitive resources, and values whose name looks like a secret.`,
 		Example: `  ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push explain site.yaml web1 service#nginx --facts facts.yaml -o json`,
 		Args:              atLeast(3),

@@ -15,10 +15,10 @@ func explainConnectionCommand(f *fleet, p *printer) *cobra.Command {
 		Short: "print the connection settings of hosts and their sources; contact no host",
 		Long: `ccm-push explain-connection prints each connection setting of a host with its value and its source.
 The sources are, highest precedence first: the command line, the inventory, ssh_config, and
-defaults. Jump hosts follow, the outermost first. If the settings of a host are invalid, the reason
-is printed instead.
+defaults. After the settings, ccm-push prints the jump hosts of the host, the outermost first. If
+the settings of a host are invalid, ccm-push prints the reason instead.
 
-Hosts with equal settings are printed together. There, {host} means the name of each host.`,
+Hosts with equal settings are one entry, in which {host} means the name of each host.`,
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              atLeast(1),

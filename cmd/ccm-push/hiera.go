@@ -44,12 +44,13 @@ func hieraParseCommand(f *variables, p *printer) *cobra.Command {
 		Use:   "parse FILE [FACT=VALUE...]",
 		Short: "print the data that a document has for a host with these facts, as JSON",
 		Long: `ccm-push hiera parse prints the data that a hierarchical document (the document of --hiera) has for
-a host. The document is a file, an http(s) URL or kv://BUCKET/KEY of NATS. No host is contacted:
-facts (data about the host) come from the arguments, --fact and --facts. -e overrides data.
+a host. The document is a file, an http(s) URL or kv://BUCKET/KEY of NATS. The command contacts no
+host: facts (data about the host) come from the arguments, --fact and --facts. Values of -e override
+values of the document.
 
-A document with secrets is refused. To print the data of a play without its secrets, use ccm-push
-render. With --env, each key of the first level becomes a line for a shell, such as HIERA_PORT=8080;
-lists and maps become JSON.`,
+If a document contains secrets, the command prints an error instead. To print the data of a play
+without its secrets, use ccm-push render. With --env, each key of the first level becomes a line for
+a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 		Example: `  ccm-push hiera parse data.yaml role=web env=prod
   ccm-push hiera parse data.yaml --facts web1.json --query tls.port
   eval "$(ccm-push hiera parse data.yaml role=web --env)" && echo "$HIERA_PORT"`,

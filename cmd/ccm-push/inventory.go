@@ -23,8 +23,8 @@ func inventoryCommand(f *inventories, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inventory [PATTERN]",
 		Short: "print the inventory: as a tree, or like ansible-inventory",
-		Long: `ccm-push inventory prints the groups and their hosts, or only the hosts of a pattern. No host is
-contacted. With --output json it prints one JSON object.
+		Long: `ccm-push inventory prints the groups and their hosts, or only the hosts of a pattern. The command
+contacts no host. With --output json, it prints one JSON object.
 
 --list, --host and --graph print the same output as ansible-inventory, for tools that read this
 output. Passwords are replaced by (secret).`,
@@ -161,8 +161,9 @@ func explainCommand(f *inventories, p *printer) *cobra.Command {
 		Use:   "explain HOST [KEY]",
 		Short: "print every place that sets a variable of a host, and which one applies",
 		Long: `ccm-push inventory explain prints the variables of a host, or only KEY, with all places that set
-them. The place with the lowest precedence comes first; * marks the value that applies. Last come
-the connection settings of the inventory, under the names of the key connect.
+them. The place with the lowest precedence comes first; * marks the value that applies. After the
+variables, ccm-push prints the connection settings of the host, under their names in the key
+connect.
 
 Data of a manifest has lower precedence than the inventory, and -e has higher precedence. To see
 both, use ccm-push render --explain.`,
@@ -207,10 +208,10 @@ func lintCommand(f *inventories, p *printer) *cobra.Command {
 		Long: `ccm-push inventory lint reports values of the inventory, and of its group_vars and host_vars, that
 can be misread. Examples are values that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read
 differently: yes and on, octal numbers, numbers in base 60, dates, numbers with _ or an exponent.
-Numbers that lose digits, such as the version 1.10, are also reported.
+The command also reports numbers that lose digits, such as the version 1.10.
 
-Further reports are about passwords in clear text, variables that Ansible sets itself, and errors
-that make hosts unreachable. If there is a report, the exit status is 1.`,
+The command also reports passwords in clear text, variables that Ansible sets itself, and errors
+that make hosts unreachable. If the command reports something, the exit status is 1.`,
 		Example: `  ccm-push inventory lint
   ccm-push -i hosts.yaml inventory lint`,
 		Args: cobra.NoArgs,

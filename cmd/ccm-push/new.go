@@ -19,7 +19,7 @@ func newCommand(types modules.Registry, p *printer) *cobra.Command {
 		Short: "write the first files of a project, manifest, authority or resource type",
 		Long: `ccm-push new project writes the first files of a project into a folder: an inventory, a manifest,
 data and others. Add your hosts to hosts.yaml, then apply the manifest. ccm-push new play writes a
-manifest with one play. Existing files are not changed.
+manifest with one play. These commands do not change existing files.
 
 ccm-push new authority writes a certificate authority, with which relays and workers log in to
 hosts: a private key, the program ca.sh that signs certificates (--ca-command), and authority.yaml,

@@ -23,9 +23,9 @@ func registrationCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
 		Short: "list and remove services that are registered in NATS, and create their stream",
-		Long: `ccm-push registration lists, creates and removes services that are registered in NATS. Plays
-register services with the property register_when_stable; CCM does the same. The registrations are
-in the NATS stream of --registration. In expressions and templates, the function registrations(…)
+		Long: `ccm-push registration lists, creates and removes services that are registered in NATS. A resource
+with the property register_when_stable registers a service; CCM does the same. The NATS stream of
+--registration stores the registrations. In expressions and templates, the function registrations(…)
 returns them.`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
@@ -110,8 +110,8 @@ func registrationWatchCommand(f *natsLink, p *printer) *cobra.Command {
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "print registered services and each change; * matches any word",
 		Long: `ccm-push registration watch prints registered services, one per line. Until Ctrl-C, it then prints
-each service that is added, changed, removed or expired. A repeated registration without a change is
-not printed.`,
+each service that is added, changed, removed or expired. If a service is registered again without a
+change, it prints nothing.`,
 		Example: `  ccm-push registration watch production`,
 		Args:    cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -169,8 +169,8 @@ func registrationCreateCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short: "register a service",
-		Long: `ccm-push registration create registers a service that no play registers. If a registration has the
-same cluster, protocol, service, address and port, it is replaced.`,
+		Long: `ccm-push registration create registers a service that no play registers. It replaces a registration
+with the same cluster, protocol, service, address and port.`,
 		Example: `  ccm-push registration create production http web 192.0.2.3 8080
   ccm-push registration create production http web 192.0.2.3 8080 --ttl never --annotation rack=b12`,
 		Args: cobra.RangeArgs(4, 5),

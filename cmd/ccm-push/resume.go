@@ -25,13 +25,13 @@ func resumeCommand(pl *plays, p *printer) *cobra.Command {
 		Use:   "resume [RUN]",
 		Short: "continue a run that was interrupted or in which hosts failed",
 		Long: `ccm-push resume runs the manifests of a recorded run again, on the hosts that have not finished or
-have failed. Hosts that finished without a failure are not contacted. Options and folder are the
-same as in the recorded run. Batches (serial) continue where they ended, and failed hosts count in
+have failed. It does not contact hosts that finished without a failure. It uses the options and the
+folder of the recorded run. Batches (serial) continue where they ended, and failed hosts count in
 their batch until they succeed.
 
-Without RUN, or with last, the last run that applied manifests is resumed. Check runs and health
-checks are resumed only if you name their id. The same is true for a run that was undone: it starts
-over on the undone hosts, but commands that the undo could not reverse do not run again.
+Without RUN, or with the word last, ccm-push resumes the last run that applied manifests. To resume
+a check run, health checks or an undone run, pass the id of the run. An undone run starts over on
+the undone hosts, but commands that the undo could not reverse do not run again.
 
 Values of -e are not recorded, so pass them again. Options that you pass override the recorded
 options. If a manifest or one of its files has changed, ccm-push prints its name and ends. To use

@@ -18,18 +18,18 @@ import (
 // steeringHelp is the long help of the commands that steer a rollout.
 var steeringHelp = map[rollout.Verb]string{
 	rollout.Ask: `ccm-push rollout status prints the progress of a rollout: hosts in progress, failed hosts, and hosts
-that count as unavailable. If the rollout has stopped, the reason and its numbers follow. Last come
-the commands that you can use next.`,
-	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. Failure counts are kept, so one more
-failure stops the rollout again. If the process of the run has ended, the run is resumed (ccm-push
-resume RUN).`,
+that count as unavailable. If the rollout has stopped, it also prints the reason, and the numbers
+that led to the stop. At the end, it prints the commands that you can use next.`,
+	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. Failure counts are kept, so one
+more failure stops the rollout again. If the process of the run has ended, this command resumes the
+run, like ccm-push resume RUN.`,
 	rollout.HoldNow: `ccm-push rollout hold keeps a rollout from starting more hosts; hosts in progress finish. Then the
 rollout waits for ccm-push rollout go, end or undo.`,
 	rollout.EndNow: `ccm-push rollout end ends a run: hosts in progress finish, and no more hosts start. ccm-push resume
 continues the run later.`,
-	rollout.UndoNow: `ccm-push rollout undo ends a run: hosts in progress finish, and no more hosts start. Then the changes
-of the run are undone on all of its hosts, as by ccm-push undo. The undo also respects the limit of
-unavailable hosts (max_unavailable) of the rollout.`,
+	rollout.UndoNow: `ccm-push rollout undo ends a run: hosts in progress finish, and no more hosts start. Then the
+command undoes the changes of the run on all hosts, like ccm-push undo. The undo also respects the
+limit of unavailable hosts (max_unavailable) of the rollout.`,
 }
 
 func rolloutCommand(pl *plays, p *printer) *cobra.Command {
@@ -37,11 +37,12 @@ func rolloutCommand(pl *plays, p *printer) *cobra.Command {
 		Use:   "rollout",
 		Short: "show and control a rollout that is in progress or held",
 		Long: `ccm-push rollout controls a run from another terminal of the same machine. Only root and the user
-who started the run can do this. Without RUN, the newest run with a rollout in progress is meant, or
-else the newest run of manifests. RUN is written as in ccm-push runs.
+who started the run can do this. Without RUN, it controls the newest run with a rollout in progress,
+or if no rollout is in progress, the newest run of manifests. RUN is the id of a run, as in the
+output of ccm-push runs.
 
-If the process of the run has ended, status prints the recorded state, and go resumes the run with
-the same batches and failure counts.`,
+If the process of the run has ended, ccm-push rollout status prints the recorded state, and ccm-push
+rollout go resumes the run with the same batches and failure counts.`,
 		Example: `  ccm-push rollout status
   ccm-push rollout go
   ccm-push rollout hold 7k2m
@@ -89,7 +90,7 @@ the same batches and failure counts.`,
 		Use: "release [RUN] HOST", Short: "stop counting a host as unavailable",
 		Long: `ccm-push rollout release makes a host count as available again. A host counts as unavailable
 (max_unavailable) if it was lost, has failed, or was unhealthy before the rollout. Repair the host
-first. A failure of the host still counts as a failure.`,
+first. If the host has failed, the failure still counts for the failure limits.`,
 		Example: "  ccm-push rollout release web3\n  ccm-push rollout release 7k2m web3",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {

@@ -22,8 +22,9 @@ func runsCommand(a *app, p *printer) *cobra.Command {
 		Use:   "runs",
 		Short: "list recorded runs, newest first",
 		Long: `Each run is recorded in a folder below $XDG_STATE_HOME/ccm-push/runs (default
-~/.local/state/ccm-push/runs): the command, the user, the hosts and all events. Values of -e,
-passwords and sensitive values are not recorded. With --no-record a run is not recorded.
+~/.local/state/ccm-push/runs): the command, the user, the hosts and all events. The record has no
+values of -e, no passwords and no sensitive values. With --no-record, ccm-push does not record a
+run.
 
 RUN is the id of a run, four or more characters of the beginning or end of the id, or last. --limit
 @RUN:STATE selects the hosts with a result in that run:
@@ -173,10 +174,10 @@ func runsShowCommand(a *app, p *printer) *cobra.Command {
   ccm-push runs show last --host web1`,
 		ValidArgsFunction: completeRun(a, 1),
 		Short:             "print the output of a recorded run again",
-		Long: `ccm-push runs show prints the output of a recorded run again. -v, --diff and --timing are as in the
-run, unless you pass them. If the run has several plays, a table with the result of each host in
-each play follows. With --output json the events are printed. For a run in progress, the output ends
-with the latest event.`,
+		Long: `ccm-push runs show prints the output of a recorded run again. Unless you pass -v, --diff and
+--timing, it uses these flags as in the run. If the run has several plays, it then prints a table
+with the result of each host in each play. With --output json, it prints the events of the run. For
+a run in progress, the output ends with the latest event.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {
@@ -356,8 +357,9 @@ func runsPruneCommand(a *app, p *printer) *cobra.Command {
 		Use:   "prune",
 		Short: "remove recorded runs beyond limits of age and size",
 		Long: `ccm-push runs prune removes recorded runs that exceed the limits of age (--days) and size (--mib),
-and damaged records. Runs in progress are kept. With --check the runs are only printed. Without this
-command, each run removes old records by the default limits, once a day.`,
+and damaged records. It keeps runs in progress. With --check, it only prints the runs that it would
+remove. Even if you never use this command, ccm-push removes old records once a day, by the default
+limits.`,
 		Example: `  ccm-push runs prune --check
   ccm-push runs prune --days 30 --mib 500`,
 		Args: cobra.NoArgs,

@@ -84,9 +84,9 @@ func secretGetCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get FILE [KEY]",
 		Short: "print a decrypted value, or a whole file",
-		Long: `ccm-push secret get prints one decrypted value, with a newline at its end. Without KEY, the whole
-file is printed with its values in clear text; !secret marks these values. To see readable diffs in
-git, use this command as textconv:
+		Long: `ccm-push secret get prints one decrypted value, with a newline at its end. Without KEY, it prints
+the whole file with decrypted values, each marked with !secret. To see readable diffs in git, use
+this command as textconv:
 
   git config diff.secrets.textconv 'ccm-push secret get'`,
 		Example: `  ccm-push secret get group_vars/all.yaml db.password
@@ -137,7 +137,7 @@ func secretSetCommand(f *unsealer, p *printer) *cobra.Command {
 		Short: "encrypt a value from standard input or a prompt",
 		Long: `ccm-push secret set encrypts a new value for a key of a file. The value comes from standard input,
 or from a prompt on a terminal. The newline after a single line is removed. The rest of the file
-does not change. If FILE or KEY does not exist, it is created.`,
+does not change. The command creates FILE and KEY if they do not exist.`,
 		Example: `  ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
 		Args: exactly(2, "FILE and KEY; the value is read from standard input"),
@@ -220,7 +220,7 @@ func secretEncryptCommand(f *unsealer, p *printer) *cobra.Command {
 		Short: "encrypt the values that are marked !secret, or whole files",
 		Long: `ccm-push secret encrypt encrypts values of YAML files in place: the values that are marked with
 !secret, and all values in maps and lists with this mark. A decrypted value is always a text. With
---whole, a whole file of any kind is encrypted, as by age -e -a.
+--whole, the command encrypts a whole file of any kind, like age -e -a.
 
 If a value was committed in clear text, the history of git still contains it. Change such a secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml

@@ -20,12 +20,13 @@ func secretEditCommand(f *unsealer, p *printer) *cobra.Command {
 		Use:   "edit FILE",
 		Short: "edit a file with its values in clear text",
 		Long: `ccm-push secret edit opens a file in an editor ($VISUAL, $EDITOR or vi) with its values in clear
-text. The mark !secret is before each of these values. When the editor ends, the marked values are
-encrypted. Values that you did not change keep the same bytes. FILE need not exist.
+text. The mark !secret is before each of these values. When the editor ends, ccm-push encrypts the
+marked values. The encrypted text of a value that you did not change stays the same. FILE need not
+exist.
 
 The clear text is in memory (/dev/shm) if the system supports it, and only this user can read it.
-After the edit, the clear text is overwritten and removed. Configure your editor to write no copies
-to other folders; for vim, ccm-push does that.`,
+After the edit, ccm-push overwrites and removes the clear text. Configure your editor to write no
+copies to other folders; ccm-push configures vim in this way.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

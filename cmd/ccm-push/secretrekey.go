@@ -122,7 +122,7 @@ func secretWhoCommand(p *printer) *cobra.Command {
 		Use:   "who [FILE...]",
 		Short: "print who can read which file",
 		Long: `ccm-push secret who prints which people can read which encrypted files. It needs no private key.
-Without FILE, all files of the project are printed.
+Without FILE, it prints all encrypted files of the project.
 
 +NAME means that the rules of .ccm-secrets.yaml allow the person to read the file, but the file is
 not yet encrypted for them. -NAME means that the person can read the file, but the rules do not

@@ -157,7 +157,7 @@ func sessionNewCommand(f *sessions, p *printer) *cobra.Command {
 		Use:   "new [NAME]",
 		Short: "print an export command that starts a new session in a shell",
 		Long: `ccm-push session new prints "export CCM_PUSH_SESSION=NAME" for a shell. Without NAME, it creates a
-unique name. The name of a recorded session is refused.`,
+unique name. If a session with this name is recorded, the command fails.`,
 		Example: `  eval "$(ccm-push session new)"
   eval "$(ccm-push session new release-42)"`,
 		Args: cobra.MaximumNArgs(1),
@@ -184,8 +184,8 @@ func sessionReportCommand(f *sessions, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
-		Long: `ccm-push session report prints all calls of a session as if they were one run. Check runs are
-omitted, unless the session has no other calls.`,
+		Long: `ccm-push session report prints the results of all calls of a session in the form of one run. It
+omits check runs, unless the session has no other calls.`,
 		Example: `  ccm-push session report
   ccm-push session report --session release-42
   ccm-push -q session report`,

@@ -11,8 +11,8 @@ func sudoersCommand(f *fleet, p *printer) *cobra.Command {
 		Use:   "sudoers PATTERN",
 		Short: "print the sudoers rule with which ccm-push can become another user",
 		Long: `ccm-push sudoers prints a rule for sudoers(5). The rule allows the login user to run this ccm-push
-as root, or as --become-user, without a password. No host is contacted. Another version of ccm-push
-may need another rule.
+as root, or as --become-user, without a password. The command contacts no host. Another version of
+ccm-push may need another rule.
 
 The rule allows one fixed script, which installs and starts the host program. The host program can
 make any change that root can make, so give the rule only to users whom you trust as root.`,

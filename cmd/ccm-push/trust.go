@@ -23,8 +23,8 @@ func trustCommand(f *fleet, p *printer) *cobra.Command {
 		Short: "show the keys of new hosts, and add them to known_hosts",
 		Long: `ccm-push trust fetches the SSH host keys of hosts, and of unknown jump hosts on the way to them. It
 prints the fingerprints of new hosts, prompts once, and adds the keys to the known_hosts file that a
-run uses. Known hosts are skipped. If a key has changed, that is an error: remove the old key
-yourself.
+run uses. It skips hosts whose keys are already in this file. If the key of a host has changed, the
+command fails: remove the old key yourself.
 
 Compare the fingerprints with the consoles of the hosts, or with the output of this command on them:
 ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. With --fingerprints FILE, ccm-push compares them:

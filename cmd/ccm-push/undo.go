@@ -24,19 +24,19 @@ func undoCommand(f *fleet, p *printer) *cobra.Command {
 		Short: "restore the state before a run",
 		Long: `ccm-push undo restores the state before a recorded run: files, links, directories, owners, modes,
 lines, cron entries, services, archives and scaffolds. Users and groups that the run created are
-removed. Each host saved the old state before its first change. Resources are undone in reverse
-order, and services that the run restarted are restarted again. A run and the runs that resumed it
-are undone together.
+removed. Each host saved the old state before its first change. ccm-push undoes resources in reverse
+order, and restarts each service that the run restarted. It undoes a run together with the runs that
+resumed the run.
 
-Without RUN, or with last, the last run that changed something is undone. If that run was itself an
-undo that failed or was interrupted, it is continued. On a terminal, ccm-push prints its plan and
-prompts, unless you pass --yes. Without a terminal, name the RUN. TYPE#NAME and --limit restrict the
-undo to resources and hosts.
+Without RUN, or with the word last, ccm-push undoes the last run that changed something. If that run
+was an undo that failed or was interrupted, ccm-push continues it. On a terminal, ccm-push prints
+its plan and prompts, unless you pass --yes. Without a terminal, name the RUN. TYPE#NAME and --limit
+restrict the undo to resources and hosts.
 
-If a resource has changed since the run, it is kept, and the host counts as failed. Packages are not
-downgraded or removed, and commands are not undone; ccm-push lists them. Inventory and connection
-are as in the run, unless you pass other options. --check prints the plan. An undo is recorded as a
-run: you can undo it by its own id.`,
+If a resource has changed since the run, ccm-push does not undo it, and the host counts as failed.
+ccm-push does not downgrade or remove packages, and does not undo commands, but lists both. It uses
+the inventory and the connection settings of the run, unless you pass other options. --check prints
+the plan. An undo is itself a recorded run, so you can undo it by its id.`,
 		Example: `  ccm-push undo --check --diff
   ccm-push undo
   ccm-push undo last --yes

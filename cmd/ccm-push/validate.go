@@ -14,9 +14,9 @@ func validateCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate MANIFEST...",
 		Short: "report all errors in manifests and the inventory; contact no host",
-		Long: `ccm-push validate reports all errors in manifests, their files and templates, and the inventory. No
-host is contacted. Expressions that use facts (data about a host) are checked only with --facts
-FILE: then each play is compiled for each of its hosts.
+		Long: `ccm-push validate reports all errors in manifests, their files and templates, and the inventory. The
+command contacts no host. Expressions that use facts (data about a host) are checked only with
+--facts FILE: then each play is compiled for each of its hosts.
 
 If there are errors, the exit status is 1. --output json prints each error and warning as a JSON
 object on a line. --output github prints them as annotations of a pull request, --output gitlab as a

@@ -38,18 +38,18 @@ host listens for changes, checks the resources that may have changed, and report
 difference from the desired state). With --check, nothing is applied at the start.
 
 With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
-again. A resource is repaired at most three times in ten minutes. In the same time, at most two of a
-hundred hosts are repaired. If another program changes a resource back, its repairs stop.
+again. In ten minutes, ccm-push repairs a resource at most three times, and at most two of a hundred
+hosts. If another program changes a resource back, ccm-push stops repairing the resource.
 
-Ctrl-C ends ccm-push watch. It keeps nothing running on the hosts.`,
+Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
   ccm-push watch -i hosts.yaml --check -l 'web*' site.yaml`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
-	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once and exit, with status 8 if anything has drifted; apply nothing")
+	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once, apply nothing, and exit with status 8 if a resource has drifted")
 	c.Flags().Var(flags.Seconds{Duration: &w.options.Converged}, "converged-timeout", "exit after this time without a change")
-	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that add to the exit status: unwatched (4), drift (8), fighting (2)")
+	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that add a number to the exit status: unwatched hosts (unwatched, 4), drift (drift, 8), resources that another program changes back (fighting, 2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "repair drift, unless the manifest sets another policy")
 	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again after they changed, if they are valid")
 	w.tell.register(c.Flags())
@@ -62,7 +62,8 @@ func (w *watchCall) release() *cobra.Command {
 		Use: "release RUN HOST [TYPE#NAME]", Short: "repair resources again that watch has stopped repairing",
 		Long: `ccm-push watch release lets a running ccm-push watch repair a resource again. Repairs of a resource
 stop if another program changes the resource back, or if the limit of repairs is reached. Remove the
-cause first, then run this command in another terminal. RUN is written as in ccm-push runs.`,
+cause first, then run this command in another terminal. RUN is the id of a run, as in the output of
+ccm-push runs.`,
 		Example: `  ccm-push watch release last web1
   ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -25,12 +25,13 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 start runs with --workers and the same URL. The command runs until you stop it. The other machine
 prints the results.
 
-The worker receives the files of the plays and the inventory of its hosts. They are encrypted to a
-key that the worker creates for each run. It logs in to hosts with certificates for this key.
+The worker receives the files of the plays and the inventory of its hosts. The other machine
+encrypts these files for a key that the worker creates for each run. With certificates for this key,
+the worker logs in to hosts.
 
-The worker accepts runs only from machines whose public keys are in its list (--coordinators). Its
-own public key must be in the list of these machines. Create both keys with ssh-keygen -t ed25519,
-without a passphrase.
+The worker accepts runs only from machines whose public keys are in its list (--coordinators). Each
+of these machines must have the public key of the worker in its own list, workers.keys. Create both
+keys with ssh-keygen -t ed25519, without a passphrase.
 
 After Ctrl-C, resources in progress finish, and other workers take the remaining hosts. With -v, the
 worker prints a line when it takes hosts of a run, and when they have finished.`,

@@ -35,9 +35,9 @@ on another machine. It reads the token from the terminal or a file, creates the 
 machine, and sends the public keys to the inviting machine. Then both machines print a fingerprint.
 If the fingerprints are equal, answer y on both.
 
-After that, worker.key, worker.nk and worker.pem are in ~/.config/ccm-push, and the key of the
-inviting machine is in coordinators.keys there. The last line of the output is the command that
-starts the worker.`,
+After that, the folder ~/.config/ccm-push contains the files worker.key, worker.nk and worker.pem.
+The file coordinators.keys in this folder contains the key of the inviting machine. The last line of
+the output is the command that starts the worker.`,
 		Example: `  ccm-push worker join
   ccm-push worker join --token-file token --name paris1`,
 		Args: cobra.NoArgs,

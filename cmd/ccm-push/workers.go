@@ -23,8 +23,9 @@ has the name from workers.keys, site, version and machine, the number of hosts i
 number of host groups and their maximum, and the time of the last message. A worker sends a message
 every 10 seconds. After 30 seconds without a message, it counts as lost.
 
-A worker whose key is not in workers.keys is listed by its fingerprint. Workers that do not accept
-the key of this machine (in their coordinators.keys) are only counted.`,
+If the key of a worker is not in workers.keys, the line has the fingerprint of the key instead of a
+name. The command only counts workers that do not accept this machine, because the key of this
+machine is not in their coordinators.keys.`,
 		Example: `  ccm-push workers --workers tls://nats.example.com:4222
   ccm-push workers -o json`,
 		Args: cobra.NoArgs,

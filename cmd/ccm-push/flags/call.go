@@ -19,7 +19,7 @@ func (f *Record) register(set *pflag.FlagSet) {
 type Detach struct{ Asked bool }
 
 func (f *Detach) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.Asked, "detach", false, "continue in the background after the prompts; ccm-push attach follows it")
+	set.BoolVar(&f.Asked, "detach", false, "continue in the background after the prompts; ccm-push attach follows the run")
 }
 
 // SessionVariable names the session of the ad-hoc calls of a script.

@@ -22,7 +22,7 @@ func (f *Inventory) register(set *pflag.FlagSet) {
 	set.StringVar(&f.PlaybookDir, "playbook-dir", "", "`folder` with group_vars and host_vars; they override the inventory (default: the folder of the manifest)")
 	set.BoolVar(&o.AllowScripts, "allow-inventory-scripts", false, "run the executables in an inventory folder")
 	set.BoolVar(&o.AllowImplicitLocalhost, "allow-implicit-localhost", false, "accept localhost as a host that no inventory lists")
-	set.BoolVar(&o.AllowNameClash, "allow-name-clash", false, "accept a host with the name of a group; the name then selects the host")
+	set.BoolVar(&o.AllowNameClash, "allow-name-clash", false, "accept a host and a group with the same name; the name then selects the host")
 	set.BoolVar(&o.AllowEmpty, "allow-empty", false, "accept a pattern that matches no host")
 	set.BoolVar(&o.StrictPatterns, "strict-patterns", false, "refuse a pattern if one part of it matches no host")
 	set.BoolVar(&o.MergeMaps, "merge-maps", false, "merge maps of inventory variables key by key, instead of replacing them")

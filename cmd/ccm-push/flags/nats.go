@@ -81,8 +81,8 @@ func (f *Workers) register(set *pflag.FlagSet) {
 	set.StringVar(&f.List, "workers-list", "", "`file` with the public keys of workers that may get hosts (default ~/.config/ccm-push/workers.keys)")
 	set.StringVar(&f.Operators, "workers-operators", "", "`file` with the public keys of other machines that may follow and resume runs (default ~/.config/ccm-push/operators.keys, if it exists)")
 	f.Validity = defaultValidity
-	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the login certificates of workers, at least 1m; they are renewed (default 10m, or --deadline host plus 1m if that is shorter)")
-	set.Var(Seconds{&f.Wait}, "wait-workers", "how long to wait, before the run begins, until each site has a worker, such as 2m; if the time ends first, the run changes nothing and ends with status 1")
+	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the certificates with which workers log in, at least 1m; ccm-push renews them (default 10m, or --deadline host plus 1m if that is shorter)")
+	set.Var(Seconds{&f.Wait}, "wait-workers", "how long the run waits at its start until each site has a worker, such as 2m; after this time, the run changes nothing and ends with status 1")
 	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default 32 to 256)")
 }
 

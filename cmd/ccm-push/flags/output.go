@@ -29,7 +29,7 @@ type Output struct {
 }
 
 func (f *Output) register(set *pflag.FlagSet) {
-	set.StringVarP(&f.Format, "output", "o", "text", "text, json or dsc-json; json prints an event per line, dsc-json a line per host; validate also has github and gitlab")
+	set.StringVarP(&f.Format, "output", "o", "text", "output format: text, json (an event per line) or dsc-json (a line per host); for validate also github and gitlab")
 	set.StringVar(&f.Color, "color", "auto", "colours: auto, always or never")
 	set.CountVarP(&f.Verbose, "verbose", "v", "also print stable and skipped resources")
 	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print only failures and totals")

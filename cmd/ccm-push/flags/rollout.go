@@ -22,7 +22,7 @@ func (f *Rollout) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Canary, "canary", "", "run each rollout on this `host` first, then prompt before the other hosts")
 	set.BoolVar(&f.IncludeBroken, "include-broken", false, "include hosts that were unhealthy before the rollout")
 	set.Var(Seconds{&f.Hold}, "hold", "without a terminal: how long a stopped rollout waits for ccm-push rollout go")
-	set.BoolVar(&f.Yes, "yes", false, "do not prompt: between batches of a rollout, and before an undo")
+	set.BoolVar(&f.Yes, "yes", false, "do not prompt between batches of a rollout and before an undo")
 }
 
 // Into sets the options of a run.

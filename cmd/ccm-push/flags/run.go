@@ -74,7 +74,7 @@ func (f *Pace) register(set *pflag.FlagSet) {
 	set.IntVarP(&f.Forks, "forks", "f", 0, "maximum number of hosts in progress (default: as many as this machine can run; in a rollout 64)")
 	set.IntVar(&f.Keep, "keep", 256, "maximum number of connections kept open between plays")
 	f.Reconnect = defaultReconnect
-	set.Var(Seconds{&f.Reconnect}, "reconnect", "if the connection to a host is lost: how long to try to reconnect and continue the run there; 0 disables it")
+	set.Var(Seconds{&f.Reconnect}, "reconnect", "how long to try to reconnect to a host after its connection was lost; 0 disables reconnecting")
 	f.IdleTimeout = wire.IdleTimeout
 	set.Var(Seconds{&f.IdleTimeout}, "idle-timeout", "time without data after which a connection counts as lost, 2s to 1h")
 	set.Var(Seconds{&f.LockTimeout}, "lock-timeout", "time to wait for another run on a host to end")
