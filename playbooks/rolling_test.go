@@ -117,7 +117,7 @@ func TestRolloutOfTheSick(t *testing.T) {
 	require.NoError(t, os.Mkdir(path("web1", "sick"), 0o700))
 	lines := w.run(t)
 	require.Contains(t, lines, "plan [web2], stable [], unreachable [], failed [], broken [web1]")
-	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and the places are taken: web1 was not healthy before the rollout; 1 host waits; then end")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be unavailable at once; unavailable now: web1 was not healthy before the rollout; 1 host waits; then end")
 	require.NoFileExists(t, path("web2", "made"))
 
 	w.Options.IncludeBroken = true // and stays sick
@@ -148,7 +148,7 @@ func TestRolloutBehindAFailure(t *testing.T) {
 	}
 	lines := begin().run(t)
 	require.Contains(t, lines, "plan [web2 web3], stable [], unreachable [], failed [], broken [web1]")
-	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and the places are taken: web1 was not healthy before the rollout; 2 hosts wait; then end")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be unavailable at once; unavailable now: web1 was not healthy before the rollout; 2 hosts wait; then end")
 	require.NoFileExists(t, at("web2", "made"))
 
 	require.NoError(t, os.Remove(at("web1", "sick")))
@@ -371,7 +371,7 @@ func TestRolloutWithoutCanary(t *testing.T) {
 				require.FileExists(t, made)
 				return
 			}
-			require.Contains(t, lines, "stop in batch 0 by canary: "+c.why+", so it shows nothing; then end")
+			require.Contains(t, lines, "stop in batch 0 by canary: "+c.why+", so the canary has no result; then end")
 			require.NoFileExists(t, made)
 		})
 	}

@@ -30,7 +30,7 @@ type column string
 
 const (
 	inSuite  column = "check"
-	certain  column = "certain predictions of a check run"
+	certain  column = "uncertain predictions of a check run" // a field "yes" of the sources means none
 	undone   column = "undo"
 	watched  column = "watch notices drift"
 	onApt    column = "apt host"
@@ -41,80 +41,80 @@ const (
 )
 
 // whole contains the words of the pages for "yes".
-var whole = map[column]string{certain: "all", watched: "at once"}
+var whole = map[column]string{certain: "none", watched: "at once"}
 
 // explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
 // unnecessary reason.
 var explained = map[string]map[column]string{
-	"file": {certain: "all, except a refusal by `validate`, and later resources if the file has several names (hard links)"},
+	"file": {certain: "new content with `validate`; later resources, if the file has hard links"},
 	"exec": {
-		certain: "only \"no change\"",
+		certain: "every change",
 		undone:  "no",
 		watched: "`creates` at once; guards by polling",
 	},
-	"group":   {certain: "all, except later resources that use a new gid", watched: "at once; accounts of a directory service by polling"},
-	"user":    {certain: "all, except later resources that use new ids", watched: "at once; accounts of a directory service by polling"},
-	"service": {certain: "all, except whether a service starts or stops, and later resources", watched: "at once with systemd; otherwise by polling"},
+	"group":   {certain: "later resources, if the gid changes", watched: "at once; accounts of a directory service by polling"},
+	"user":    {certain: "later resources, if the uid or the primary group changes", watched: "at once; accounts of a directory service by polling"},
+	"service": {certain: "whether the service starts or stops; after a start or stop, also later resources", watched: "at once with systemd; otherwise by polling"},
 	"package": {
-		certain: "only \"no change\"",
+		certain: "every change",
 		watched: "at once; `latest`, pip and npm by polling",
 		program: "lean; pip and npm: full",
 	},
 	"upgrade": {
-		certain: "only \"no change\"",
+		certain: "every change",
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "all, unless the host must fetch package lists (`refresh: false` prevents this)"},
-	"archive":    {certain: "all, except the unpacked files", undone: "only `ccm-push undo`"},
-	"line":       {certain: "all, except a refusal by `validate`"},
-	"replace":    {certain: "all, except a refusal by `validate`"},
-	"ini":        {certain: "all, except a refusal by `validate`"},
+	"repository": {certain: "a change after which the host fetches package lists (not with `refresh: false`)"},
+	"archive":    {certain: "the unpacked files", undone: "only `ccm-push undo`"},
+	"line":       {certain: "changes with `validate`"},
+	"replace":    {certain: "changes with `validate`"},
+	"ini":        {certain: "changes with `validate`"},
 	"assert":     {undone: "nothing to undo"},
-	"scaffold":   {certain: "all, except the output of `post` commands", undone: "only `ccm-push undo`"},
+	"scaffold":   {certain: "the output of `post` commands", undone: "only `ccm-push undo`"},
 	"apply": {
 		inSuite: "as its resources, which are in the catalog in its place", certain: "like its resources", undone: "like its resources",
 		watched: "like its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "all, except if the new value has more or fewer numbers than the current value", watched: "the file at once; the value by polling"},
-	"mount":        {certain: "all, except devices, changed options, a busy mount, and owner and mode of the mount point"},
-	"locale":       {certain: "all, except if the locale archive is damaged"},
-	"kmod":         {certain: "all, except a refusal by the kernel, and further modules that the kernel loads", watched: "files at once; the module by polling"},
-	"alternatives": {certain: "all, except later resources if the alternative has more links, such as manual pages"},
+	"sysctl":       {certain: "a new value with more or fewer numbers than the current value", watched: "the file at once; the value by polling"},
+	"mount":        {certain: "mounting a device, unmounting, changing options; owner and mode of the mount point"},
+	"locale":       {certain: "a change, if the locale archive is damaged"},
+	"kmod":         {certain: "loading or removing a module; other modules that the kernel then loads", watched: "files at once; the module by polling"},
+	"alternatives": {certain: "later resources, if the alternative has more links, such as manual pages"},
 	"firewall":     {watched: "files at once; active rules by polling"},
 	"selinux":      {watched: "the file at once; the current mode by polling"},
 	"seboolean": {
-		certain: "all, except a boolean that the SELinux policy may lack", watched: "the saved value at once; the current value by polling",
+		certain: "a boolean that is possibly missing in the SELinux policy", watched: "the saved value at once; the current value by polling",
 	},
 	"fcontext": {
-		certain: "all, except types, users and ranges that the SELinux policy may lack, and labels of files after an earlier planned change",
+		certain: "types, users and ranges that are possibly missing in the SELinux policy; labels of files, if an earlier resource would change something",
 		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "all, except a type or a range that the SELinux policy may lack"},
+	"seport": {certain: "a type or a range that is possibly missing in the SELinux policy"},
 	"reboot": {
-		certain: "only the restart, not later resources",
+		certain: "later resources",
 		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
 	},
-	"swap": {certain: "all, except a refusal by the kernel", watched: "the file and fstab at once; activation by polling"},
+	"swap": {certain: "turning the swap on or off", watched: "the file and fstab at once; activation by polling"},
 	"container": {
-		certain: "only \"no change\", and the files of a quadlet",
+		certain: "every change, except the files of a quadlet (a container that systemd starts)",
 		watched: "a quadlet at once; podman and docker by polling",
 		onRPM:   "no: the hosts of the tests have no podman from rpm",
 	},
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "all, except if the condition may not become true in time", watched: "by polling"},
+	"wait":     {certain: "whether the condition becomes true in time; with `path` or `command`, later resources", watched: "by polling"},
 	"http": {
-		certain: "only requests that read (GET, HEAD), if no earlier resource would change anything",
+		certain: "requests that write; if an earlier resource would change something, all requests",
 		undone:  "no", watched: "by polling",
 	},
-	"git": {certain: "all, except what is fetched or checked out", watched: "the commit at once; changed files and the source by polling"},
+	"git": {certain: "the files that git fetches or checks out", watched: "the commit at once; changed files and the source by polling"},
 	"dsc": {
-		certain: "only \"no change\"",
+		certain: "every change",
 		undone:  "no", watched: "by polling",
 	},
 	"ral": {
-		certain: "only \"no change\"",
+		certain: "every change",
 		undone:  "no", watched: "by polling",
 	},
 }
@@ -130,16 +130,18 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 ## What the columns mean
 
-- **certain predictions of a check run**: predictions that come true. Other predictions have the label ` + "`maybe`" + `.
+- **uncertain predictions of a check run**: predictions that may be wrong. A check run marks them with ` + "`maybe`" + `. "Later resources" are all
+  resources after this one in the play.
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
-- **watch notices drift**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, or by polling: it checks the resource every ten minutes.
+- **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
+  ccm-push checks the resource every ten minutes.
 
-All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). ccm-push can also use
+You can apply a single resource of any type except ` + "`apply`" + ` [without a manifest](ad-hoc.md). ccm-push can also use
 [resource programs of other tools](other-resources.md).
 
-If the kernel would refuse a change even to root, for example on a read-only mount, the check run fails. If the host would not read a new file
-in a folder such as ` + "`/etc/cron.d`" + `, because its name is wrong or another file overrides it, ccm-push prints a warning.
+If even root cannot make a change, for example on a read-only mount, the check run fails. In folders such as ` + "`/etc/cron.d`" + `, a host ignores
+files with a wrong name. If a host would ignore a new file, ccm-push prints a warning.
 
 ## All types
 

@@ -318,7 +318,7 @@ func (c *Conductor) NoPlaces() {
 	if n := len(c.waiting); n > 1 {
 		waiting = fmt.Sprintf("%d hosts wait", n)
 	}
-	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and the places are taken: %s; %s", c.mayBeOut(), List(whys), waiting), names, nil)
+	c.stopBy("max_unavailable", fmt.Sprintf("%s may be unavailable at once; unavailable now: %s; %s", c.mayBeOut(), List(whys), waiting), names, nil)
 }
 
 func (c *Conductor) mayBeOut() string {
@@ -338,7 +338,7 @@ func (c *Conductor) mayBeOut() string {
 // WithoutCanary records that the canary host cannot be tested.
 func (c *Conductor) WithoutCanary() {
 	if c.stop == nil {
-		c.stopBy("canary", c.plan.NoCanary+", so it shows nothing", nil, nil)
+		c.stopBy("canary", c.plan.NoCanary+", so the canary has no result", nil, nil)
 	}
 }
 
