@@ -186,7 +186,7 @@ func TestFleetHardEscalation(t *testing.T) {
 		{"programs may run no others", func() (string, string) { return rule("Defaults noexec") }, sudo, runsNothing + "deploypw prints what applies"},
 		{"programs may run no others, without a password", func() (string, string) { return rule("Defaults noexec") }, escalation{"deploy", "sudo", "root", "", ""}, runsNothing + "deploy prints what applies"},
 		{"a PATH without programs", func() (string, string) { return rule("Defaults secure_path=/no:/such") }, escalation{"deploy", "sudo", "root", "", ""},
-			"/bin/sh as root found no program, not even id, in PATH=\"/no:/such\"\n    hint: look for secure_path in sudoers; it needs the directories of the system's programs, such as /usr/bin; on the host, sudo -l -U deploy prints what applies"},
+			"/bin/sh as root found no program, not even id, in PATH=\"/no:/such\"\n    hint: check secure_path in sudoers: it must contain the directories of the system's programs, such as /usr/bin; on the host, sudo -l -U deploy prints what applies"},
 		{"PAM takes its time", func() (string, string) { return pam("sudo", "auth required pam_exec.so /bin/sleep 32") }, sudo, "root"},
 		{"only wheel may", func() (string, string) { return pam("su", "auth required pam_wheel.so") }, su,
 			"su: Permission denied\n    hint: may deploy use su, and can root log in there (PAM, group wheel, its shell)?"},

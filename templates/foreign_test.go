@@ -60,7 +60,7 @@ func TestForeignFunctions(t *testing.T) {
 		{`{{ getHostByName "a" }}`, "motd.tmpl:1:4: getHostByName queries the network of the controller while a template is rendered\n" +
 			"  hint: write the address into the data, or read it from a fact of the host"},
 		{`{{ randInt 0 60 }}`, "motd.tmpl:1:4: randInt returns a different number in each run, so its resource never becomes stable\n" +
-			"  hint: write the number into the data; Go templates have one for each host: mod (adler32sum .facts.host.info.hostname) 60"},
+			"  hint: write the number into the data; for a different number on each host, use a Go template: mod (adler32sum .facts.host.info.hostname) 60"},
 		{`{{ .data.x | default uuidv4 }}`, "motd.tmpl:1:22: uuidv4" + random + "make the text once and write it into the data"},
 		{`{{ if false }}{{ randAlphaNum 5 }}{{ end }}`, "motd.tmpl:1:18: randAlphaNum" + random + "make the text once and write it into the data"},
 		{`{{ "ab" | shuffle | upper }}`, "motd.tmpl:1:11: shuffle" + random + "make the text once and write it into the data"},

@@ -86,7 +86,7 @@ func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow boo
 	case err != nil:
 		return err
 	case summary == nil:
-		return unreported{fmt.Errorf("run %s was killed: its program has ended before the run did\n  hint: %s", run.Run, a.continuingHint(run.Header))}
+		return unreported{fmt.Errorf("run %s did not end: its ccm-push was killed\n  hint: %s", run.Run, a.continuingHint(run.Header))}
 	}
 	return p.status(*summary)
 }

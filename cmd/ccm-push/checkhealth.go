@@ -28,7 +28,7 @@ checks count as skipped. If a health check is not OK, the exit status is 2.`,
 func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) error {
 	switch {
 	case p.fleet.flags.Mode.Check:
-		return errors.New("cannot set healthcheck only and noop mode at the same time; remove --check: check-health changes nothing")
+		return errors.New("check-health changes nothing, and does not accept --check: remove --check")
 	case p.fleet.flags.Mode.Step:
 		return errors.New("--step prompts before changes, and check-health changes nothing")
 	case p.fleet.flags.Selection.List:

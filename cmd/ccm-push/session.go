@@ -95,7 +95,7 @@ func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]mani
 // unknown returns the error of a resource that no earlier call of the session has.
 func (f *sessions) unknown(ref string, results record.SessionResults) error {
 	known := slices.Sorted(maps.Keys(results))
-	hint := "no call of the session has a result yet; results of check runs count for check runs only"
+	hint := "this session has no result yet; only check runs use the results of check runs"
 	if near := yamlpos.Suggest(ref, known); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if len(known) > 0 {

@@ -131,7 +131,7 @@ func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 
 // notSecret returns the error for a setting that is marked as secret and would be shown.
 func notSecret(name string, n *yamlpos.Node) error {
-	return n.Errorf("only passwords of a connection can be secrets; write this value without !secret, and unencrypted", "%s cannot be a secret", name)
+	return n.Errorf("only passwords of a connection can be secret: write this value unencrypted and without !secret", "%s cannot be a secret", name)
 }
 
 // textsOf returns the text of a scalar, or the texts of a list where a list is allowed.

@@ -68,7 +68,7 @@ func isArchive(name string) bool {
 }
 
 // errNotHere is the error of a nested manifest without a controller.
-var errNotHere = errors.New("a nested manifest is applied by a controller, as part of a manifest; nothing can be done with it here")
+var errNotHere = errors.New("a nested manifest works only inside a manifest, which the controller applies")
 
 // Check implements [modules.Resource].
 func (a *Apply) Check(context.Context, modules.Host) (modules.Plan, error) {

@@ -68,7 +68,7 @@ func TestNest(t *testing.T) {
 
 // TestNothingToDoHere holds that no host applies one.
 func TestNothingToDoHere(t *testing.T) {
-	const want = "a nested manifest is applied by a controller, as part of a manifest; nothing can be done with it here"
+	const want = "a nested manifest works only inside a manifest, which the controller applies"
 	_, err := new(Apply).Check(t.Context(), modules.Host{})
 	require.EqualError(t, err, want)
 	require.EqualError(t, new(Apply).Apply(t.Context(), modules.Host{}, modules.Plan{}), want)

@@ -65,7 +65,7 @@ func (d *Debconf) Validate() error {
 	case d.Password != "" && (d.Type != "" || d.Value != ""):
 		errs = append(errs, modules.Errorf("password", "'password' takes the place of 'type' and 'value'"))
 	case d.Password == "" && d.Type == "":
-		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write the type of the question, such as string, boolean or select, with value; or password"})
+		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write type (such as string, boolean or select) and value, or write password"})
 	case d.Type == "boolean" && d.Value != "" && d.Value != "true" && d.Value != "false":
 		errs = append(errs, modules.Errorf("value", "%q is neither true nor false, which a boolean is", d.Value))
 	}
@@ -80,7 +80,7 @@ func validateAnswer(property, answer string) error {
 	case strings.TrimSpace(answer) != answer:
 		return modules.Errorf(property, "debconf keeps no blanks around an answer")
 	case strings.HasSuffix(answer, `\`) || strings.Contains(answer, `\n`):
-		return modules.Errorf(property, "debconf keeps neither a backslash at the end of an answer nor one before an n")
+		return modules.Errorf(property, "debconf cannot store a backslash at the end of a value, or before the letter n")
 	}
 	return nil
 }

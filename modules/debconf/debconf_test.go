@@ -123,11 +123,11 @@ func TestValidate(t *testing.T) {
 	modtest.Decodes(t, Type(), map[string]string{
 		`{"name":"app/mode","package":"app","type":"string"}`:                            "",
 		`{"name":"app/mode","package":"app","type":"boolean","value":"true"}`:            "",
-		`{"name":"app/mode","package":"app"}`:                                            "type: type cannot be empty (write the type of the question, such as string, boolean or select, with value; or password)",
+		`{"name":"app/mode","package":"app"}`:                                            "type: type cannot be empty (write type (such as string, boolean or select) and value, or write password)",
 		`{"name":"app/mode","package":"app","type":"boolean","value":"yes"}`:             `value: "yes" is neither true nor false, which a boolean is`,
 		`{"name":"app/mode","package":"app","type":"string","value":"a\nb"}`:             "value: an answer is one line",
 		`{"name":"app/mode","package":"app","type":"string","value":" a"}`:               "value: debconf keeps no blanks around an answer",
-		`{"name":"app/mode","package":"app","type":"string","value":"a\\"}`:              "value: debconf keeps neither a backslash at the end of an answer nor one before an n",
+		`{"name":"app/mode","package":"app","type":"string","value":"a\\"}`:              "value: debconf cannot store a backslash at the end of a value, or before the letter n",
 		`{"name":"a b","package":"app","type":"string"}`:                                 `name: "a b" is not a name of a question`,
 		`{"name":"app/mode","package":"-x","type":"string"}`:                             `package: "-x" is not a package name`,
 		`{"name":"app/mode","package":"app","password":"x","value":"y","type":"string"}`: "password: 'password' takes the place of 'type' and 'value'",

@@ -67,8 +67,8 @@ func TestPredicts(t *testing.T) {
 func TestValidate(t *testing.T) {
 	modtest.Decodes(t, Type(), map[string]string{
 		`{"name": "x"}`:                                                          "type: type is required",
-		`{"name": "x", "type": "nonsense"}`:                                      `type: type "nonsense" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
-		`{"name": "x", "type": "A/B/C"}`:                                         `type: type "A/B/C" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
+		`{"name": "x", "type": "nonsense"}`:                                      `type: type "nonsense" is not of the form Owner/Thing (copy the type name from the resource manifest; the type names of *.dscresource.json files have the form Owner.Thing)`,
+		`{"name": "x", "type": "A/B/C"}`:                                         `type: type "A/B/C" is not of the form Owner/Thing (copy the type name from the resource manifest; the type names of *.dscresource.json files have the form Owner.Thing)`,
 		`{"name": "x", "type": "A/B", "adapter": "C"}`:                           `adapter: adapter "C" is not of the form Owner/Thing`,
 		`{"name": "x", "type": "A/B", "version": "x"}`:                           `version: version: "x" is no range of versions, such as ^1.2 or >=1.0, <2.0`,
 		`{"name": "x", "type": "A/B", "timeout": "0s"}`:                          `timeout: timeout "0s" is not a duration (write it as 30s, 5m or 1h)`,

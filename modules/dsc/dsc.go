@@ -125,7 +125,7 @@ func (d *DSC) Validate() error {
 	}
 	if d.TypeName != "" && !isResourceName(d.TypeName) {
 		errs = append(errs, &modules.PropertyError{
-			Path: "type", Msg: fmt.Sprintf("type %q is not of the form Owner/Thing", d.TypeName), Hint: "write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing",
+			Path: "type", Msg: fmt.Sprintf("type %q is not of the form Owner/Thing", d.TypeName), Hint: "copy the type name from the resource manifest; the type names of *.dscresource.json files have the form Owner.Thing",
 		})
 	}
 	if d.Adapter != "" && !manifest.IsTypeName(d.Adapter) {

@@ -159,7 +159,7 @@ func TestAdapters(t *testing.T) {
 	require.EqualError(t, err, "Py/Class ("+b.resources+"/class.dsc.adaptedResource.json) needs the adapter Test/Adapter, which is not found")
 	b.write("adapter.dsc.resource.json", strings.ReplaceAll(adapter, `"inputKind": "single"`, `"inputKind": "full"`))
 	_, err = b.check(b.instance("Py/Class", `{}`))
-	require.EqualError(t, err, `the adapter Test/Adapter takes its input in the way called "full"; only "single" is supported`)
+	require.EqualError(t, err, `the adapter Test/Adapter has the inputKind "full"; only "single" is supported`)
 }
 
 // TestReadOnce checks that the controller reads a manifest of the host once for any number of instances, since the

@@ -49,7 +49,7 @@ func (rs *resource) usable() error {
 	case rs.as.Kind != manifest.KindResource && rs.as.Kind != manifest.KindExporter:
 		return modules.Refuse("%s is of the kind %s, and only resources can be run", rs.as.Type, rs.as.Kind)
 	case rs.as.Adapted() && rs.run.Adapter.InputKind != "single":
-		return modules.Refuse("the adapter %s takes its input in the way called %q; only %q is supported", rs.run.Type, rs.run.Adapter.InputKind, "single")
+		return modules.Refuse("the adapter %s has the inputKind %q; only %q is supported", rs.run.Type, rs.run.Adapter.InputKind, "single")
 	}
 	for _, needs := range rs.as.Requires {
 		if needs.ResourceType != "executable" {

@@ -100,9 +100,9 @@ func (b *Block) find(t *Text) (first, last int, err error) {
 	case len(ends) > 1:
 		err = modules.Refuse("%s:%d: the block ends a second time (remove one of the lines %q)", b.File, ends[1]+1, b.End)
 	case len(ends) == 0:
-		err = modules.Refuse("%s:%d: the block begins here and does not end (put the line %q where it ends)", b.File, begins[0]+1, b.End)
+		err = modules.Refuse("%s:%d: the block that begins here has no end (add the line %q after its last line)", b.File, begins[0]+1, b.End)
 	case len(begins) == 0:
-		err = modules.Refuse("%s:%d: the block ends here and does not begin (put the line %q where it begins)", b.File, ends[0]+1, b.Begin)
+		err = modules.Refuse("%s:%d: the block that ends here has no beginning (add the line %q before its first line)", b.File, ends[0]+1, b.Begin)
 	default:
 		err = modules.Refuse("%s:%d: the block ends here, before it begins (exchange the marker lines)", b.File, ends[0]+1)
 	}

@@ -58,7 +58,7 @@ func (t *turn) unknown() error {
 	}
 	of := excerpt.Of(strings.Join(refs, ", "), maxText)
 	if !j.predicts() {
-		return modules.Refuse("depends on the result of %s, which is not known: noop has it only predicted", of)
+		return modules.Refuse("depends on the result of %s, which a check run can only predict", of)
 	}
 	for _, ref := range refs {
 		j.prediction.Doubt(ref)

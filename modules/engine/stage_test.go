@@ -133,7 +133,7 @@ func TestStagesOfACheckRun(t *testing.T) {
 	noop := enginetest.With(says("asked", ""), func(e *wire.Entry) { e.Check = true })
 	results = p.run(wire.Catalog{Entries: []wire.Entry{noop, {Type: "exec", Name: "b", Awaits: []int{0}}}})
 	require.Equal(t, "changed? failed", brief(results))
-	require.Equal(t, "depends on the result of exec#asked, which is not known: noop has it only predicted", results[1].Error)
+	require.Equal(t, "depends on the result of exec#asked, which a check run can only predict", results[1].Error)
 }
 
 // TestStageWithinANestedManifest ends a stage in the midst of one, which sums up all of it.

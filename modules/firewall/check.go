@@ -28,7 +28,7 @@ func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 		return f.checkManaged(ctx, h, m)
 	}
 	if by := f.incharge(h.Files); by != "" {
-		return modules.Plan{}, modules.Refuse("%s manages the rules of this host, and would not use this one: remove provider", by)
+		return modules.Plan{}, modules.Refuse("%s manages the firewall of this host, and would ignore this rule: remove the property provider", by)
 	}
 	is, err := f.look(ctx, h)
 	if err != nil {
@@ -196,7 +196,7 @@ func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 		}
 	}
 	if kept != nil && f.unloaded(h.Files) {
-		h.Report.Message(modules.LevelWarning, fmt.Sprintf("the rules are kept, but nothing loads %s at boot: have the service nftables enabled", f.loads(h.Files)))
+		h.Report.Message(modules.LevelWarning, fmt.Sprintf("the rules are saved, but nothing loads %s at boot: enable the service nftables", f.loads(h.Files)))
 	}
 }
 

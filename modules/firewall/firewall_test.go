@@ -110,7 +110,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),
-			Err: "firewalld manages the rules of this host, and would not use this one: remove provider",
+			Err: "firewalld manages the firewall of this host, and would ignore this rule: remove the property provider",
 		},
 		{
 			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),

@@ -96,7 +96,7 @@ func (f *Firewall) checkManaged(ctx context.Context, h modules.Host, m manager) 
 	}
 	if u, ok := m.(ufwRules); ok && !f.warned && want.kept != nil && !u.active(h.Files) {
 		f.warned = true
-		h.Report.Message(modules.LevelWarning, "ufw is not active: the rule is kept, and comes into force once it is enabled")
+		h.Report.Message(modules.LevelWarning, "ufw is not active: the rule is saved, and takes effect when ufw is enabled")
 	}
 	var plan modules.Plan
 	var calls [][]string

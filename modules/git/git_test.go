@@ -443,5 +443,5 @@ func TestUnknownGitServer(t *testing.T) {
 		}
 	})
 	_, err = on(t, dir, fmt.Sprintf(`{"name":"$ROOT/d","source":"ssh://ann@%s/app.git"}`, l.Addr())).Check(t.Context(), modules.ReadOnly(modtest.Host()))
-	require.EqualError(t, err, "git ls-remote: the server is not known to the user, or has another key (make it known with a known_host resource)")
+	require.EqualError(t, err, "git ls-remote: the known_hosts file of the user does not have the host key of the server, or has another one (add the key with a known_host resource)")
 }

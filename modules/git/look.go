@@ -71,7 +71,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 // belongs refuses a directory that does not belong to the user that git runs as.
 func (g *Git) belongs(ctx context.Context, h modules.Host, other, uid int) error {
 	owner := h.Accounts.UserName(ctx, other)
-	return modules.Refuse("%q belongs to %s: git does not run there as %s (write 'user: %s', or give it to that user)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
+	return modules.Refuse("%q belongs to %s: git refuses to run there as %s (write 'user: %s', or change the owner)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
 }
 
 // state runs git to read the state of the checkout.
@@ -175,7 +175,7 @@ func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
 	case at(name) != "":
 		return at(name), nil
 	case tag != "" && branch != "" && tag != branch:
-		return "", modules.Refuse("%s is a tag and a branch of the source (write refs/tags/%s or refs/heads/%s)", name, name, name)
+		return "", modules.Refuse("%s is both a tag and a branch of the source (write refs/tags/%s or refs/heads/%s)", name, name, name)
 	case tag != "":
 		return tag, nil
 	case branch != "":

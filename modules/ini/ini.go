@@ -104,7 +104,7 @@ func (i *Ini) validateValues() error {
 	line := func(property, value string) {
 		errs = append(errs, modules.ValidateLine(property, value))
 		if strings.TrimSpace(value) != value || strings.HasSuffix(value, `\`) {
-			errs = append(errs, modules.Errorf(property, "%q would not be read as one value: it has blanks around it, or a backslash at its end", value))
+			errs = append(errs, modules.Errorf(property, "%q cannot be stored as one value: it begins or ends with a blank, or ends with a backslash", value))
 		}
 	}
 	line("value", i.Value)

@@ -131,7 +131,7 @@ func TestValidate(t *testing.T) {
 		{Name: "no values", Of: Ini{Name: "/a", Option: "o", Values: []string{}}, Err: "values: values cannot be empty (ensure: absent removes an option)"},
 		{Name: "a bare value", Of: Ini{Name: "/a", Option: "o", Value: "v", Bare: true}, Err: "bare: 'bare: true' is only valid without a value"},
 		{Name: "two lines", Of: Ini{Name: "/a", Option: "o", Values: []string{"v", "w\nx"}}, Err: "values[1]: values[1] must be one line, without NUL bytes"},
-		{Name: "blanks", Of: Ini{Name: "/a", Option: "o", Value: " v"}, Err: `value: " v" would not be read as one value: it has blanks around it, or a backslash at its end`},
+		{Name: "blanks", Of: Ini{Name: "/a", Option: "o", Value: " v"}, Err: `value: " v" cannot be stored as one value: it begins or ends with a blank, or ends with a backslash`},
 		{Name: "separator", Of: Ini{Name: "/a", Option: "o", Value: "v", Separator: " "}, Err: `separator: separator " " is not = or :, optionally with blanks around it`},
 		{Name: "no create", Of: Ini{Name: "/a", Option: "o", Mode: "0644"}, Err: "mode: mode is only valid with 'create: true' (a file that is there keeps its own; a file resource changes it)"},
 	})

@@ -78,7 +78,7 @@ func (k *Kmod) possible(h modules.Host, is live) error {
 	case !modules.HasRootRights(h.Files, "/etc/modprobe.d"):
 		return modules.Refuse("only root may load and remove modules; use become")
 	case !modules.HasProgram(h.Files, modules.DefaultPath, "modprobe"):
-		return modules.Refuse("modprobe is not found in %s; install the package kmod, or set it on the host of this container", modules.DefaultPath)
+		return modules.Refuse("modprobe is not found in %s; install the package kmod; in a container, load the module on the host of the container", modules.DefaultPath)
 	}
 	return nil
 }

@@ -203,9 +203,9 @@ func (m *Mount) plain(files modules.FileReader, is live) error {
 	at, passed, err := modules.Resolve(files, m.Name)
 	switch {
 	case err == nil && at != m.Name:
-		return modules.Refuse("%s leads through the symbolic link %s to %s; nothing is mounted or unmounted through a link: write the path that is meant", m.Name, passed[0], at)
+		return modules.Refuse("%s leads through the symbolic link %s to %s; ccm-push does not mount or unmount through a link: write the path without links", m.Name, passed[0], at)
 	case len(passed) > 0:
-		return modules.Refuse("%s leads through the symbolic link %s; nothing is mounted through a link: write the path that is meant", m.Name, passed[0])
+		return modules.Refuse("%s leads through the symbolic link %s; ccm-push does not mount through a link: write the path without links", m.Name, passed[0])
 	}
 	return nil // other checks report a missing path
 }

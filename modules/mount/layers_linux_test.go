@@ -75,7 +75,7 @@ func TestThroughALink(t *testing.T) {
 		m := func(ensure string) *Mount {
 			return &Mount{Name: dir + name, Ensure: ensure, Device: "tmpfs", Fstype: "tmpfs", Fstab: dir + "/fstab"}
 		}
-		through := dir + name + " leads through the symbolic link " + dir + link + " to " + dir + "/run/m; nothing is mounted or unmounted through a link: write the path that is meant"
+		through := dir + name + " leads through the symbolic link " + dir + link + " to " + dir + "/run/m; ccm-push does not mount or unmount through a link: write the path without links"
 		require.EqualError(t, apply(t, h, m(mounted)), through)
 		require.Empty(t, points(t, dir))
 		modtest.Tmpfs(t, dir+"/run/m")

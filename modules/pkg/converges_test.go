@@ -165,7 +165,7 @@ func TestNamesOfApt(t *testing.T) {
 	}
 	for _, name := range []string{"demo:", "demo:any", "demo:native"} {
 		res := &pkg.Package{Name: name}
-		require.EqualError(t, res.Validate(), `name: "`+name+`" names no architecture (write one such as libc6:i386, or remove the colon to use the host's architecture)`)
+		require.EqualError(t, res.Validate(), `name: "`+name+`" names no architecture (write an architecture after the colon, as in libc6:i386, or remove the colon to use the host's architecture)`)
 	}
 	for name, want := range map[string]string{"demo:all": "upgraded to 2.0", "multi:" + native(t): "installed version 1.0", "solo": "installed"} {
 		ensure := "latest"

@@ -195,7 +195,7 @@ func (z zypper) setHold(ctx context.Context, names []string, on bool) error {
 
 // held implements [holding].
 func (apk) held(string, State) (bool, error) {
-	return false, modules.Refuse("apk cannot hold packages: it keeps the version of ensure in /etc/apk/world, and upgrades do not change that")
+	return false, modules.Refuse("apk cannot hold packages; write the version in ensure: apk stores it in /etc/apk/world, and upgrades keep it")
 }
 
 func (apk) holds() []string                               { return nil }
@@ -203,7 +203,7 @@ func (apk) setHold(context.Context, []string, bool) error { return errors.ErrUns
 
 // held implements [holding].
 func (pacman) held(string, State) (bool, error) {
-	return false, modules.Refuse("pacman holds what IgnorePkg in /etc/pacman.conf names; write it there with an ini resource")
+	return false, modules.Refuse("pacman holds the packages of IgnorePkg in /etc/pacman.conf; set IgnorePkg with an ini resource")
 }
 
 func (pacman) holds() []string                               { return nil }

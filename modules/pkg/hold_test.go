@@ -68,8 +68,8 @@ func TestHeld(t *testing.T) {
 	}
 	for m, want := range map[holding]string{
 		dnf{rpmdb{at(nil)}}: "dnf holds packages by its plugin versionlock, which is not there; install python3-dnf-plugin-versionlock",
-		apk{}:               "apk cannot hold packages: it keeps the version of ensure in /etc/apk/world, and upgrades do not change that",
-		pacman{}:            "pacman holds what IgnorePkg in /etc/pacman.conf names; write it there with an ini resource",
+		apk{}:               "apk cannot hold packages; write the version in ensure: apk stores it in /etc/apk/world, and upgrades keep it",
+		pacman{}:            "pacman holds the packages of IgnorePkg in /etc/pacman.conf; set IgnorePkg with an ini resource",
 	} {
 		_, err := m.held("foo", State{})
 		require.EqualError(t, err, want)

@@ -94,7 +94,7 @@ func (p *Package) validateName() error {
 	}
 	switch _, arch, given := strings.Cut(p.Name, ":"); {
 	case given && (arch == "" || arch == "any" || arch == "native"):
-		return &modules.PropertyError{Path: "name", Msg: quote(p.Name) + " names no architecture", Hint: "write one such as libc6:i386, or remove the colon to use the host's architecture"}
+		return &modules.PropertyError{Path: "name", Msg: quote(p.Name) + " names no architecture", Hint: "write an architecture after the colon, as in libc6:i386, or remove the colon to use the host's architecture"}
 	}
 	return nil
 }

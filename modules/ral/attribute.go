@@ -84,7 +84,7 @@ func parseType(text string) (name string, options []string, err error) {
 		for option := range strings.SplitSeq(enum[1], ",") {
 			option = strings.TrimSpace(option)
 			if !enumOption().MatchString(option) {
-				return "", nil, fmt.Errorf("type %q: an option has lower-case letters and digits, and at least one of them", text)
+				return "", nil, fmt.Errorf("type %q: an option has only lower-case letters and digits, and at least one character", text)
 			}
 			options = append(options, option)
 		}

@@ -58,7 +58,7 @@ func TestPlans(t *testing.T) {
 		{"asked for by zypper", pending, append(systemd, "/run/reboot-needed"), "/run/reboot-needed", ""},
 		{"always", always, []string{"/usr/sbin/reboot"}, "wanted in each run", ""},
 		{"not notified", notified, systemd, "", ""},
-		{"a container", always, nil, "", "neither systemctl nor reboot is found in " + modules.DefaultPath + ": this host, such as a container, is started again from outside"},
+		{"a container", always, nil, "", "neither systemctl nor reboot is found in " + modules.DefaultPath + ": a host without both, such as a container, is restarted from outside"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &Reboot{Name: "x", When: test.when, Timeout: "10m"}

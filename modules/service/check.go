@@ -155,7 +155,7 @@ func (s *Service) maskable(files modules.FileReader, u unit) error {
 // notAlias refuses a name that may be gone when the work is done.
 func (s *Service) notAlias(u unit, participle string) error {
 	if name := unitName(s.Name); name != u.id && len(u.names) > 1 && slices.Contains(u.names, name) {
-		return modules.Refuse("service %s is another name of %s and cannot be %s by it; write %s", name, u.id, participle, u.id)
+		return modules.Refuse("service %s is an alias of %s and cannot be %s under this name; write %s", name, u.id, participle, u.id)
 	}
 	return nil
 }

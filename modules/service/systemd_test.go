@@ -137,7 +137,7 @@ var situations = []situation{
 	{name: "an instance", setup: instances, properties: `"name":"sv-t@1","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "an instance that is as it should be", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@2","enable":true`},
 	{name: "an instance beside another", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@1.service","ensure":"stopped","enable":false`},
-	{name: "a linked unit file", setup: linked, properties: `"name":"sv-k","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt), stays: "/etc/systemd/system/sv-k.service is a link to its unit file, which goes when the service is disabled; write a link resource for it"},
+	{name: "a linked unit file", setup: linked, properties: `"name":"sv-k","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt), stays: "/etc/systemd/system/sv-k.service is a link to its unit file, which systemctl removes when it disables the service; write a link resource for it"},
 	{name: "a linked unit file that is enabled", setup: linked + "systemctl enable --now sv-k", properties: `"name":"sv-k","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
 	{name: "another kind of unit", setup: timer, properties: `"name":"sv-a.timer","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "a script of System V, enabled", setup: script, properties: `"name":"sv-old","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},

@@ -78,7 +78,7 @@ func (s *Sysctl) now(h modules.Host) (string, error) {
 	switch {
 	case modules.NotThere(err):
 		h.Forecast.Lookup(modules.AnyEffect, "") // a pending change may load the module with this setting
-		return "", modules.Refuse("this host has no setting %s (load the module that has it first, or set 'runtime: false')", s.Name)
+		return "", modules.Refuse("this host has no setting %s (first load the kernel module that provides it, or set 'runtime: false')", s.Name)
 	case err != nil:
 		return "", modules.PermissionRefusal(err)
 	}

@@ -104,7 +104,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "unknown", Tree: tree, Properties: with(`"name":"net.none","value":"1"`),
-			Err: "this host has no setting net.none (load the module that has it first, or set 'runtime: false')",
+			Err: "this host has no setting net.none (first load the kernel module that provides it, or set 'runtime: false')",
 		},
 	})...)
 }

@@ -124,7 +124,7 @@ func (c *TLSCert) wantedOn(h modules.Host) (want content, like *x509.Certificate
 	switch {
 	case err != nil:
 	case at.Kind == modules.Absent:
-		err = modules.Refuse("the private key %s is not there (make it with a tls_key resource before this one)", c.Key)
+		err = modules.Refuse("the private key %s does not exist (make it with a tls_key resource before this one)", c.Key)
 	case c.CSR != "" && want.key != key.ID:
 		err = modules.Refuse("%s is not the private key of the request %s", c.Key, c.CSR)
 	}

@@ -146,7 +146,7 @@ func TestConverges(t *testing.T) {
 			Name: "of a forged request", Tree: files("", modtest.Node{Path: "csr", Text: forge(t, of.certified(t, asked, 0, nil).text)}), Properties: `{"name":"$ROOT/c","csr":"$ROOT/csr"` + byCA + `}`,
 			Err: "the request $ROOT/csr is not signed with its key",
 		},
-		{Name: "no key", Properties: properties(``), Err: "the private key $ROOT/k is not there (make it with a tls_key resource before this one)"},
+		{Name: "no key", Properties: properties(``), Err: "the private key $ROOT/k does not exist (make it with a tls_key resource before this one)"},
 		{Name: "for nobody", Tree: files(""), Properties: `{"name":"$ROOT/c","key":"$ROOT/k","subject":{"CN":""}}`, Err: "names and subject are both empty on this host"},
 		{Name: "something else", Tree: files("letters"), Properties: properties(``), Err: "$ROOT/c holds neither a certificate nor a request in PEM; nothing is overwritten"},
 		{Name: "an authority that is none", Tree: files("", modtest.Node{Path: "no.c", Text: of.certified(t, ofA, 0, nil).text}), Properties: properties(`,"ca_cert":"$ROOT/no.c","ca_key":"$ROOT/k"`), Err: "$ROOT/no.c may not sign other certificates (its usage is server)"},

@@ -270,7 +270,7 @@ func CheckRememberedAs(name string) error {
 		})
 	}
 	if !good {
-		return fmt.Errorf("%.140q names no play: words of letters, digits, ., _ and - with / between them, at most %d bytes", name, MaxRememberedAs)
+		return fmt.Errorf("%.140q is not the name of a play: use words of letters, digits, ., _ and - with / between them, at most %d bytes", name, MaxRememberedAs)
 	}
 	return nil
 }

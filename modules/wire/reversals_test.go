@@ -13,7 +13,7 @@ func TestCheckRememberedAs(t *testing.T) {
 		require.NoError(t, CheckRememberedAs(good), good)
 	}
 	for _, bad := range []string{"", "/", "a/", "/a", "a//b", "a b", "a\nb", "ä", "a#b", strings.Repeat("a", MaxRememberedAs+1)} {
-		want := fmt.Sprintf("%.140q names no play: words of letters, digits, ., _ and - with / between them, at most 128 bytes", bad)
+		want := fmt.Sprintf("%.140q is not the name of a play: use words of letters, digits, ., _ and - with / between them, at most 128 bytes", bad)
 		require.EqualError(t, CheckRememberedAs(bad), want)
 	}
 }

@@ -105,7 +105,7 @@ func (s *loadedManifests) union(all []*bundle) (*bundle, error) {
 		maps.Copy(b.files, one.files)
 		for _, n := range one.nodes {
 			if other, there := nodes[n.Path]; there && !sameNode(other, n) {
-				b.err = errors.Join(b.err, fmt.Errorf("%s/%s: the folders of two manifests of the play have different ones; give one of them another name", resourcesFolder, n.Path))
+				b.err = errors.Join(b.err, fmt.Errorf("%s/%s: two manifests of the play have different files with this name; rename one of them", resourcesFolder, n.Path))
 			}
 			nodes[n.Path] = n
 		}

@@ -216,7 +216,7 @@ func TestResourcesOfNestedManifests(t *testing.T) {
 
 	files["inner/resources/tool"] = "#!/bin/dash\n"
 	_, err = programs(t, put(t, files))
-	require.EqualError(t, err, "resources/tool: the folders of two manifests of the play have different ones; give one of them another name")
+	require.EqualError(t, err, "resources/tool: two manifests of the play have different files with this name; rename one of them")
 }
 
 func TestResourcesFolderThatCannotBeSent(t *testing.T) {

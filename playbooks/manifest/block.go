@@ -54,7 +54,7 @@ type block struct {
 	Name string `json:"name"`
 }
 
-var errNoProgram = errors.New("a block is made of its resources; nothing can be done with it by itself")
+var errNoProgram = errors.New("a block is a list of resources, and works only in a manifest")
 
 // Validate implements [modules.Resource].
 func (*block) Validate() error { return nil }

@@ -164,7 +164,7 @@ func (vr *ValueReader) LiteralKey(key *yamlpos.Node) bool {
 	if !vr.marked.Has(key.Text) {
 		return true
 	}
-	vr.report.Add(key.Errorf("a template prints names and the values of properties; it writes the other keys itself",
+	vr.report.Add(key.Errorf("a template can print resource names and values of properties; write keys and types as literals",
 		"a printed value cannot be the key %q", strings.TrimSpace(vr.marked.Show(key.Text))))
 	return false
 }

@@ -151,7 +151,7 @@ func parseServers(list string) ([]string, error) {
 		switch u.Scheme {
 		case "nats", "tls":
 		default:
-			return nil, fmt.Errorf("%s is not how a server of NATS is reached: write nats://HOST:4222 or tls://HOST:4222", u.Scheme+"://")
+			return nil, fmt.Errorf("%s is not a supported scheme for NATS: write nats://HOST:4222 or tls://HOST:4222", u.Scheme+"://")
 		}
 		servers = append(servers, text)
 	}

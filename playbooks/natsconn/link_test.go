@@ -360,7 +360,7 @@ func TestWrongConfig(t *testing.T) {
 		err    string
 	}{
 		{"no server", Config{}, "no NATS server is given; use --nats tls://HOST:4222 or --nats-context NAME"},
-		{"another scheme", Config{Servers: "wss://a"}, "wss:// is not how a server of NATS is reached: write nats://HOST:4222 or tls://HOST:4222"},
+		{"another scheme", Config{Servers: "wss://a"}, "wss:// is not a supported scheme for NATS: write nats://HOST:4222 or tls://HOST:4222"},
 		{"no URL", Config{Servers: "nats://a,nats://ann:hunter2@ho st"}, notURL},
 		{"no host", Config{Servers: "nats://"}, notURL},
 		{"no context", Config{Context: "none"}, `unknown NATS context "none" in ` + folder + ": add it with nats context add, or pass --nats URL"},

@@ -41,9 +41,9 @@ func (r Registry) Ready(ctx context.Context) error {
 		case !slices.Contains(c.Subjects, registry.Subjects):
 			return fmt.Errorf("the stream %q of NATS does not have the subjects %s", r.Stream, registry.Subjects)
 		case !c.AllowRollup:
-			return fmt.Errorf("the stream %q of NATS does not allow a registration to replace the one before it (rollup)", r.Stream)
+			return fmt.Errorf("the stream %q of NATS does not allow a registration to replace the previous one (rollup)", r.Stream)
 		case !c.AllowMsgTTL:
-			return fmt.Errorf("the stream %q of NATS does not allow that registrations end by themselves (TTL of messages)", r.Stream)
+			return fmt.Errorf("the stream %q of NATS does not allow registrations to expire (TTL of messages)", r.Stream)
 		}
 		return nil
 	})

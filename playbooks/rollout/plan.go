@@ -193,7 +193,7 @@ func (p *Plan) Harm(forks int) (most int, text string) {
 		limits += fmt.Sprintf(", %d below the limit of unreachable hosts (stop.unreachable: %s)", n, u)
 	}
 	most = min(p.size(), below+atOnce)
-	return most, fmt.Sprintf("%d of %d hosts fail: %s, and %d in progress at once", most, p.size(), limits, atOnce)
+	return most, fmt.Sprintf("%d of %d hosts fail before the rollout stops: %s, and %d in progress at once", most, p.size(), limits, atOnce)
 }
 
 // failed is the limit of hosts that fail: one if none is written.

@@ -129,7 +129,7 @@ func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import
 		return nil
 	}
 	return imp.Host.Errorf(fmt.Sprintf("put %s into a play before this one", imp.Ref),
-		"%s has its turn in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
+		"%s runs in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
 }
 
 // circle returns the route from one resource over another one back to it, along their imports; empty if there is none.

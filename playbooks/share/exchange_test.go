@@ -140,7 +140,7 @@ func TestImport(t *testing.T) {
 			m.Join(0, "app1", c)
 		}, none("exec#token means 2 resources of app1: name one of them")},
 		{"in a later batch", func(m *Exchange, c *catalog.Compiled) { m.hosts["app1"].plays[0].batchBegun = false },
-			none("app1 has its turn in a later batch of the play: put exec#token into a play before this one")},
+			none("app1 runs in a later batch of the play: put exec#token into a play before this one")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

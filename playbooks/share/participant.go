@@ -233,7 +233,7 @@ func (p *Participant) lookUp(index int, imp catalog.Import) (got received, chang
 		case len(found) == 1, its.over && !its.compiled:
 			return got, nil, false, fmt.Errorf("%s failed, or its run ended, before it finished %s: see its own messages", imp.Host, imp.Ref)
 		case !its.compiled && !its.batchBegun:
-			return got, nil, false, fmt.Errorf("%s has its turn in a later batch of the play: put %s into a play before this one", imp.Host, imp.Ref)
+			return got, nil, false, fmt.Errorf("%s runs in a later batch of the play: put %s into a play before this one", imp.Host, imp.Ref)
 		case !its.compiled:
 			return got, from.changed, true, nil
 		}

@@ -94,7 +94,7 @@ func ParseSemaphores(specs []string) ([]Claim, error) {
 		if counted {
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 1 || n > maxHolders {
-				return nil, fmt.Errorf("semaphore %q: how many hosts may hold it at once is a number from 1 to %d", spec, maxHolders)
+				return nil, fmt.Errorf("semaphore %q: the number of hosts that may hold it at once must be from 1 to %d", spec, maxHolders)
 			}
 			c.most = n
 		}

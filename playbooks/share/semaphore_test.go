@@ -21,10 +21,10 @@ func TestParseSemaphores(t *testing.T) {
 		{[]string{"db"}, []Claim{{"db", 1}}, ""},
 		{[]string{"web:3", "db"}, []Claim{{"db", 1}, {"web", 3}}, ""},
 		{[]string{"db:5", "db:2"}, []Claim{{"db", 2}}, ""},
-		{[]string{"db:0"}, nil, `semaphore "db:0": how many hosts may hold it at once is a number from 1 to 1000000`},
-		{[]string{"db:"}, nil, `semaphore "db:": how many hosts may hold it at once is a number from 1 to 1000000`},
-		{[]string{"db:x"}, nil, `semaphore "db:x": how many hosts may hold it at once is a number from 1 to 1000000`},
-		{[]string{"db:1000001"}, nil, `semaphore "db:1000001": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:0"}, nil, `semaphore "db:0": the number of hosts that may hold it at once must be from 1 to 1000000`},
+		{[]string{"db:"}, nil, `semaphore "db:": the number of hosts that may hold it at once must be from 1 to 1000000`},
+		{[]string{"db:x"}, nil, `semaphore "db:x": the number of hosts that may hold it at once must be from 1 to 1000000`},
+		{[]string{"db:1000001"}, nil, `semaphore "db:1000001": the number of hosts that may hold it at once must be from 1 to 1000000`},
 		{[]string{":2"}, nil, `semaphore ":2" has no name`},
 	} {
 		got, err := ParseSemaphores(c.specs)

@@ -38,7 +38,7 @@ func TestSessions(t *testing.T) {
 		require.Equal(t, []string{"web2", "web2"}, begun)
 		order = nil
 		borrow("web2", "web3") // which waits for web2
-		require.Equal(t, []string{"hosts wait for each other in a circle: web2 waits for web3 waits for web2; put what one of them waits for into a play before this one"}, order)
+		require.Equal(t, []string{"hosts wait for each other in a circle: web2 waits for web3 waits for web2; move one of the resources that they wait for into an earlier play"}, order)
 		order = nil
 		s.End("web2", "web2")
 		synctest.Wait()
@@ -75,7 +75,7 @@ func TestWaits(t *testing.T) {
 	_, err = w.begin(wait{"b", "c", true})
 	require.NoError(t, err)
 	_, err = w.begin(wait{"c", "a", false})
-	require.EqualError(t, err, "hosts wait for each other in a circle: c waits for a waits for b waits for c; put what one of them waits for into a play before this one")
+	require.EqualError(t, err, "hosts wait for each other in a circle: c waits for a waits for b waits for c; move one of the resources that they wait for into an earlier play")
 	end()
 	_, err = w.begin(wait{"c", "a", false})
 	require.NoError(t, err)
@@ -189,5 +189,5 @@ func TestOnceInACircle(t *testing.T) {
 	_, err := waits.begin(wait{"a", "b", false})
 	require.NoError(t, err)
 	_, _, err = o.Await(t.Context(), "b", "r")
-	require.EqualError(t, err, "hosts wait for each other in a circle: b waits for a waits for b; put what one of them waits for into a play before this one")
+	require.EqualError(t, err, "hosts wait for each other in a circle: b waits for a waits for b; move one of the resources that they wait for into an earlier play")
 }

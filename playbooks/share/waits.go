@@ -67,5 +67,5 @@ func (w *Waits) path(at wait, been map[wait]bool) []string {
 
 // circleError returns the error of hosts that wait for each other.
 func circleError(hosts []string) error {
-	return fmt.Errorf("hosts wait for each other in a circle: %s; put what one of them waits for into a play before this one", strings.Join(hosts, " waits for "))
+	return fmt.Errorf("hosts wait for each other in a circle: %s; move one of the resources that they wait for into an earlier play", strings.Join(hosts, " waits for "))
 }

@@ -111,7 +111,7 @@ func (m *admission) limit(who, key string, turns []playbooks.Turn, q *question, 
 	}
 	line, err := m.permits(key, hosts...)
 	if e, is := errors.AsType[*siteError](err); is {
-		a.Refused = "its line in the list of workers there does not allow " + hostsOfAll(e.sites)
+		a.Refused = "the list of workers there does not allow this worker " + hostsOfAll(e.sites)
 		return refuse(" "+hostsOfAll(e.sites), e.cause(), e.change())
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func (m *admission) limit(who, key string, turns []playbooks.Turn, q *question, 
 	}
 	sources, ok := line.Sources(q.Addresses)
 	if !ok {
-		a.Refused = "its line in the list of workers there allows none of the addresses that it names (--worker-address)"
+		a.Refused = "the list of workers there allows none of the addresses of this worker (--worker-address)"
 		return refuse("", line.Where()+" allows none of the addresses that it names (--worker-address)", fmt.Sprintf("it names %v; if it comes from there, add them to from=", q.Addresses))
 	}
 	q.Addresses = sources

@@ -84,7 +84,7 @@ func TestWorkerOfAnotherSite(t *testing.T) {
 			summary, over := s.begin(c)
 			require.Eventually(t, func() bool { return strings.Contains(said.all(), "refuses this worker") || closed(over) }, wait, time.Millisecond)
 			require.False(t, closed(over), "the run ended with the hosts at the wrong worker")
-			require.Contains(t, said.all(), "its line in the list of workers there does not allow "+hostsOf(at))
+			require.Contains(t, said.all(), "the list of workers there does not allow this worker "+hostsOf(at))
 			require.Contains(t, warned.all(), fmt.Sprintf("the worker stranger was refused %s: %s:1 allows only hosts of site \"lyon\"\n  hint: if it may get them, write before its key: ", hostsOf(at), path))
 			require.Empty(t, made.all(), "it got a certificate")
 			c.run.parcels.making.Lock()

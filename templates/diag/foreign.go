@@ -26,7 +26,7 @@ func RefusedFunction(name string) *Fault {
 			WithHint("make the text once and write it into the data")
 	case "randInt":
 		return Faultf("%s returns a different number in each run, so its resource never becomes stable", name).
-			WithHint("write the number into the data; Go templates have one for each host: mod (adler32sum .facts.host.info.hostname) 60")
+			WithHint("write the number into the data; for a different number on each host, use a Go template: mod (adler32sum .facts.host.info.hostname) 60")
 	case "encryptAES":
 		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
 			WithHint("encrypt the text once and write the result into the data")

@@ -69,7 +69,7 @@ func runsNothing(t transport.Target, b *Become, a answer) error {
 	switch {
 	case b == nil || b.method() != methodSudo:
 	case a.fail == failNoPath:
-		hint = "look for secure_path in sudoers; it needs the directories of the system's programs, such as /usr/bin" + sudo
+		hint = "check secure_path in sudoers: it must contain the directories of the system's programs, such as /usr/bin" + sudo
 	default:
 		hint = "look for noexec (Defaults) and NOEXEC (in a rule) in sudoers" + sudo
 	}

@@ -44,7 +44,7 @@ func (b *Broker) proxyKey() (nkeys.KeyPair, error) {
 func (b *Broker) reachServer(f *filter) (admit func([]User) error, err error) {
 	host, _, err := net.SplitHostPort(b.Server)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("--server %s: write a loopback address and a port, such as 127.0.0.1:4223: the connection is not encrypted", b.Server)
+		return nil, fmt.Errorf("--server %s: the connection is not encrypted: write a loopback address and a port, such as 127.0.0.1:4223", b.Server)
 	}
 	if f.proxy, err = b.proxyKey(); err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func (k *Keys) parse(path string, text []byte) ([]held, error) {
 // ssh reads an SSH key.
 func (k *Keys) ssh(path string, text []byte) (held, error) {
 	if kind := hardware(text); kind != "" {
-		return held{}, fmt.Errorf("a key of type %s is held by hardware, which signs and cannot decrypt\n  hint: %s", kind, otherKey)
+		return held{}, fmt.Errorf("a key of type %s is stored in hardware that can sign, but cannot decrypt\n  hint: %s", kind, otherKey)
 	}
 	private, err := ssh.ParseRawPrivateKey(text)
 	if missing, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
@@ -146,7 +146,7 @@ func (k *Keys) locked(path string, text []byte, public ssh.PublicKey) (held, err
 	if public == nil {
 		beside, err := os.ReadFile(path + ".pub")
 		if err != nil {
-			return held{}, fmt.Errorf("it is encrypted, and does not say which key it is: %w\n  hint: ssh-keygen -y -f %s > %s.pub", err, path, path)
+			return held{}, fmt.Errorf("the file is encrypted, and its public key is unknown: %w\n  hint: ssh-keygen -y -f %s > %s.pub", err, path, path)
 		}
 		if public, _, _, _, err = ssh.ParseAuthorizedKey(beside); err != nil {
 			return held{}, fmt.Errorf("%s.pub: %w", path, err)

@@ -160,7 +160,7 @@ func TestUnsuited(t *testing.T) {
 	}{
 		{"ecdsa", func() { keyFile(t, path, curve, "") }, "a key of type ecdsa-sha2-nistp256 cannot decrypt: age knows ssh-ed25519 and ssh-rsa"},
 		{"ecdsa with a passphrase", func() { keyFile(t, path, curve, "x") }, "a key of type ecdsa-sha2-nistp256 cannot decrypt"},
-		{"hardware", write(string(pem.EncodeToMemory(&pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: []byte("openssh-key-v1\x00…sk-ssh-ed25519@openssh.com…")}))), "a key of type sk-ssh-ed25519@openssh.com is held by hardware, which signs and cannot decrypt"},
+		{"hardware", write(string(pem.EncodeToMemory(&pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: []byte("openssh-key-v1\x00…sk-ssh-ed25519@openssh.com…")}))), "a key of type sk-ssh-ed25519@openssh.com is stored in hardware that can sign, but cannot decrypt"},
 		{"public", write(public + " anna\n"), "this is a public key of type ssh-ed25519, but a private key is needed"},
 		{"plugin", write("AGE-PLUGIN-YUBIKEY-1QQQ\n"), "a key of a plugin of age is not supported"},
 		{"encrypted", write("age-encryption.org/v1\n"), "the file of keys is itself encrypted"},

@@ -74,7 +74,7 @@ func (s *Scheme) unlocked(n *yamlpos.Node) *unlocked {
 func (s *Scheme) unlock(n *yamlpos.Node) (*agefile.File, error) {
 	path, err := placeOf(n.File)
 	if err != nil {
-		return nil, n.Errorf("values can be read in the file that they were encrypted for, below the folder with .ccm-secrets.yaml", "%v", err)
+		return nil, n.Errorf("an encrypted value belongs to one file of one project: use it only there, at the same path below the folder of .ccm-secrets.yaml", "%v", err)
 	}
 	file, err := agefile.Read(n.File, path, n.Sealed.Source)
 	if err != nil {

@@ -66,7 +66,7 @@ func sshKey(public ssh.PublicKey) (Key, error) {
 	case kind == ssh.KeyAlgoRSA:
 		r, err = agessh.NewRSARecipient(public)
 	case strings.HasPrefix(kind, "sk-"):
-		err = &unsuited{fmt.Sprintf("a key of type %s is held by hardware, which signs and cannot decrypt", kind), otherKey}
+		err = &unsuited{fmt.Sprintf("a key of type %s is stored in hardware that can sign, but cannot decrypt", kind), otherKey}
 	case strings.HasPrefix(kind, "ecdsa-"):
 		err = &unsuited{fmt.Sprintf("a key of type %s cannot be encrypted to: age knows ssh-ed25519 and ssh-rsa", kind), otherKey}
 	case strings.Contains(kind, "-cert-"):

@@ -48,7 +48,7 @@ func TestParseKey(t *testing.T) {
 	}{"sk-ssh-ed25519@openssh.com", ed, "ssh:"}))
 	for bad, want := range map[string]string{
 		line(t, curve.Public()):      "a key of type ecdsa-sha2-nistp256 cannot be encrypted to: age knows ssh-ed25519 and ssh-rsa",
-		sk:                           "a key of type sk-ssh-ed25519@openssh.com is held by hardware, which signs and cannot decrypt",
+		sk:                           "a key of type sk-ssh-ed25519@openssh.com is stored in hardware that can sign, but cannot decrypt",
 		"ssh-ed25519 AAAA":           "this is not a key of type ssh-ed25519",
 		"no key":                     "this is not a public key",
 		`command="x" ` + line(t, ed): "options of authorized_keys have no meaning here",

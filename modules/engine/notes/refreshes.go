@@ -496,7 +496,7 @@ func (r *Refreshes) Serve(j int, changed func(target int) bool) error {
 		return nil
 	}
 	if err := r.save(); err != nil {
-		return fmt.Errorf("the next run will refresh %s again, since it could not be noted that it is done: %w", name.resource, err)
+		return fmt.Errorf("cannot record that %s was refreshed, so the next run will refresh it again: %w", name.resource, err)
 	}
 	return nil
 }

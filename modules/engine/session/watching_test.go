@@ -61,7 +61,7 @@ func TestSessionRefusesToWatch(t *testing.T) {
 		m := watched(1, file(filepath.Join(c.dir, "a"), ""))
 		change(m.Catalog)
 		c.send(m)
-		require.EqualError(t, <-c.ended, "only a whole check run that is forgotten, and takes no lock, can be watched")
+		require.EqualError(t, <-c.ended, "watch needs a complete check run, without a record and without a lock")
 	}
 }
 

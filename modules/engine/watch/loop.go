@@ -80,7 +80,7 @@ func New(c Config) *Loop {
 }
 
 // errCannotWatch refuses a catalog that is more than a check.
-var errCannotWatch = errors.New("only a whole check run that is forgotten, and takes no lock, can be watched")
+var errCannotWatch = errors.New("watch needs a complete check run, without a record and without a lock")
 
 // Run is [engine.Engine.Run] for a catalog with a Watch. It ends the reports about the previous catalog of the same
 // play.

@@ -98,7 +98,7 @@ func checkSemaphores(list *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 		name, _, _ := strings.Cut(item.Text, ":")
 		switch {
 		case item.Value == nil || !semaphoreForm().MatchString(item.Text):
-			errs.Add(item.Errorf("write a word of letters, digits, _, ., / and -, and perhaps how many hosts may hold it: database:2", "%q names no semaphore", item.Text))
+			errs.Add(item.Errorf("write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2", "%q names no semaphore", item.Text))
 		case known[name]:
 			errs.Add(item.Errorf("", "the semaphore %s is named twice", name))
 		}

@@ -96,7 +96,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 }
 
 const (
-	semaHint   = "\n  hint: write a word of letters, digits, _, ., / and -, and perhaps how many hosts may hold it: database:2"
+	semaHint   = "\n  hint: write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2"
 	execValues = "stdout, stdout_trimmed, stderr, output, exit_code"
 	limitHint  = " one a day (0.00001158) to 1000000 a second\n  hint: write how many tries there may be per second: limit: 0.5\n"
 	senders    = "exec has " + execValues + "; http has state; dsc has state; ral has state\n"

@@ -26,7 +26,7 @@ func TestWrongReverse(t *testing.T) {
 		{"an expression", "remembered_as: '{{ Data.x }}'\nccm: {resources: [{file: [" + motd + "]}]}\n",
 			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)"},
 		{"no words", "remembered_as: acme//web\nccm: {resources: [{file: [" + motd + "]}]}\n",
-			"site.yaml:1:16: \"acme//web\" names no play: words of letters, digits, ., _ and - with / between them, at most 128 bytes\n  hint: write something like acme/web-base"},
+			"site.yaml:1:16: \"acme//web\" is not the name of a play: use words of letters, digits, ., _ and - with / between them, at most 128 bytes\n  hint: write something like acme/web-base"},
 		{"two plays of one name", "- {remembered_as: a, ccm: {resources: []}}\n- {remembered_as: a, ccm: {resources: []}}\n",
 			"site.yaml:2:19: another play already has remembered_as: a: site.yaml:1:19\n  hint: give each play its own remembered_as"},
 		{"beside include", "- {remembered_as: a, include: other.yaml}\n",

@@ -332,6 +332,6 @@ func parseURL(text string) (Archive, error) {
 		}
 		return Archive{Object: &object, Checksum: sum}, nil
 	default:
-		return Archive{}, fmt.Errorf("%q is not a scheme that manifests are read from: use https://, http://, obj:// or a path", scheme)
+		return Archive{}, fmt.Errorf("%q is not a supported scheme for manifests: use https://, http://, obj:// or a path", scheme)
 	}
 }

@@ -30,7 +30,7 @@ func TestParseURL(t *testing.T) {
 		"obj://ann:hunter2@BUCKET/site.tar.gz":                  "a manifest: the URL of a bucket cannot contain a user: write obj://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey",
 		"obj://BUCKET":                                          `a manifest: "obj://BUCKET" names no bucket and key of NATS: write obj://BUCKET/KEY`,
 		"obj://BUCKET/site#sha256=12":                           "obj://BUCKET/site: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
-		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is not a scheme that manifests are read from: use https://, http://, obj:// or a path`,
+		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is not a supported scheme for manifests: use https://, http://, obj:// or a path`,
 	} {
 		_, err := ParseURL(text)
 		require.EqualError(t, err, want)

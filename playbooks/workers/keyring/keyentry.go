@@ -105,7 +105,7 @@ func SiteOption(sites ...string) (string, error) {
 	for _, site := range sites {
 		switch {
 		case strings.ContainsAny(site, "\",\\\n\r") || site != strings.TrimSpace(site):
-			return "", fmt.Errorf("the site %q cannot be in a list of workers: its name has quotes, commas, backslashes, or spaces at an end", site)
+			return "", fmt.Errorf("the site %q cannot be in a list of workers: its name contains quotes, commas or backslashes, or begins or ends with a space", site)
 		case site == "":
 			options = []string{`site=""`}
 		default:
