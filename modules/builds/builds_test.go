@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,6 +169,12 @@ func FuzzIndex(f *testing.F) {
 		again, err := ReadIndex(os.DirFS(dir))
 		require.NoError(t, err)
 		require.Equal(t, entries, again)
+		_, err = Load(dir)
+		if len(entries) > 0 {
+			require.ErrorIs(t, err, fs.ErrNotExist, "no program is in the folder")
+		} else {
+			require.NoError(t, err)
+		}
 		for _, e := range entries {
 			require.True(t, filepath.IsLocal(e.File()), e.File())
 			require.NotContains(t, e.File(), "/")

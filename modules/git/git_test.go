@@ -412,7 +412,7 @@ func TestCheckoutOfAnotherUser(t *testing.T) {
 	}
 
 	_, err = apply(t, on(t, root, strings.Replace(properties, `"nobody"`, `""`, 1)))
-	require.EqualError(t, err, fmt.Sprintf("%q belongs to nobody: git does not run there as root (write 'user: nobody', or give it to that user)", d))
+	require.EqualError(t, err, fmt.Sprintf("%q belongs to nobody: git refuses to run there as root (write 'user: nobody', or change the owner)", d))
 }
 
 // TestUnknownGitServer uses a server with an unknown key: there is no prompt, and the server is not trusted.

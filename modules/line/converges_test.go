@@ -57,7 +57,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "half a block", Tree: []modtest.Node{{Path: "f", Text: "# BEGIN ccm-push n\n"}},
 			Properties: `{"name":"n","path":"$ROOT/f","block":"a"}`,
-			Err:        `$ROOT/f:1: the block begins here and does not end (put the line "# END ccm-push n" where it ends)`,
+			Err:        `$ROOT/f:1: the block that begins here has no end (add the line "# END ccm-push n" after its last line)`,
 		},
 		{
 			Name: "a new file, and nothing said of it", Properties: `{"name":"$ROOT/new","line":"x","create":true}`,

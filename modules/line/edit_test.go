@@ -118,8 +118,8 @@ func TestChanges(t *testing.T) {
 
 func TestBrokenBlocks(t *testing.T) {
 	for _, test := range []struct{ name, have, err string }{
-		{"no end", "a\nB\nx\n", `/f:2: the block begins here and does not end (put the line "END" where it ends)`},
-		{"no beginning", "a\nx\nE\n", `/f:3: the block ends here and does not begin (put the line "BEGIN" where it begins)`},
+		{"no end", "a\nB\nx\n", `/f:2: the block that begins here has no end (add the line "END" after its last line)`},
+		{"no beginning", "a\nx\nE\n", `/f:3: the block that ends here has no beginning (add the line "BEGIN" before its first line)`},
 		{"wrong order", "E\nB\n", `/f:1: the block ends here, before it begins (exchange the marker lines)`},
 		{"twice", "B\nE\nB\nE\n", `/f:3: the block begins a second time (remove one of the lines "BEGIN")`},
 		{"two ends", "B\nE\nE\n", `/f:3: the block ends a second time (remove one of the lines "END")`},

@@ -178,7 +178,7 @@ var situations = []situation{
 
 	{name: "by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":true`},
 	{name: "stopped by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
-	{name: "not disabled by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":false`, err: "service sv-alias.service is another name of sv-a.service and cannot be disabled by it; write sv-a.service"},
+	{name: "not disabled by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":false`, err: "service sv-alias.service is an alias of sv-a.service and cannot be disabled under this name; write sv-a.service"},
 
 	{name: "the unit file has changed", setup: plain + "systemctl start sv-a; sed -i s/1000/2000/ /etc/systemd/system/sv-a.service", properties: `"name":"sv-a"`, action: "read its unit file again", changes: list(rereadIt), past: true},
 	{name: "a drop-in has come", setup: plain + "systemctl start sv-a; mkdir /etc/systemd/system/sv-a.service.d; printf '[Service]\\nNice=3\\n' >/etc/systemd/system/sv-a.service.d/a.conf", properties: `"name":"sv-a","enable":true`, action: "enabled", changes: list(rereadIt, enabledIt)},

@@ -408,7 +408,7 @@ func TestManyOrphans(t *testing.T) {
 	for i := range 10 {
 		e.Running = append(e.Running, Orphan{Name: "a\x1b", PID: i + 2, Age: time.Second})
 	}
-	require.Contains(t, e.Error(), `"a\x1b" (pid 9, for 1s), 2 more; to end that: kill -- -2`)
+	require.Contains(t, e.Error(), `"a\x1b" (pid 9, for 1s), 2 more; to end them: kill -- -2 (or kill -s KILL)`)
 	require.Equal(t, "pid 7", Orphan{PID: 7}.String())
 }
 

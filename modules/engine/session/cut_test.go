@@ -314,7 +314,7 @@ func TestCommandsAfterAnotherRun(t *testing.T) {
 		require.Equal(t, unknown, results[i].Unknown, i)
 		require.Equal(t, unknown, results[i].Status == wire.Failed, i)
 	}
-	require.Contains(t, results[0].Error, "the host has forgotten whether an earlier run has started the command")
+	require.Contains(t, results[0].Error, "unknown whether an earlier run has started the command")
 	require.Equal(t, "guarded\nrerun\n", read(t, log))
 	results = apply(wire.Lock{Run: "r4", Holder: "ann", First: "r1", Epoch: 3}, entries...)
 	require.True(t, results[0].Unknown)
