@@ -302,7 +302,7 @@ alive
 			`"failed","check":false,"i":0,"error":"service nope not found; install it first, or correct its name"}
 "stable","check":false,"i":0}
 "failed","check":false,"i":0,"error":"OpenRC cannot mask services; remove masked"}
-"failed","check":false,"i":0,"error":"provider is not manageable: systemd does not run this host (no directory /run/systemd/system)"}
+"failed","check":false,"i":0,"error":"provider is not manageable: systemd is not the init system of this host (no directory /run/systemd/system)"}
 `,
 		},
 	} {

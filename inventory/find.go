@@ -47,7 +47,7 @@ func FoldersBeside(manifests []string) ([]string, error) {
 			continue
 		}
 		if why := foreignFolder(folder); why != "" {
-			return nil, fmt.Errorf("%s: its group_vars and host_vars are in a folder %s; if you trust it, pass --playbook-dir %s", path, why, folder)
+			return nil, fmt.Errorf("%s: ccm-push refuses its group_vars and host_vars, because they are in a folder %s; if you trust it, pass --playbook-dir %s", path, why, folder)
 		}
 		folders = append(folders, folder)
 	}

@@ -93,8 +93,7 @@ var inPage = []struct {
 	text    string
 }{
 	{regexp.MustCompile(`\[127\.0\.0\.1\]:\d+`), `192.0.2.10`},
-	{regexp.MustCompile(`127\.0\.0\.1:(1\b)`), `192.0.2.10:$1`},
-	{regexp.MustCompile(`127\.0\.0\.1:\d+`), `192.0.2.10:22`},
+	{regexp.MustCompile(`127\.0\.0\.1:\d\d+`), `192.0.2.10:22`},
 	{regexp.MustCompile(`ssh -p \d+ (\w+)@127\.0\.0\.1`), `ssh $1@192.0.2.10`},
 	{regexp.MustCompile(`SHA256:[A-Za-z0-9+/]+`), `SHA256:9Xw…`},
 	{regexp.MustCompile(`\b01[0-9A-Z]{24}\b`), `01K…`},

@@ -135,9 +135,10 @@ func secretSetCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set FILE KEY",
 		Short: "encrypt a value from standard input or a prompt",
-		Long: `ccm-push secret set encrypts a new value for a key of a file. The value comes from standard input,
-or from a prompt on a terminal. The newline after a single line is removed. The rest of the file
-does not change. The command creates FILE and KEY if they do not exist.`,
+		Long: `ccm-push secret set encrypts a value, and stores it in the YAML file FILE under the name KEY. The
+value comes from standard input, or from a prompt on a terminal. If the value is a single line, its
+newline is removed. The rest of the file does not change. If FILE or the name KEY does not exist,
+the command creates it.`,
 		Example: `  ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
 		Args: exactly(2, "FILE and KEY; the value is read from standard input"),

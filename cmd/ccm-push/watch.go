@@ -38,8 +38,9 @@ host listens for changes, checks the resources that may have changed, and report
 difference from the desired state). With --check, nothing is applied at the start.
 
 With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
-again. In ten minutes, ccm-push repairs a resource at most three times, and at most two of a hundred
-hosts. If another program changes a resource back, ccm-push stops repairing the resource.
+again. Within ten minutes, ccm-push repairs the same resource at most three times. In the same time,
+it repairs at most 2 % of the hosts, or three hosts in a small fleet. If another program changes a
+resource back, ccm-push stops repairing the resource.
 
 Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml

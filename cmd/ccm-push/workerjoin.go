@@ -29,7 +29,7 @@ func workerJoinCommand(f *fleet, p *printer) *cobra.Command {
 	var addresses []string
 	c := &cobra.Command{
 		Use:   "join",
-		Short: "make this machine a worker, with a token of ccm-push workers invite",
+		Short: "make this machine a worker; needs a token, which ccm-push workers invite prints",
 		Long: `ccm-push worker join makes this machine a worker, with a token that ccm-push workers invite printed
 on another machine. It reads the token from the terminal or a file, creates the keys of this
 machine, and sends the public keys to the inviting machine. Then both machines print a fingerprint.

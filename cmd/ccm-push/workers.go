@@ -24,8 +24,8 @@ number of host groups and their maximum, and the time of the last message. A wor
 every 10 seconds. After 30 seconds without a message, it counts as lost.
 
 If the key of a worker is not in workers.keys, the line has the fingerprint of the key instead of a
-name. The command only counts workers that do not accept this machine, because the key of this
-machine is not in their coordinators.keys.`,
+name. Some workers do not accept this machine, because the key of this machine is not in their
+coordinators.keys. The command does not list these workers, it prints only their number.`,
 		Example: `  ccm-push workers --workers tls://nats.example.com:4222
   ccm-push workers -o json`,
 		Args: cobra.NoArgs,

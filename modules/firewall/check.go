@@ -167,7 +167,7 @@ func (f *Firewall) incharge(files modules.FileReader) string {
 func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
 	for _, g := range is.gates {
 		if by := g.foreign(); by != "" && g.passes(want) != nil {
-			return modules.Refuse("the chain %s drops all packets that its rules do not accept, and belongs to %s; add the rule with %s, or let nftables manage this chain", g, by, by)
+			return modules.Refuse("the chain %s, which %s manages, drops packets that no rule in it accepts; add the rule with %s, or move the rules of this chain to nftables", g, by, by)
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no nftables, and none needed", Tree: []modtest.Node{{Path: "bin", Dir: true}}, Properties: with1(`"name":"https","ensure":"absent"`)},
 		{
 			Name: "what drops is iptables'", Tree: tree(t, strings.ReplaceAll(strings.ReplaceAll(closed, `"inet"`, `"ip"`), `"input","type"`, `"INPUT","type"`)), Properties: with1(https),
-			Err: "the chain ip filter INPUT drops all packets that its rules do not accept, and belongs to iptables; add the rule with iptables, or let nftables manage this chain",
+			Err: "the chain ip filter INPUT, which iptables manages, drops packets that no rule in it accepts; add the rule with iptables, or move the rules of this chain to nftables",
 		},
 		{
 			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),

@@ -175,7 +175,7 @@ func (y *pip) try(ctx context.Context, arguments ...string) ([]consequence, erro
 	case exit.Code == 0:
 		return done, nil
 	case strings.Contains(said, noPip):
-		return nil, unforeseen{modules.Refuse("%s has no pip, so the packages to install are unknown until the virtualenv exists", python)}
+		return nil, unforeseen{modules.Refuse("%s has no pip, and the virtualenv does not exist yet, so ccm-push cannot predict which packages pip will install", python)}
 	case strings.Contains(said, "no such option: --dry-run"):
 		return nil, unforeseen{modules.Refuse("this pip is older than 22.2 and cannot simulate an installation")}
 	case strings.Contains(said, "No matching distribution found"):

@@ -68,7 +68,7 @@ func (s *Service) manager(h modules.Host) (manager, error) {
 	}
 	switch {
 	case s.Provider == systemD && !bySystemd:
-		return nil, modules.Refuse("provider is not manageable: systemd does not run this host (no directory /run/systemd/system)")
+		return nil, modules.Refuse("provider is not manageable: systemd is not the init system of this host (no directory /run/systemd/system)")
 	case s.Provider == openRC && !byOpenRC:
 		return nil, modules.Refuse("provider is not manageable: OpenRC is not on this host (no file /sbin/openrc-run)")
 	case s.Provider == systemD || s.Provider == "" && bySystemd:

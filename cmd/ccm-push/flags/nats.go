@@ -36,7 +36,7 @@ type NATS struct {
 func (f *NATS) register(set *pflag.FlagSet) {
 	g := &f.Config
 	set.StringVar(&g.Servers, NATSFlag, "", "NATS `URL`, tls:// or nats://; several with commas (default $NATS_URL)")
-	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the program nats (default $NATS_CONTEXT; without a URL, the context CCM if it exists)")
+	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the command line program nats (default $NATS_CONTEXT; if that is not set and --nats is not given: the context CCM, if it exists)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
 	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the secret key (seed of an nkey) of your user at the NATS server (default $NATS_NKEY)")
 	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, instead of the system's (default $NATS_CA)")
