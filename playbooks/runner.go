@@ -36,96 +36,96 @@ type Runner struct {
 	Plays      []*manifest.Play
 	Dialer     *dial.Dialer
 	Builds     []start.Build // the lean host programs
-	FullBuilds []start.Build // those for hosts with a resource that requires the full host program
-	BuildID    string        // what every host program must greet with
+	FullBuilds []start.Build // host programs for hosts with a resource that requires the full one
+	BuildID    string        // build id that every host program must report
 	Connect    reach.Options
-	// Authority certifies keys for hosts that trust it; nil is none, and then there are no relays.
+	// Authority signs certificates for login keys; nil means that there is no authority, and no relays.
 	Authority *usercert.Authority
 	Options   Options
 	Events    *events.Stream
 	Tally     *events.Tally
 	Fetched   *record.Fetched   // where files of hosts are kept; nil where none can be
-	Told      *record.Told      // by earlier runs; nil if that is not known
-	Activity  *activity.Tracker // is told what hosts are at; nil is not
-	Step      *Stepper          // asks before what the first host of each play does; nil asks nobody
-	// Ask asks the person at the terminal how a rollout goes on; nil if there is none. Steer is what
-	// persons say to rollouts from elsewhere; nil is nothing.
+	Told      *record.Told      // results that earlier runs already reported; nil means unknown
+	Activity  *activity.Tracker // receives the current step of each host; nil records none
+	Step      *Stepper          // prompts before each step of the first host of a play; nil prompts for nothing
+	// Ask prompts at the terminal for the next step of a rollout; nil means that there is no terminal. Steer receives
+	// the commands of ccm-push rollout; nil receives none.
 	Ask      func(ctx context.Context, question string) (answer string, err error)
 	Steer    <-chan rollout.Request
 	Now      func() time.Time
 	NewNonce func() string // unguessable, of letters and digits
 	// Workers take hosts through plays; nil: the runner itself does.
 	Workers Workers
-	// Lookups gives what functions of templates ask NATS for; nil: they are refused.
+	// Lookups answers template functions that read from NATS; nil makes these functions fail.
 	Lookups Lookups
 	// Registry has services registered; nil: nothing is.
 	Registry Registry
-	// Needs, once Run has begun, are what workers are to be given.
+	// Needs is set by Run: the data and programs that workers require.
 	Needs Needs
-	// Names are those of hosts that the inventory does not have, where this is a worker; nil where it
-	// has all. Targets are then how hosts are reached, and Connect says nothing of that.
+	// Names are the host names that the inventory of this worker lacks; nil if the inventory is complete. If Names is
+	// set, Targets has the connections of hosts, and Connect is ignored.
 	Names *HostNames
-	// AskShared asks who has begun the run about a host that this worker works on; nil where nothing is
-	// shared. Waiting is told that a host of the worker waits for others.
+	// AskShared sends a question about a host of this worker to the coordinator; nil if hosts share nothing. Waiting is
+	// called when a host of the worker begins to wait for other hosts.
 	AskShared func(ctx context.Context, host string, q Question) (Answer, error)
 	Waiting   func()
-	// Orders gives what a host that this worker watches is to have mended.
+	// Orders returns the channel of repairs for a host that this worker watches.
 	Orders  func(host string) <-chan WatchOrder
 	Targets map[string]transport.Target
-	// Connections are those of hosts that this worker will be given again; nil keeps none.
+	// Connections keeps connections to hosts that this worker gets again; nil keeps none.
 	Connections *Connections
 
-	// TakeBack, after Run, are hosts of which the changes of the run are to be taken back: a rollout
-	// has stopped, and says so.
+	// TakeBack is set by Run: the hosts whose changes must be undone, because a rollout has stopped with this rule.
 	TakeBack []string
-	// TakeBackAll says that these are all, and that all the run has changed elsewhere is, too.
+	// TakeBackAll reports that TakeBack has all changed hosts, and that changes on other hosts (on) must be undone,
+	// too.
 	TakeBackAll bool
 
-	control *flight.Control              // nil until a host is to be worked on
-	relays  *relays.Relays               // nil if there are none
+	control *flight.Control              // nil before the first host begins
+	relays  *relays.Relays               // nil without relays
 	queue   *atomic.Pointer[share.Queue] // the last one whose hosts have begun, for the relays
 }
 
-// Options are what the command line says about a run. The zero value changes hosts, as many at a
-// time as fit.
+// Options are the command line options of a run. The zero value applies changes, with as many hosts in progress as
+// possible.
 type Options struct {
 	Run     string // id
 	Check   bool
 	Monitor bool // run health checks and nothing else
 	Diff    bool
 	Strict  bool   // warnings about templates are errors
-	Forks   int    // hosts worked on at once, at most; 0 is as many as fit, in a rollout 64
-	Files   int    // that may be open for hosts that are worked on; 0 is no bound
+	Forks   int    // maximum number of hosts in progress; 0 means as many as possible, or 64 in a rollout
+	Files   int    // maximum number of open files for hosts in progress; 0 means no limit
 	Keep    int    // connections kept between plays; 0 means 256, negative none
 	Limit   string // a second pattern; "" limits nothing
-	// Follow is the pattern of the hosts whose commands are told of as they write; "" is none.
+	// Follow is the pattern of the hosts whose command output is printed as it arrives; "" means none.
 	Follow string
-	// Progress is how far the run got that this one resumes, play by play; nil resumes
-	// none. Origin is where that began; zero if it resumes none.
+	// Progress is the progress, by play, of the run that this run resumes; nil for a new run. Origin is the first run
+	// of the chain; the zero value for a new run.
 	Progress *record.Progress `json:"-"`
 	Origin   record.Origin
-	Holder   string          // who runs this, for the lock
+	Holder   string          // user and machine of the run, for the lock
 	NoLock   bool            // ad-hoc commands take no lock
 	Catalog  catalog.Options `json:"-"`
-	// Reconnect is how long a host is dialled again whose connection was lost; 0 does not.
+	// Reconnect is how long to try to reconnect after a lost connection; 0 disables it.
 	Reconnect time.Duration
-	// IdleTimeout is how long a host, and the controller there, may be silent before the
-	// connection counts as lost; 0 means [wire.IdleTimeout].
+	// IdleTimeout is the time without data after which host and controller consider the connection lost; 0 means
+	// [wire.IdleTimeout].
 	IdleTimeout time.Duration
-	// LockTimeout is how long a host waits for another run to end; 0 does not wait.
+	// LockTimeout is how long a host waits for the end of another run; 0 means that it does not wait.
 	LockTimeout time.Duration
 	Deadlines   Deadlines
 	// CompileFirst applies nothing on any host of a batch until the catalogs of all
 	// have been made.
 	CompileFirst bool
-	// Of rollouts: hosts are worked on that were not healthy before; the host that is alone in the
-	// first batch, "" is none; nobody is asked between batches; how long one that is held waits for a
-	// person who is not at the terminal, less than 0 is for ever.
+	// Options of rollouts. IncludeBroken also changes hosts that were unhealthy before the run. Canary is the only host
+	// of the first batch; "" means no canary. Yes skips the prompts between batches. Hold is how long a stopped rollout
+	// without a terminal waits for a command; a negative value means no limit.
 	IncludeBroken bool
 	Canary        string
 	Yes           bool
 	Hold          time.Duration
-	Watch         *Watch   // hosts are watched behind the plays; nil are not
+	Watch         *Watch   // settings for watching the hosts after the plays; nil disables it
 	Manifests     []string // as given, for the first event
 	Version       string
 }
@@ -140,19 +140,19 @@ const compileTime = 30 * time.Second
 
 // selection is the hosts of one play.
 type selection struct {
-	number   int // of the play in the run
+	number   int // number of the play in the run
 	play     *manifest.Play
 	compiler *catalog.Compiler
 	values   *inventoryValues
 	hosts    []*inventory.Host
-	done     map[string]bool                // those that an earlier run, which is resumed, is done with
+	done     map[string]bool                // hosts that the resumed run has finished
 	refs     func() []string                // references of its resources, as type#name; made once
 	begun    bool                           // a batch has begun
 	first    string                         // host that --step prompts for; "" means none
 	heard    heard                          // receives each result in a check run with a rollout; nil ignores them
 	found    func(host string, found Found) // receives what a worker has found in place of that; nil ignores it
 	parts    *parts                         // steps of its rollout; nil without one
-	kept     *keptResults                   // results of the check before the run; nil if there are none
+	kept     *keptResults                   // results of the check before the run; nil if there was no check
 }
 
 // has reports whether a host is one of the play.
@@ -160,8 +160,7 @@ func (s *selection) has(host string) bool {
 	return slices.ContainsFunc(s.hosts, func(h *inventory.Host) bool { return h.Name == host })
 }
 
-// Select gives the hosts of each play, without contacting any. A limit may leave
-// a play without hosts, but not all of them.
+// Select returns the hosts of each play, and contacts none. With a limit, a play may have no hosts, but not all plays.
 func (r *Runner) Select() ([][]*inventory.Host, error) {
 	var all [][]*inventory.Host
 	var errs, emptied []error
@@ -204,7 +203,7 @@ func (r *Runner) limit(hosts []*inventory.Host) ([]*inventory.Host, error) {
 	return hosts, nil
 }
 
-// followed are the hosts of the plays whose commands are told of as they write, by name.
+// followed returns the hosts whose command output is printed as it arrives, by name.
 func (r *Runner) followed(plays [][]*inventory.Host) (map[string]bool, error) {
 	if r.Options.Follow == "" {
 		return nil, nil
@@ -222,8 +221,7 @@ func (r *Runner) followed(plays [][]*inventory.Host) (map[string]bool, error) {
 	return setOf(names(hosts)), nil
 }
 
-// SelectHosts gives the hosts of a pattern that limit, a second one, selects too. A limit
-// of "" selects all.
+// SelectHosts returns the hosts that match pattern and limit; an empty limit matches all.
 func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(string)) ([]*inventory.Host, error) {
 	hosts, warnings, err := inv.Select(pattern)
 	if err == nil && limit != "" {
@@ -237,10 +235,9 @@ func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(stri
 	return hosts, err
 }
 
-// Run runs the plays one after the other. The first signal on stop lets every
-// host finish the resource it is at; the end of ctx kills those too. The error
-// is about the run as a whole; what happens to hosts and resources is told in
-// events and counted by Tally.
+// Run runs the plays in order. After the first signal on stop, each host finishes the resource in progress; the end of
+// ctx kills resources in progress. The error concerns the whole run; errors of hosts and resources are sent as events,
+// and counted by Tally.
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary, error) {
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
@@ -254,7 +251,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err := errors.Join(err, r.checkAsking(), r.checkFetches(), r.checkRegistry(ctx)); err != nil {
 		return events.Summary{}, err
 	}
-	if r.Workers == nil { // otherwise no passphrase is asked for, and workers log in with keys of their own
+	if r.Workers == nil { // otherwise no passphrase is prompted for, and workers log in with their own keys
 		if err := r.Unlock(ctx, hosts); err != nil {
 			return events.Summary{}, err
 		}
@@ -305,7 +302,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	return summary, nil
 }
 
-// addresses are where hosts are reached; nil if all names say that.
+// addresses returns the addresses of hosts; nil if every address equals the name.
 func addresses(hosts []*inventory.Host) []string {
 	list, others := make([]string, len(hosts)), false
 	for i, h := range hosts {
@@ -319,7 +316,7 @@ func addresses(hosts []*inventory.Host) []string {
 	return list
 }
 
-// undoes is the run that the plays take back; "" is none.
+// undoes returns the id of the run that the plays undo; "" means none.
 func (r *Runner) undoes() string {
 	for _, p := range slices.Backward(r.Plays) { // the runs that resumed another one come before it
 		if p.Undo != nil {
@@ -341,8 +338,8 @@ func selected(plays []*manifest.Play, hosts [][]*inventory.Host, done []map[stri
 	return list
 }
 
-// checkImports reports values that no host could receive from another one. hosts are
-// those of each play; nil if they are not known.
+// checkImports reports values that no host can receive from another host. hosts are the hosts of each play; nil means
+// unknown.
 func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
 	run := share.Run{Inventory: r.Inventory, Plays: r.Plays, Hosts: hosts, Limited: r.Options.Limit != "" || r.Options.Progress != nil}
 	for n, list := range hosts {
@@ -355,8 +352,8 @@ func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
 	return run.Check()
 }
 
-// compiling is what plays, and what their rollouts have hosts do besides, are compiled with. downloads
-// gets what hosts shall have from web servers; nil gets nothing.
+// compiling returns the options that compile the plays, and the parts of their rollouts. downloads collects the files
+// that hosts get from web servers; nil collects none.
 func (r *Runner) compiling(downloads *catalog.Downloads) catalog.Options {
 	opts := r.Options.Catalog
 	opts.Downloads, opts.Watch = downloads, r.Options.Watch.defaults()
@@ -365,8 +362,7 @@ func (r *Runner) compiling(downloads *catalog.Downloads) catalog.Options {
 	return opts
 }
 
-// compilers opens every play's folder, and reports what is wrong with any. values are what their
-// expressions see of the inventory.
+// compilers opens the folder of every play, and reports all errors. values are the inventory values for expressions.
 func (r *Runner) compilers(ctx context.Context, opts catalog.Options, values []*inventoryValues) ([]*catalog.Compiler, error) {
 	var all []*catalog.Compiler
 	var errs []error
@@ -409,7 +405,8 @@ func (r *Runner) warn(text string) {
 	}
 }
 
-// forks is how many hosts a rollout has at work at once: that many may fail after the one that stops it.
+// forks returns the number of hosts that a rollout has in progress at once. As many hosts can still fail after the host
+// that stops the rollout.
 func (r *Runner) forks() int {
 	if r.Options.Forks > 0 {
 		return r.Options.Forks
@@ -417,7 +414,7 @@ func (r *Runner) forks() int {
 	return defaultForks
 }
 
-// fly has the hosts of a queue worked on, as many at once as fit.
+// fly processes the hosts of a queue, as many at once as possible.
 func (r *Runner) fly(q *share.Queue) {
 	if r.control == nil {
 		r.control = flight.NewControl(flight.Bounds{Hosts: r.Options.Forks, Files: r.Options.Files, Memory: flight.Memory()})
@@ -442,7 +439,7 @@ func (r *Runner) keep() int {
 // applies reports whether the run changes hosts.
 func (r *Runner) applies() bool { return !r.Options.Check && !r.Options.Monitor }
 
-// collectors are the fact collectors that the plays of a host need, and what they ask for besides.
+// collectors returns the fact collectors that the plays of a host need, and the paths of single facts.
 func collectors(plays []*selection) []string {
 	var paths []string
 	all := false
@@ -465,7 +462,7 @@ func collectors(plays []*selection) []string {
 	return wanted
 }
 
-// lock is what an applying catalog takes on the host.
+// lock returns the lock that a catalog takes on the host if it applies changes.
 func (r *Runner) lock(m mode) *wire.Lock {
 	if !r.applies() || r.Options.NoLock || m.looks() {
 		return nil
@@ -477,17 +474,17 @@ func (r *Runner) lock(m mode) *wire.Lock {
 	return l
 }
 
-// maxParts is more than a rollout has, which a run that goes on with it begins anew.
+// maxParts exceeds the number of parts of a rollout. A resumed run starts these parts from the beginning.
 const maxParts = 8
 
-// once is how a host recognises the catalog of a play if it comes again. What only asks, or
-// takes no lock to change something, is not kept.
+// once returns the identity of a play's catalog, by which a host recognises a repeated catalog; nil for a catalog that
+// only checks, or that changes something without a lock.
 func (r *Runner) once(p *part) *wire.Once {
 	if r.Options.Monitor || r.Options.NoLock || p.mode.looks() {
 		return nil
 	}
 	part := p.mode.part()
-	if part > 0 && part < repairPart { // who was out of a pool may be in it by now
+	if part > 0 && part < repairPart { // a host that was out of its pool may be back
 		part += maxParts * (r.Options.Origin.Epoch % (repairPart / maxParts))
 	}
 	return &wire.Once{Run: r.Options.Run, Play: p.number + 1 + part*wire.MaxPlays}

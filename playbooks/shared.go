@@ -17,40 +17,40 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// What hosts share is kept where the run was begun: values, semaphores, what runs once. A worker asks
-// for it, and tells what others wait for.
+// Hosts share values, semaphores and resources that run once. The coordinator of the run keeps this state. A worker
+// requests it, and reports what other hosts wait for.
 
-// A Question is what a worker asks about a host that it works on, or tells of it. One field is set.
+// A Question is a request or a report of a worker about one of its hosts. One field is set.
 type Question struct {
 	Joins   *Joins    `json:"joins,omitempty"`
 	Exports *Exports  `json:"exports,omitempty"`
 	Imports *Imports  `json:"imports,omitempty"`
 	Claims  *Claims   `json:"claims,omitempty"`
-	Release *int      `json:"release,omitempty"` // what Claims has claimed
+	Release *int      `json:"release,omitempty"` // index of the entry whose claims end
 	Once    *OnceNews `json:"once,omitempty"`
-	Awaits  string    `json:"awaits,omitempty"` // a resource that runs once: what comes of it is waited for
+	Awaits  string    `json:"awaits,omitempty"` // resource that runs once; the answer has its result
 	Borrow  *Borrow   `json:"borrow,omitempty"`
 	Return  *Return   `json:"return,omitempty"`
 	Here    *Here     `json:"here,omitempty"`
 	Lookup  *Lookup   `json:"lookup,omitempty"`
 	File    *FilePart `json:"file,omitempty"`
-	// Ready says that the catalog of a host is, and waits until those of all others of its batch are.
+	// Ready reports that the catalog of a host is compiled. The answer comes when all hosts of the batch are ready.
 	Ready bool `json:"ready,omitempty"`
-	// Step is what a person is asked, who is to say yes.
+	// Step is the text of a prompt; the answer comes after a yes.
 	Step string `json:"step,omitempty"`
-	// OtherFacts asks for the facts of other hosts that a play reads: by its number, from 0.
+	// OtherFacts requests the facts of other hosts that a play reads: the number of the play, from 0.
 	OtherFacts *int `json:"other_facts,omitempty"`
-	// Known comes before all that the coordinator runs, registers or stores for the host.
+	// Known precedes everything that the coordinator runs, registers or stores for the host.
 	Known *Known `json:"known,omitempty"`
-	// Watched is what a host under watch says. Whoever is answered goes on.
+	// Watched is news of a watched host. After the answer, the host continues.
 	Watched *WatchNews `json:"watched,omitempty"`
 }
 
-// Joins says that the catalog of a host is known, or its next stage.
+// Joins reports that the catalog of a host, or its next stage, is compiled.
 type Joins struct {
 	Stage   bool                     `json:"stage,omitempty"`
 	From    int                      `json:"from,omitempty"`
-	Entries []wire.Entry             `json:"entries"` // what others need to know of them
+	Entries []wire.Entry             `json:"entries"` // the parts of the entries that other hosts need
 	Imports map[int][]catalog.Import `json:"imports,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type Joins struct {
 type Exports struct {
 	Result    wire.Result `json:"result"`
 	Check     bool        `json:"check,omitempty"`
-	Sensitive bool        `json:"sensitive,omitempty"` // also by what it has received
+	Sensitive bool        `json:"sensitive,omitempty"` // true also if a received value is sensitive
 }
 
 // Imports requests the values that an entry receives from other hosts, and waits for them.
@@ -71,36 +71,36 @@ type Imports struct {
 type Claims struct {
 	Index      int      `json:"index"`
 	Semaphores []string `json:"semaphores"`
-	Type       string   `json:"type"` // of the entry, and its name
+	Type       string   `json:"type"` // type and name of the entry
 	Name       string   `json:"name"`
 	Alias      string   `json:"alias,omitempty"`
-	// Within is how long the entry may be in progress on a host that is lost; 0 is without a deadline.
+	// Within is how long the entry may be in progress on a lost host; 0 means no limit.
 	Within time.Duration `json:"within,omitempty"`
 }
 
-// OnceNews says which resources a host has that run once, or what has come of one.
+// OnceNews reports which resources of a host run once, or the result of one of them.
 type OnceNews struct {
 	Has    map[string]bool `json:"has,omitempty"`
 	Ended  string          `json:"ended,omitempty"`
 	Result *wire.Result    `json:"result,omitempty"`
 }
 
-// An Answer is what is asked for; of what is only told there is nothing to say.
+// An Answer answers a request. The answer to a report is empty.
 type Answer struct {
 	Error    string         `json:"error,omitempty"` // why it cannot be
 	Over     bool           `json:"over,omitempty"`  // the run ends, and it is not waited for any more
 	Imported *wire.Imported `json:"imported,omitempty"`
 	On       string         `json:"on,omitempty"`     // where a resource has run once
-	Result   *wire.Result   `json:"result,omitempty"` // of that; nil leaves it to the host that asks
+	Result   *wire.Result   `json:"result,omitempty"` // result of this resource; nil means that the host of the question runs it
 	// Lend is a host that is lent, and Lent how it is reached, which is not known here.
 	Lend string `json:"lend,omitempty"`
-	// Predicted says, in a check run, that something would have been changed there for another host.
+	// Predicted reports, in a check run, that the lent host would have been changed for another host.
 	Predicted bool    `json:"predicted,omitempty"`
 	Lent      *Lent   `json:"lent,omitempty"`
 	Looked    *Looked `json:"looked,omitempty"`
 
 	OtherFacts *OtherFacts `json:"other_facts,omitempty"`
-	// MayHold says that semaphores are never granted, since a lost host may hold one.
+	// MayHold reports that the semaphores are never granted, because a lost host may hold one.
 	MayHold *share.MayHoldError `json:"may_hold,omitempty"`
 }
 
@@ -113,7 +113,7 @@ func propertiesOf(list []catalog.Import) (properties []string) {
 	return slices.Compact(properties)
 }
 
-// importsFrom returns the imports of a catalog, by entry. A stage keeps those of the entries before it.
+// importsFrom returns the imports of a catalog, by entry. A later stage keeps the imports of earlier entries.
 func importsFrom(before map[int][]catalog.Import, c *catalog.Compiled, stage bool) map[int][]catalog.Import {
 	all := map[int][]catalog.Import{}
 	for i, list := range before {
@@ -162,16 +162,16 @@ func (p *hostPlay) join(ctx context.Context, c *catalog.Compiled) exchange {
 	return nil
 }
 
-// asking is how a worker asks.
+// asking sends the questions of a worker to the coordinator.
 type asking struct {
 	ask     func(ctx context.Context, host string, q Question) (Answer, error)
-	waiting func() // is told that a host waits for others: another one can be worked on
+	waiting func() // called when a host begins to wait for others, so the worker can process another host
 	files   atomic.Int64
 
 	telling sync.WaitGroup
 }
 
-// wait asks for what may take long.
+// wait sends a question whose answer may take long.
 func (a *asking) wait(ctx context.Context, host string, q Question) (Answer, error) {
 	a.waiting()
 	answer, err := a.ask(ctx, host, q)
@@ -181,13 +181,14 @@ func (a *asking) wait(ctx context.Context, host string, q Question) (Answer, err
 	return answer, err
 }
 
-// tell tells something that others wait for. Where that cannot be, whoever asks has the host end.
+// tell sends a report that other hosts wait for. If the report fails, the coordinator ends the host.
 func (a *asking) tell(ctx context.Context, host string, q Question) {
 	_, _ = a.ask(context.WithoutCancel(ctx), host, q)
 }
 
-// claim requests the semaphores of an entry. The coordinator learns of their release once the turn ends, whether the run is
-// stopped meanwhile or not. If the host is given up while it may hold them, the end of its turn says so instead.
+// claim requests the semaphores of an entry. At the end of the turn, the worker reports the release to the coordinator,
+// also after the run was stopped. If the host is given up while it may hold the semaphores, the end of its turn reports
+// this instead.
 func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.Turn {
 	waiting, stop := context.WithCancel(ctx)
 	ended := make(chan bool, 1)
@@ -213,7 +214,7 @@ func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.
 // An askedExchange is a host's part in the values between hosts, at a worker.
 type askedExchange struct {
 	*asking
-	ctx  context.Context // of the play: a host's answers come without one
+	ctx  context.Context // context of the play, because Answers of a host have none
 	host string
 
 	mu        sync.Mutex
@@ -255,7 +256,7 @@ func (e *askedExchange) Import(ctx context.Context, index int) *wire.Imported {
 	q := &Imports{Index: index, Properties: propertiesOf(e.imports[index])}
 	e.mu.Unlock()
 	a, err := e.wait(ctx, e.host, Question{Imports: q})
-	if errors.Is(err, context.Canceled) { // the host is told to stop, and is not to take this for a failure of the entry
+	if errors.Is(err, context.Canceled) { // the host is stopped, so this is not a failure of the entry
 		<-ctx.Done()
 	}
 	if err == nil && a.Error != "" {
@@ -279,10 +280,10 @@ func (e *askedExchange) ImportedSensitive(index int) bool {
 	return e.sensitive[index]
 }
 
-// askedOnce is what runs once, at a worker.
+// askedOnce handles resources that run once, at a worker.
 type askedOnce struct {
 	*asking
-	ctx context.Context // of the turns
+	ctx context.Context // context of the turns
 	may bool            // some resource may
 }
 
@@ -321,7 +322,7 @@ func mayRunOnce(play *manifest.Play) bool {
 	return may
 }
 
-// An answerer answers what is asked of one host while a worker has it.
+// An answerer answers the questions about one host while a worker has the host.
 type answerer struct {
 	fleet *fleet
 	of    *selection
@@ -331,22 +332,23 @@ type answerer struct {
 
 	mu          sync.Mutex
 	participant *share.Participant
-	catalog     wire.Catalog // of the host, as others need to know it
+	catalog     wire.Catalog // catalog of the host, with the parts that other hosts need
 	imports     map[int][]catalog.Import
-	claims      map[int]*claimed // by the number of the entry
+	claims      map[int]*claimed // claims, by index of the entry
 	loans       map[place]*loan
-	files       map[[2]string]*halfFile // of which parts have come, by host and name
+	files       map[[2]string]*halfFile // incomplete files, by host and name
 	hasOnce     map[string]bool         // resources that run once, as the worker has said
 	made        map[playPart]*catalog.Compiled
 }
 
-// claimed is what a worker has claimed for an entry.
+// claimed has the semaphores that a worker requested for an entry.
 type claimed struct {
 	*Claims
 	turn *share.Turn
 }
 
-// answering gives what answers questions about the host, until it is closed. lost says that the host was given up.
+// answering returns an answerer for the host, and a function that closes it. Its argument lost reports that the host
+// was given up.
 func (p *hostPlay) answering(ctx context.Context, t Turn) (a *answerer, closed func(lost bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	a = &answerer{fleet: p.fleet, of: p.of.selection, host: p.state.host.Name, turn: t, ctx: ctx, claims: map[int]*claimed{}}
@@ -388,7 +390,7 @@ func (a *answerer) ready() Answer {
 	return waited(Answer{}, b.await(ctx, a.host))
 }
 
-// waited is an answer, or why there is none.
+// waited returns the answer, or an answer with the error.
 func waited(a Answer, err error) Answer {
 	switch {
 	case errors.Is(err, context.Canceled):

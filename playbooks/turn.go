@@ -24,27 +24,27 @@ type Turn struct {
 	Host  string   `json:"host"`
 	Play  int      `json:"play"`            // its number in the run, from 0
 	Later []int    `json:"later,omitempty"` // plays that are still to come for the host
-	// Predicted says, in a check run, that an earlier play would have changed the host.
+	// Predicted reports, in a check run, that an earlier play would have changed the host.
 	Predicted bool `json:"predicted,omitempty"`
-	// Follow has what commands write told as they write it.
+	// Follow requests the output of commands as it is written.
 	Follow bool `json:"follow,omitempty"`
-	// Step has a person be asked before each thing that the host does.
+	// Step requests a prompt before each step of the host.
 	Step bool `json:"step,omitempty"`
-	// Again says that the worker was lost that had the turn before.
+	// Again reports that the worker that had this turn before was lost.
 	Again bool `json:"again,omitempty"`
-	// Unfinished says, where it is asked what would change, that a run before has left the host in the
-	// midst of the play. Gate is the number of the gate that is asked, from 0.
+	// Unfinished reports, in a [PredictTurn], that an earlier run did not finish the play on the host. Gate is the
+	// number of the gate in a [GateTurn], from 0.
 	Unfinished bool `json:"unfinished,omitempty"`
 	Gate       int  `json:"gate,omitempty"`
-	// Facts are the paths of facts that are asked for, AllFacts asks for all.
+	// Facts are the paths of the requested facts. AllFacts requests all facts.
 	Facts    []string `json:"facts,omitempty"`
 	AllFacts bool     `json:"all_facts,omitempty"`
-	Ask      *Ask     `json:"ask,omitempty"` // of an [AskTurn]
-	// Left are resources of the turn's plays that an undo left as an earlier run had made them: they do not run again.
+	Ask      *Ask     `json:"ask,omitempty"` // query of an [AskTurn]
+	// Left are resources that an earlier run applied and an undo could not reverse. They do not run again.
 	Left []Left `json:"left,omitempty"`
-	// At takes what the host is at, for the progress line; nil ignores it. It may be called late.
+	// At receives the current step of the host, for the progress line; nil ignores it. The call may be late.
 	At func(what string) `json:"-"`
-	// Orders are what the host is to have mended meanwhile, of a [WatchTurn]; the worker gets them by [Runner.Orders].
+	// Orders are the repairs of the host in a [WatchTurn]. The worker receives them from [Runner.Orders].
 	Orders <-chan WatchOrder `json:"-"`
 }
 
@@ -53,64 +53,63 @@ type Left struct {
 	Play int    `json:"play"` // its number in the run, from 0
 	Type string `json:"type"`
 	Name string `json:"name"`
-	Run  string `json:"run"` // that has run it
+	Run  string `json:"run"` // id of the run that applied it
 }
 
-// A TurnKind is what is to be done in a turn.
+// A TurnKind is the kind of work in a turn.
 type TurnKind string
 
 // The kinds of turns.
 const (
 	PlayTurn    TurnKind = ""        // the host is taken through the play
-	PredictTurn TurnKind = "predict" // it tells a rollout what the play would change, and whether it is healthy
-	RollTurn    TurnKind = "roll"    // it goes through the play with all that its rollout says of one host
-	HealthTurn  TurnKind = "health"  // it tells, for a rollout, whether it is healthy
+	PredictTurn TurnKind = "predict" // predicts for a rollout what the play would change, and checks the health of the host
+	RollTurn    TurnKind = "roll"    // applies the play with the steps of its rollout for one host
+	HealthTurn  TurnKind = "health"  // checks the health of the host, for a rollout
 	GateTurn    TurnKind = "gate"    // it answers a gate of a rollout
-	LoginTurn   TurnKind = "login"   // it is logged in to, and that is all
-	FactsTurn   TurnKind = "facts"   // it is asked for facts that other hosts read
+	LoginTurn   TurnKind = "login"   // only logs in to the host
+	FactsTurn   TurnKind = "facts"   // gathers facts that other hosts read
 	SettleTurn  TurnKind = "settle"  // its lock is taken, once nothing of an earlier run is in progress
-	AskTurn     TurnKind = "ask"     // it is asked something that no play is about
-	WatchTurn   TurnKind = "watch"   // it is watched, with all of its plays, until the run is stopped
+	AskTurn     TurnKind = "ask"     // sends the host a query that belongs to no play
+	WatchTurn   TurnKind = "watch"   // watches the host, with all its plays, until the run is stopped
 )
 
-// Found is what a rollout has found out about a host.
+// Found has the results of a rollout's questions about a host.
 type Found struct {
 	Changes  bool             `json:"changes,omitempty"`  // the play would change something, or may
-	Restarts []string         `json:"restarts,omitempty"` // what it would restart, for sure
-	Sick     string           `json:"sick,omitempty"`     // the first health check that was not passed; "" is none
+	Restarts []string         `json:"restarts,omitempty"` // services that the play would certainly restart
+	Sick     string           `json:"sick,omitempty"`     // the first failed health check; "" means none
 	Good     bool             `json:"good,omitempty"`     // the gate was passed
-	Text     string           `json:"text,omitempty"`     // what the host has said then
+	Text     string           `json:"text,omitempty"`     // text of the gate's result
 	Open     string           `json:"open,omitempty"`     // why it is not known whether it was passed; "" if it is
-	Outcome  *rollout.Outcome `json:"outcome,omitempty"`  // of a [RollTurn]
-	Facts    yamlpos.Portable `json:"facts,omitzero"`     // of a [FactsTurn]
-	Asked    json.RawMessage  `json:"asked,omitempty"`    // of an [AskTurn]
+	Outcome  *rollout.Outcome `json:"outcome,omitempty"`  // result of a [RollTurn]
+	Facts    yamlpos.Portable `json:"facts,omitzero"`     // result of a [FactsTurn]
+	Asked    json.RawMessage  `json:"asked,omitempty"`    // result of an [AskTurn]
 }
 
-// A TurnEnd is how a turn has ended. The zero value is a host that came through well.
+// A TurnEnd is the end of a turn. The zero value means that the host succeeded.
 type TurnEnd struct {
 	Begun     bool `json:"begun,omitempty"`     // something was, or may have been, begun there
 	Failed    bool `json:"failed,omitempty"`    // a resource has
 	Predicted bool `json:"predicted,omitempty"` // in a check run, something would change
-	// Stopped says that the run was stopped before the host was done, and Rest what is missing then.
-	// Killed says that it was ended by force.
+	// Stopped reports that the run was stopped before the host finished; Rest is the unfinished work. Killed reports
+	// that the turn was killed.
 	Stopped bool        `json:"stopped,omitempty"`
 	Killed  bool        `json:"killed,omitempty"`
 	Rest    events.Rest `json:"rest,omitzero"`
-	Phase   string      `json:"phase,omitempty"` // of a rollout, that it was stopped in
-	// Failure is what is told of a host that has failed as a whole; nil of any other.
+	Phase   string      `json:"phase,omitempty"` // phase of the rollout in which the host was stopped
+	// Failure is the event of a failed host; nil if the host did not fail as a whole.
 	Failure *events.Carried `json:"failure,omitempty"`
-	// Refused says that this is because the host, or its jump host, did not let the worker in.
+	// Refused reports that the host, or its jump host, refused the login of the worker.
 	Refused bool `json:"refused,omitempty"`
-	// Took is for how long the host was worked on.
+	// Took is the time during which the host was in progress.
 	Took   time.Duration `json:"took,omitempty"`
 	Phases events.Phases `json:"phases,omitzero"`
 	Steps  []events.Step `json:"steps,omitempty"`
 	Found  Found         `json:"found,omitzero"`
 }
 
-// Turns takes hosts through a play for a run that others decide about and tell of; all turns are of
-// one play. ended is told how each has ended, by several goroutines at once. The error is that
-// no host can be taken through the play.
+// Turns applies turns of one play to hosts, for the coordinator of the run. ended receives the end of each turn, from
+// several goroutines at once. An error means that no host can run the play.
 func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, ended func(host string, end TurnEnd)) error {
 	values, err := r.inventoryValues(nil)
 	if err != nil {
@@ -165,7 +164,7 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	return nil
 }
 
-// askOtherFacts asks for what the plays of turns need of other hosts, once for each of the plays.
+// askOtherFacts requests the facts of other hosts that the plays of turns read, once for each play.
 func (f *fleet) askOtherFacts(ctx context.Context, turns []Turn) error {
 	asked := map[*selection]bool{}
 	for _, t := range turns {
@@ -221,7 +220,7 @@ func (f *fleet) expectTurn(t Turn) error {
 	return nil
 }
 
-// turn does what is to be done with a host and the first of its plays.
+// turn processes one turn of a host.
 func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	defer f.sessions.End(state.host.Name)
 	p, start, before := f.playOn(state.plays[0].whole(), state), f.runner.Now(), len(state.predicted)
@@ -295,7 +294,7 @@ func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error
 	return found, fmt.Errorf("unknown turn %q", t.Kind)
 }
 
-// runAndPredict takes the host through the play. A check run is told what a rollout wants to know.
+// runAndPredict runs the play on the host. In a check run, it also collects what a rollout wants to know.
 func (p *hostPlay) runAndPredict(ctx context.Context) (found Found, err error) {
 	if p.of.play.Rollout != nil && p.runner.Options.Check {
 		one := *p.of
