@@ -14,27 +14,26 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 )
 
-// A Stepper has a run asked for before each thing that the first host of a play does, and
-// once before its other hosts do the same. The host waits as it does for a semaphore. nil
-// asks nobody.
+// A Stepper prompts before each step of the first host of a play, and once before the other hosts do the same. The host
+// waits as for a semaphore. A nil Stepper prompts for nothing.
 type Stepper struct {
 	ask  func(ctx context.Context, question string) (answer string, err error)
 	quit chan struct{} // closed when the run is to end
 	end  func()        // closes it
-	// there asks where the run was begun, at a worker; nil: it was begun here.
+	// there prompts at the coordinator; nil if this is not a worker.
 	there func(ctx context.Context, host, question string) bool
 
 	mu   sync.Mutex // one question at a time
-	free *selection // of whose first host no more is asked
+	free *selection // play whose first host needs no further prompts
 }
 
-// NewStepper makes one that asks with ask, whose answer is a line. An error is no answer.
+// NewStepper returns a Stepper that prompts with ask, which returns a line. An error counts as no answer.
 func NewStepper(ask func(ctx context.Context, question string) (answer string, err error)) *Stepper {
 	quit := make(chan struct{})
 	return &Stepper{ask: ask, quit: quit, end: sync.OnceFunc(func() { close(quit) })}
 }
 
-// stopping adds the end that a person asks for to that of a run. done frees what it takes.
+// stopping returns a channel that closes at the end of stop, or when a person ends the run. done frees its resources.
 func (s *Stepper) stopping(stop <-chan struct{}) (either <-chan struct{}, done func()) {
 	if s == nil {
 		return stop, func() {}
@@ -62,8 +61,7 @@ func (s *Stepper) batches(all [][]*inventory.Host) [][]*inventory.Host {
 	return slices.Concat([][]*inventory.Host{all[0][:1], all[0][1:]}, all[1:])
 }
 
-// step has a play ask on its first host, and once before the others. It returns false if the
-// run is to end.
+// step prompts on the first host of a play, and once before the other hosts. It returns false if the run must end.
 func (f *fleet) step(ctx context.Context, s *selection, batch int, batches [][]*inventory.Host) bool {
 	switch {
 	case f.runner.Step == nil:
@@ -86,12 +84,12 @@ func (f *fleet) step(ctx context.Context, s *selection, batch int, batches [][]*
 	return f.runner.Step.others(ctx, question)
 }
 
-// stepSemaphore is what makes a host ask before each entry.
+// stepSemaphore is the semaphore through which a host waits for the prompt of each entry.
 const stepSemaphore = "--step"
 
-// asks prepares a catalog for a host that is asked about, and gives what asks; nil on other
-// hosts. Every entry that does something gets a semaphore. What has left the manifest has no
-// entry that could wait, so it is left for another run.
+// asks prepares the catalog of the first host, and returns the function that prompts; nil on other hosts. Every entry
+// that changes something gets a semaphore. Resources that were removed from the manifest have no entry that could wait,
+// so a later run undoes them.
 func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *secret.Mask) func(context.Context, *wire.Entry, string) bool {
 	if s == nil || of.first != host {
 		return nil
@@ -120,7 +118,7 @@ func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *se
 	}
 }
 
-// stepper has the person asked who has begun the run.
+// stepper returns a Stepper that prompts at the coordinator.
 func (a *asking) stepper() *Stepper {
 	return &Stepper{there: func(ctx context.Context, host, question string) bool {
 		answer, err := a.wait(ctx, host, Question{Step: question})
@@ -128,7 +126,7 @@ func (a *asking) stepper() *Stepper {
 	}}
 }
 
-// step asks a person for a worker.
+// step prompts for a worker.
 func (a *answerer) step(question string) Answer {
 	f := a.fleet
 	if f.runner.Step == nil || a.of.first != a.host {
@@ -147,7 +145,7 @@ func named(e *wire.Entry) string {
 	return e.Ref()
 }
 
-// resource asks before something is done on the first host of a play.
+// resource prompts before a step of the first host of a play.
 func (s *Stepper) resource(ctx context.Context, of *selection, question string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,15 +159,15 @@ func (s *Stepper) resource(ctx context.Context, of *selection, question string) 
 	return answer != 0
 }
 
-// others asks before the other hosts of a play do what the first one did.
+// others prompts before the other hosts of a play repeat the steps of the first host.
 func (s *Stepper) others(ctx context.Context, question string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.choose(ctx, question, "yq") != 0
 }
 
-// choose asks until the answer is one of some letters, or the word that begins with it. q
-// ends the run, and so does no answer; both are 0, and so is the end of ctx.
+// choose prompts until the answer is one of letters, or a word that begins with one. It returns 0 for q, for no answer,
+// and at the end of ctx; q and no answer also end the run.
 func (s *Stepper) choose(ctx context.Context, question, letters string) byte {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -213,7 +211,7 @@ func (s *Stepper) ended() bool {
 	}
 }
 
-// letterOf is the letter of an answer: it may be a word; 0 if it is none that is known.
+// letterOf returns the letter of an answer, which may be a word; 0 for an unknown answer.
 func letterOf(answer string) byte {
 	if word := wordOf(answer, "yes", "no", "continue", "quit"); word != "" {
 		return word[0]
@@ -221,7 +219,7 @@ func letterOf(answer string) byte {
 	return 0
 }
 
-// wordOf is which of some words an answer is, or has the first letter of; "" if it is none.
+// wordOf returns the word that equals the answer or begins with its letter; "" if there is none.
 func wordOf(answer string, words ...string) string {
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	for _, word := range words {

@@ -16,28 +16,28 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// Watch is what the command line says of hosts that are watched behind the plays.
+// Watch has the command line options for watching hosts after the plays.
 type Watch struct {
-	Repair bool // what plays that say nothing have is mended
+	Repair bool // repairs drift of plays without a mode
 	Once   bool // it ends when each host has been checked, or could not be
 	// Converged is for how long nothing may change until it ends; 0 is for ever.
 	Converged time.Duration
-	FailOn    []FailOn // what is a failure if it is so at the end
+	FailOn    []FailOn // states that count as failures at the end
 	// Until ends watching when it is closed, and the repairs that are under way by then: the plays are
 	// followed by others. nil never does.
 	Until <-chan struct{} `json:"-"`
-	// Only has the plays not carried out again: their hosts are watched, and mended, at once.
+	// Only skips the plays: their hosts are watched, and repaired, at once.
 	Only bool
 }
 
-// A FailOn is what watched hosts may have come to.
+// A FailOn is a state of watched hosts that can count as a failure.
 type FailOn string
 
-// What there is.
+// The values of FailOn.
 const (
 	FailOnUnwatched FailOn = "unwatched" // a host is not watched
-	FailOnDrift     FailOn = "drift"     // a resource is not as it shall be
-	FailOnFighting  FailOn = "fighting"  // one is left alone, since somebody else wants it otherwise
+	FailOnDrift     FailOn = "drift"     // a resource has drifted
+	FailOnFighting  FailOn = "fighting"  // a resource is not repaired, because another program changes it back
 )
 
 // defaults are the rules of plays that say nothing; nil are [watch.Defaults].
@@ -125,8 +125,8 @@ func (w watchedHosts) Done(host string) {
 	w.fleet.runner.Events.Report(w.fleet.runner.Tally.HostDone(host, 0, events.Phases{}, state.ends...))
 }
 
-// A watcher watches one host, of whose sessions nobody else knows. It tells what becomes of the host, and carries out
-// what is ordered.
+// A watcher watches one host, and is the only user of its sessions. It reports the state of the host, and carries out
+// orders.
 type watcher struct {
 	*fleet
 	state  *hostState
@@ -142,8 +142,9 @@ const (
 	longestWatch = time.Minute
 )
 
-// watchAgain has a host watched until ctx ends: again after a wait, which may be longer each time until the host was watched. watch
-// returns once the host is not, and why; stood says that it was. tell hears of that before the wait.
+// watchAgain watches a host until ctx ends. After a loss it waits before it tries again; the wait grows until the host
+// was watched. watch returns when the watch has ended, with the reason; stood reports that the host was watched. tell
+// is called before the wait.
 func watchAgain(ctx context.Context, of *selection, state *hostState, tell watching.Tell, watch func() (stood bool, err error)) {
 	for longest := firstWatch; ctx.Err() == nil; longest = min(2*longest, longestWatch) {
 		stood, err := watch()
@@ -163,7 +164,7 @@ func watchAgain(ctx context.Context, of *selection, state *hostState, tell watch
 	}
 }
 
-// run watches the host until the end of until. That of ctx, which is later, ends by force what is running then.
+// run watches the host until the end of until. The end of ctx, which is later, kills commands in progress.
 func (h *watcher) run(ctx, until context.Context) {
 	defer h.state.close()
 	watchAgain(until, h.plays[0], h.state, h.tell, func() (stood bool, err error) {
@@ -172,7 +173,7 @@ func (h *watcher) run(ctx, until context.Context) {
 	})
 }
 
-// watch has the host watched until that ends. stood says that it was.
+// watch watches the host until the watch ends. stood reports that the host was watched.
 func (h *watcher) watch(ctx, until context.Context) (stood bool, err error) {
 	if err := h.standAll(until); err != nil {
 		return false, err
@@ -188,7 +189,7 @@ func (h *watcher) watch(ctx, until context.Context) (stood bool, err error) {
 	}
 }
 
-// enter waits for a place to work at this host, and leave gives it back.
+// enter waits for a slot for work on this host; leave returns the slot.
 func (h *watcher) enter(ctx context.Context) error {
 	select {
 	case h.places <- struct{}{}:
@@ -219,7 +220,7 @@ func (h *watcher) standAll(ctx context.Context) error {
 	return nil
 }
 
-// user is the one whom the host program runs as in a play.
+// user returns the user of the host program in a play.
 func (h *watcher) user(p *selection) string {
 	_, user := h.playOn(p.whole(), h.state).runsAs()
 	return user
@@ -239,7 +240,7 @@ func (h *watcher) end(ctx context.Context, p *selection) error {
 	return nil
 }
 
-// stand sends a play to be watched, in the place of what was sent of it before.
+// stand sends a play to the host to be watched, and replaces the play sent before.
 func (h *watcher) stand(ctx context.Context, p *selection) error {
 	var entries []watching.Entry
 	var results []*wire.Result
@@ -273,16 +274,15 @@ func (h *watcher) hear(ctx context.Context) (o *WatchOrder, err error) {
 	return o, end()
 }
 
-// beside does something about a play while the host programs of other users are heard; of no play, while
-// all are.
+// beside calls do for a play while it listens to the host programs of other users. If p is nil, it listens to all.
 func (h *watcher) beside(ctx context.Context, p *selection, do func() error) error {
 	_, end := h.listen(ctx, p)
 	err := do()
 	return errors.Join(err, end())
 }
 
-// listen hears all host programs but that of a play, nil is none, until end is called, which gives the
-// first error. ended is closed when one of them has ended.
+// listen listens to all host programs except the one of a play (nil excludes none) until end is called. end returns the
+// first error. ended is closed when a host program has ended.
 func (h *watcher) listen(ctx context.Context, but *selection) (ended <-chan struct{}, end func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var hearing sync.WaitGroup
@@ -309,8 +309,7 @@ func (h *watcher) listen(ctx context.Context, but *selection) (ended <-chan stru
 	}
 }
 
-// leaveOutOthers leaves out of a catalog what needs other hosts, since nobody brings them together while
-// they are watched.
+// leaveOutOthers removes the resources that need other hosts from a catalog, because a watch does not connect hosts.
 func leaveOutOthers(c *catalog.Compiled) {
 	for i := range c.Catalog.Entries {
 		e := &c.Catalog.Entries[i]

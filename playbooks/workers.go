@@ -16,15 +16,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Workers take hosts through plays in place of a [Runner], which decides who begins when, and tells
-// what has come of it.
+// Workers run plays on hosts for a [Runner]. The Runner decides when each host begins, and prints the results.
 type Workers interface {
-	// Take has a host taken through a play, and waits for that. What happens meanwhile is reported to
-	// the stream of the run before it returns. The first signal on stop and the end of ctx end it as
-	// they end [Runner.Run]. handler answers what the worker asks meanwhile, and checks what it reports.
+	// Take runs a turn of a host at a worker, and returns its end. Results are sent to the stream of the run before
+	// Take returns. stop and ctx end the turn as they end [Runner.Run]. handler answers the questions of the worker,
+	// and checks its reports.
 	Take(ctx context.Context, stop <-chan struct{}, t Turn, handler TurnHandler) TurnEnd
-	// Enter finds out, before the run is begun, whether any of its hosts lets workers in; turns are a [LoginTurn]
-	// for each. The error is that none does which was asked. It ends without one where the run is to end.
+	// Enter checks, before the run begins, whether hosts accept the login of workers; turns are a [LoginTurn] for each
+	// host. It fails if every host that was tried refuses. It returns nil if the run must end.
 	Enter(ctx context.Context, stop <-chan struct{}, turns []Turn) error
 }
 
@@ -46,12 +45,12 @@ func (r *Runner) enter(ctx context.Context, stop <-chan struct{}, plays [][]*inv
 	return r.Workers.Enter(ctx, stop, turns)
 }
 
-// HostNames are what expressions ask for of hosts that the inventory of a worker does not have.
+// HostNames has the data that expressions read of hosts that the inventory of a worker lacks.
 type HostNames struct {
 	Groups map[string][]string         `json:"groups,omitempty"` // names, of each
 	Plays  [][]string                  `json:"plays,omitempty"`  // likewise
-	Hosts  map[string]yamlpos.Portable `json:"hosts,omitempty"`  // the variables of each, secrets left out
-	// Secrets says that a variable of any host is marked as secret.
+	Hosts  map[string]yamlpos.Portable `json:"hosts,omitempty"`  // variables of each host, without secrets
+	// Secrets reports that a variable of any host is marked as secret.
 	Secrets bool `json:"secrets,omitempty"`
 }
 
@@ -63,7 +62,7 @@ func (n *HostNames) groupValues() map[string]any {
 	return groups
 }
 
-// withHosts adds the variables of other hosts to those of some.
+// withHosts returns hosts with the variables of the other hosts added.
 func (n *HostNames) withHosts(hosts map[string]any) map[string]any {
 	if n == nil {
 		return hosts
@@ -81,10 +80,10 @@ func (n *HostNames) withHosts(hosts map[string]any) map[string]any {
 	return hosts
 }
 
-// withheldTag is that of secrets of other hosts: workers are not given those.
+// withheldTag is the YAML tag in place of secrets of other hosts, which workers do not get.
 const withheldTag = "!withheld"
 
-// othersVariables are the variables of all hosts, but for their secrets.
+// othersVariables returns the variables of all hosts, without their secrets.
 func othersVariables(inv *inventory.Inventory) map[string]yamlpos.Portable {
 	all := map[string]yamlpos.Portable{}
 	for _, h := range inv.Hosts() {
@@ -118,8 +117,7 @@ func withheld(n *yamlpos.Node) *yamlpos.Node {
 	return &out
 }
 
-// Needs are what workers are given of a run besides its plays and the hosts that they work on: what
-// its expressions ask for.
+// Needs has the data that workers get in addition to the plays and their hosts: the data that expressions read.
 type Needs struct {
 	Names   HostNames
 	Environ bool // the environment of the controller
@@ -139,7 +137,7 @@ func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts
 	}
 }
 
-// partForWorkers does so of a play, or a part of its rollout; nil is none.
+// partForWorkers adds the needs of a play, or of a part of its rollout; nil adds nothing.
 func (r *Runner) partForWorkers(c *catalog.Compiler, hosts [][]string) {
 	if c == nil {
 		return
@@ -162,15 +160,15 @@ func (r *Runner) partForWorkers(c *catalog.Compiler, hosts [][]string) {
 	}
 }
 
-// errKilled is why a host was not worked on to its end: the run was ended by force.
+// errKilled is the error of a host whose turn was killed at the end of the run.
 var errKilled = fmt.Errorf("the run was ended: %w", context.Canceled)
 
-// A toldFailure is the failure of a host that a worker has told.
+// A toldFailure is the failure of a host, as a worker has reported it.
 type toldFailure struct{ event events.Event }
 
 func (f *toldFailure) Error() string { return events.FailureText(f.event) }
 
-// err is how the turn has ended, as if the host had been worked on here.
+// err returns the error of the turn, equal to the error of a host without a worker.
 func (e TurnEnd) err() error {
 	switch {
 	case e.Failure != nil && e.Killed:
@@ -185,10 +183,10 @@ func (e TurnEnd) err() error {
 	return nil
 }
 
-// goesAway reports whether the host is worked on by workers: the controller itself is not.
+// goesAway reports whether a worker processes the host. The controller itself never has a worker.
 func (p *hostPlay) goesAway() bool { return p.runner.Workers != nil && !p.state.controller }
 
-// away has a worker do with the host what a turn says, which is of this play.
+// away runs the turn of this play at a worker.
 func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	if p.interrupted(ctx) {
 		return Found{}, &stoppedError{}
@@ -204,7 +202,7 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, number, len(state.predicted) > 0, p.followed[state.host.Name]
 	t.Step = p.runner.Step != nil && p.of.first == t.Host
 	for i, later := range state.plays {
-		if i > 0 && state.plays[0].number == number { // else it is done with the play, or has none
+		if i > 0 && state.plays[0].number == number { // otherwise the host has finished the play, or does not have it
 			t.Later = append(t.Later, later.number)
 		}
 	}
@@ -228,7 +226,7 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	return end.Found, end.err()
 }
 
-// handOver gives a turn to a worker, and answers what that asks.
+// handOver gives a turn to a worker, and answers its questions.
 func (p *hostPlay) handOver(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd {
 	answers, closed := p.answering(ctx, t)
 	end := p.runner.Workers.Take(ctx, stop, t, answers)

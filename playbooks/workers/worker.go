@@ -30,9 +30,9 @@ import (
 // A Worker works on hosts for coordinators.
 type Worker struct {
 	Queue        queue.Queue
-	Key          keyring.Key  // by which coordinators know it
+	Key          keyring.Key  // key by which coordinators know the worker
 	Coordinators keyring.Keys // keys that may begin runs
-	Site         string       // of the hosts that it takes; "" means hosts without a site
+	Site         string       // site of the hosts that it accepts; "" means hosts without a site
 	// Addresses from which the worker connects to hosts; its certificates are bound to them, or to none if it is empty.
 	Addresses    []netip.Prefix
 	Registry     modules.Registry
@@ -41,11 +41,11 @@ type Worker struct {
 	BuildID      string
 	Version      string
 	Forks, Files int          // see [playbooks.Options]
-	Say          func(string) // takes what is worth to know
+	Say          func(string) // receives messages for the log
 	Trace        func(string) // takes a line when the worker takes hosts, and when they have ended; nil drops it
-	Temp         string       // a folder for the files of runs; "" is that of the system
-	// Shards is how many it works on at once: while some hosts are waited for, others are worked on; 0
-	// means 4. Those whose hosts wait for other hosts, or soak, do not count.
+	Temp         string       // folder for the files of runs; "" means the folder of the system
+	// Shards is the maximum number of shards in progress; 0 means 4. Shards whose hosts all wait for other hosts, or
+	// soak, do not count.
 	Shards int
 
 	working sync.WaitGroup
@@ -53,8 +53,8 @@ type Worker struct {
 	load    progress
 
 	mu      sync.Mutex
-	current *job                     // the run that it has worked for last; nil is none
-	shards  map[string]chan struct{} // that are worked on; each is closed when that has ended
+	current *job                     // the latest run; nil before the first one
+	shards  map[string]chan struct{} // shards in progress; the channel is closed when the shard ends
 }
 
 const defaultShards = 4
@@ -66,27 +66,28 @@ type job struct {
 	identity *age.X25519Identity
 	private  []byte // to log in with, as a file has it
 	public   []byte
-	folder   *folder // of its own
-	users    int     // shards of it that are worked on, with the lock of the worker
+	folder   *folder // folder of this run
+	users    int     // number of its shards in progress, guarded by the lock of the worker
 
-	connections playbooks.Connections // of hosts of which another shard is to come
+	connections playbooks.Connections // connections of hosts that occur in a later shard
 
-	stamp atomic.Pointer[[]byte] // the last one that the coordinator has given; nil is none
+	stamp atomic.Pointer[[]byte] // the latest stamp of the coordinator; nil before the first one
 
-	making  sync.Mutex       // what follows is made once
+	making  sync.Mutex       // guards the fields below, which are made once
 	content *runContent      // nil until it is fetched
 	plays   []*manifest.Play // nil until they are read
 	hiera   *templates.Source
 }
 
-// askTime is how long a coordinator may take to answer: its authority may ask a person.
+// askTime is the time limit for an answer of a coordinator, whose authority may prompt a person.
 const askTime = 3 * time.Minute
 
-// askAgain is when the same is asked again: the answer is lost if one of the two has lost its connection meanwhile.
+// askAgain is the time after which a question is repeated. An answer is lost if the connection of either side was lost
+// meanwhile.
 const askAgain = 10 * time.Second
 
-// Run takes work until stop is closed: then it lets the resources end that are running. The end of ctx
-// kills those too. What the worker has not come to goes to others.
+// Run processes shards until stop is closed; then resources in progress finish. The end of ctx kills them. Other
+// workers take the remaining hosts.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	defer w.leave()
 	for range cmp.Or(w.Shards, defaultShards) {
@@ -157,7 +158,7 @@ func (w *Worker) takeAll(ctx context.Context, stop, enough <-chan struct{}) {
 	}
 }
 
-// refusedTime is how long no other ticket is taken in the place of one that this worker may not work on: so another one gets it.
+// refusedTime is the wait after a ticket that this worker may not process, so another worker gets the ticket.
 const refusedTime = 5 * time.Second
 
 // A refusedError is the reason why this worker does not accept a ticket, which others may.
@@ -166,8 +167,8 @@ type refusedError struct {
 	stranger bool // the ticket is signed by an unknown key
 }
 
-// outage returns the name of the outage in which the error is reported once. Accepted tickets of one coordinator do not end that of
-// an unknown key.
+// outage returns the name of the outage under which the error is reported once. Accepted tickets of one coordinator do
+// not end the outage of an unknown key.
 func (e *refusedError) outage() string {
 	if e.stranger {
 		return strangers
@@ -177,8 +178,8 @@ func (e *refusedError) outage() string {
 
 func (e *refusedError) Error() string { return e.text }
 
-// beside has one more shard worked on at a time while the hosts of another one wait: so none waits for a host
-// that waits for a worker.
+// beside processes one more shard while the hosts of another shard wait, so no host waits for a host that has no
+// worker.
 func (w *Worker) beside(ctx context.Context, stop, enough <-chan struct{}) {
 	w.working.Go(func() { w.takeAll(ctx, stop, enough) })
 }
@@ -202,8 +203,8 @@ func again(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// take works on what a ticket is for. A ticket that is not worked on comes again, to this worker or
-// another one, when its lease ends; with a [refusedError] it is to be returned.
+// take processes the shard of a ticket. A ticket that is not processed is delivered again at the end of its lease, to
+// any worker. On a [refusedError], the ticket must be returned.
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lease) error {
 	var t ticket
 	who, err := keyring.Verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &t)
@@ -287,7 +288,8 @@ func (w *Worker) alone(ctx context.Context, shard string) (leave func(), err err
 	}
 }
 
-// job is the run with a name, until [Worker.release]; another one is left for it.
+// job returns the run with this name, and counts one more user of it until [Worker.release]. The worker leaves its
+// previous run.
 func (w *Worker) job(ctx context.Context, name string) (*job, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,7 +305,7 @@ func (w *Worker) job(ctx context.Context, name string) (*job, error) {
 	return w.current, nil
 }
 
-// release says that a shard of a run is not worked on any more.
+// release ends a shard of the run.
 func (w *Worker) release(j *job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -336,7 +338,7 @@ func (w *Worker) remove(j *job) {
 // newJob makes the keys and the folder of a run.
 func (w *Worker) newJob(ctx context.Context, name string) (*job, error) {
 	member, err := w.Queue.Join(ctx, name)
-	if errors.Is(err, queue.ErrGone) { // its ticket says so once more, with nobody to answer
+	if errors.Is(err, queue.ErrGone) { // the run is gone, so nobody will answer questions about its ticket
 		member, err = gone{}, nil
 	}
 	if err != nil {
@@ -365,7 +367,7 @@ func (gone) Get(context.Context, string) ([]byte, error)     { return nil, queue
 func (gone) Say(context.Context, []byte) error               { return queue.ErrGone }
 func (gone) Orders(context.Context, func(data []byte)) error { return queue.ErrGone }
 
-// ask asks what a ticket is for. Where that has waited for long, the coordinator gives a new stamp first.
+// ask requests the shard of a ticket. If the ticket has waited long, the coordinator first sends a new stamp.
 func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -407,7 +409,7 @@ func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, err
 	return &a, nil
 }
 
-// askUntil asks the same again and again until there is an answer.
+// askUntil repeats a question until the answer arrives.
 func askUntil(ctx context.Context, member queue.Member, text []byte) ([]byte, error) {
 	for {
 		once, end := context.WithTimeout(ctx, askAgain)
@@ -450,7 +452,7 @@ func receiveSent(text []byte, m message) error {
 	return nil
 }
 
-// write writes a file of the run that nobody else reads, or puts another one in its place at once.
+// write creates a file of the run that only this user can read, or replaces it atomically.
 func (j *job) write(name string, data []byte) (string, error) {
 	path := filepath.Join(j.folder.path, name)
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
