@@ -20,22 +20,22 @@ import (
 // A hostProgram is one that runs and has greeted.
 type hostProgram struct {
 	session *session.Session
-	facts   map[string]any // that it has reported
-	full    bool           // it is the full one
+	facts   map[string]any // facts that it has reported
+	full    bool           // set for the full host program
 }
 
 // errNoFull is the failure of a host that needs the full host program where the folder of
 // host programs lacks it.
 var errNoFull = errors.New("a resource needs the full host program, but this ccm-push has only lean programs: build ccm-push with make, or pass --module-dir FOLDER")
 
-// start has the host program for the user that the play runs as at work: the one
-// that is kept, or a new one.
+// start starts the host program for the user that the play runs as, or takes the kept one.
 func (p *hostPlay) start(ctx context.Context) error {
 	p.program = nil
 	return p.startedAgain(ctx, p.startLike(ctx))
 }
 
-// startLike is start in the place of the program so far, which was lost, and whose facts the new one has; nil is none.
+// startLike is start with a replacement for the current program, which was lost: the new one has its facts. Without a
+// current program it is start.
 func (p *hostPlay) startLike(ctx context.Context) error {
 	state, lost := p.state, p.program
 	if state.dead() { // it had nothing to do when it died, so nothing is lost
@@ -90,10 +90,10 @@ func (p *hostPlay) startLike(ctx context.Context) error {
 	return nil
 }
 
-// startingProgram is what a host is at, for those who look on.
+// startingProgram is the step of a host that is shown during the start.
 const startingProgram = "starting the host program"
 
-// runsAs gives the user that the host program runs as in the play, and how it becomes that.
+// runsAs returns the user that the host program runs as in the play, and how it becomes that user.
 func (p *hostPlay) runsAs() (become *start.Become, user string) {
 	play, state := p.of.play, p.state
 	if state.conn == nil {
@@ -125,9 +125,8 @@ func (p *hostPlay) needsFull(user string) bool {
 	})
 }
 
-// upgrade ends the lean host program, so that it holds no lock, and starts the
-// full one on the same connection. The facts stay those that the play was
-// compiled with.
+// upgrade ends the lean host program, so that it holds no lock, and starts the full one on the same connection. The
+// facts remain those that the play was compiled with.
 func (p *hostPlay) upgrade(ctx context.Context) error {
 	state, facts := p.state, p.program.facts
 	defer p.phase("start", &state.times.phases.Start)()
@@ -152,7 +151,7 @@ func (p *hostPlay) connect(ctx context.Context) error {
 	state := p.state
 	defer p.phase("connect", &state.times.phases.Connect)()
 	state.activity.At("connecting")
-	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
+	var login atomic.Pointer[time.Time] // start of the login; nil before that
 	err := p.unlessStopped(ctx, func(ctx context.Context) (err error) {
 		state.client, err = p.runner.dialOver(ctx, state.host, state.over, func(op string) {
 			state.activity.At(connecting(op))
@@ -174,8 +173,8 @@ func (p *hostPlay) connect(ctx context.Context) error {
 	return err
 }
 
-// unlessStopped does what brings a host to where it can be asked for something. The first signal ends that, too,
-// since there is no resource yet to wait for.
+// unlessStopped runs do, which makes a host ready for requests. The first signal ends that, too, since there is no
+// resource yet to wait for.
 func (f *fleet) unlessStopped(ctx context.Context, do func(ctx context.Context) error) error {
 	ended, cancel := f.untilStopped(ctx)
 	defer cancel()
@@ -186,7 +185,7 @@ func (f *fleet) unlessStopped(ctx context.Context, do func(ctx context.Context) 
 	return err
 }
 
-// connecting says what a step of [Runner.dial] is, for those who look on; also one of a jump host.
+// connecting describes a step of [Runner.dial] for the display, also a step of a jump host.
 func connecting(op string) string {
 	if op == transport.OpAuthenticate {
 		return "logging in"
@@ -194,12 +193,12 @@ func connecting(op string) string {
 	return "connecting"
 }
 
-// dial connects to a host. told is told of each step when it begins; nil is not.
+// dial connects to a host. told is called at the start of each step; it may be nil.
 func (r *Runner) dial(ctx context.Context, h *inventory.Host, told func(op string)) (*transport.Client, error) {
 	return r.dialOver(ctx, h, nil, told)
 }
 
-// dialOver is dial, at another place than the inventory says; nil is there.
+// dialOver is dial with another target than that in the inventory; nil means the target in the inventory.
 func (r *Runner) dialOver(ctx context.Context, h *inventory.Host, over *transport.Target, told func(op string)) (*transport.Client, error) {
 	if over != nil {
 		return r.Dialer.DialTold(ctx, *over, told)
@@ -213,11 +212,11 @@ func (r *Runner) dialOver(ctx context.Context, h *inventory.Host, over *transpor
 
 // A programStart is which host program is started, and how.
 type programStart struct {
-	host   string // for those who read what is said of it
+	host   string // host name in messages
 	become *start.Become
-	facts  []string // the collectors whose facts it reports; nil is none
+	facts  []string // collectors whose facts it reports; nil means none
 	full   bool
-	state  *hostState // is told how much of the program is on its way; may be nil
+	state  *hostState // receiver of the upload progress; may be nil
 }
 
 // start starts a host program and takes its greeting apart.

@@ -8,30 +8,29 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// catalogProgress is how far a host has got with a catalog.
+// catalogProgress is the progress of a host with a catalog.
 type catalogProgress struct {
 	Failed bool // an entry has
 	Would  bool // an entry has changed, or would
 
 	catalog *wire.Catalog
-	look    bool   // nothing is done: what would change is no change
+	look    bool   // set if nothing is changed: differences do not count as changes
 	told    []bool // by entry: it has a result
 	changed []bool // by entry: it has changed the host
-	brought []bool // by entry: it is as it is to be
+	brought []bool // by entry: it is in its desired state
 	reached int    // entry: all before it have results
 	locked  bool   // the host waits for its lock
-	killed  bool   // the host was told to kill what runs, and has done it: it starts nothing else
-	// worth are the results that changed the host or failed, without texts, and how often
-	// each has been told.
+	killed  bool   // the host has killed what was running, on request: it starts nothing else
+	// worth contains the results that changed the host or failed, without texts, and how often each was reported.
 	worth map[events.UntoldResult]int
 }
 
-// newCatalogProgress is that of a host which has not begun.
+// newCatalogProgress returns the progress of a host which has not begun.
 func newCatalogProgress(c *wire.Catalog) *catalogProgress {
 	return &catalogProgress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries)), brought: make([]bool, len(c.Entries))}
 }
 
-// Note is told each result once, but for what is done again, see [session.Task].
+// Note receives each result once, except when an entry is run again, see [session.Task].
 func (p *catalogProgress) Note(r *wire.Result) {
 	p.grow()
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
@@ -47,7 +46,7 @@ func (p *catalogProgress) Note(r *wire.Result) {
 	}
 }
 
-// next is the first entry without a result; nil if there is none.
+// next returns the first entry without a result, or nil.
 func (p *catalogProgress) next() *wire.Entry {
 	p.grow()
 	for p.reached < len(p.told) && p.told[p.reached] {
@@ -59,7 +58,8 @@ func (p *catalogProgress) next() *wire.Entry {
 	return &p.catalog.Entries[p.reached]
 }
 
-// unfinished names a resource that depends on a change of the entry first or a later one, and was not applied; "" if there is none.
+// unfinished names a resource that depends on a change of the entry first or a later one, and was not applied; "" means
+// none.
 func (p *catalogProgress) unfinished(first int) string {
 	p.grow()
 	for i := first; i < len(p.catalog.Entries); i++ {
@@ -76,7 +76,7 @@ func (p *catalogProgress) unfinished(first int) string {
 	return ""
 }
 
-// at tells those who look on how far a host has got with a catalog.
+// at shows the progress of a host with a catalog.
 func (s *hostState) at(p *catalogProgress) {
 	if !p.look {
 		s.activity.Came(p.Would, p.Failed)
@@ -90,7 +90,7 @@ func (s *hostState) at(p *catalogProgress) {
 	}
 }
 
-// count is how many entries have a result.
+// count returns the number of entries with a result.
 func (p *catalogProgress) count() int {
 	n := 0
 	for _, told := range p.told {
@@ -101,8 +101,7 @@ func (p *catalogProgress) count() int {
 	return n
 }
 
-// again tells which entries have a result, for a host that goes on with the catalog. What it
-// had added to that it adds again.
+// again reports which entries have a result, for a host that resumes the catalog. The host adds its own entries again.
 func (p *catalogProgress) again() []bool {
 	if p.catalog.Undo != nil { // it names the same again
 		return slices.Clone(p.told)
@@ -116,7 +115,7 @@ func (p *catalogProgress) again() []bool {
 	return slices.Clone(p.told)
 }
 
-// stage takes note that the entries behind those which have results are others now.
+// stage notes that the entries after those with results have been replaced.
 func (p *catalogProgress) stage() {
 	p.cut(len(p.catalog.Entries))
 	p.grow()
@@ -144,7 +143,7 @@ func changedHost(c *wire.Catalog, r *wire.Result) bool {
 	return r.Status == wire.Changed || r.Status.HasFailed() && r.Done
 }
 
-// Rest is what is known of the entries without a result.
+// Rest describes the entries without a result.
 func (p *catalogProgress) Rest() events.Rest {
 	p.grow()
 	var rest events.Rest

@@ -30,9 +30,8 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// done tells which hosts came through each play in the run that is resumed, so that they
-// are not touched again. Where hosts may send values to each other there is none: the
-// values have gone with the run.
+// done returns which hosts finished each play in the run that is resumed, so that they are not changed again. If hosts
+// may send values to each other there is none: the values were lost with the run.
 func (r *Runner) done() []map[string]bool {
 	done := make([]map[string]bool, len(r.Plays))
 	if r.Options.Progress == nil || share.Any(r.Plays) {
@@ -44,8 +43,8 @@ func (r *Runner) done() []map[string]bool {
 	return done
 }
 
-// hasOnce says which resources a host has that run once. What came of one in the run to be resumed, for the same
-// batch, holds still, also where the host that ran it is done.
+// hasOnce notes the entries of a host that run once. A result in the run to be resumed, for the same batch, remains
+// valid, also if the host that ran it is done.
 func (f *fleet) hasOnce(s *selection, host string, has map[string]bool) {
 	for at := range has {
 		if e, on := f.runner.onceBefore(s, host, at); e != nil {
@@ -73,13 +72,13 @@ func (r *Runner) onceBefore(s *selection, host, resource string) (e *events.Resu
 	return nil, p.BeganOnce(host, resource)
 }
 
-// oneBatch reports whether a play that has begun is one batch, also of hosts that had not come to it.
+// oneBatch reports whether a play that has begun is one batch, including hosts that had not started.
 func oneBatch(play *manifest.Play, begun [][]string) bool {
 	return len(play.Serial) == 0 && play.Rollout == nil && len(begun) == 1
 }
 
-// markRan marks the entries of a catalog that an earlier run has run, and that an undo has left as they are. A worker knows
-// them from the turn of the host.
+// markRan marks the entries of a catalog that an earlier run has run, and that an undo has not reverted. A worker
+// receives them with the turn of the host.
 func (r *Runner) markRan(s *selection, state *hostState, c *wire.Catalog) {
 	ran := map[record.ResourceName]string{}
 	switch p := r.Options.Progress; {
@@ -127,7 +126,7 @@ func ranOnce(e events.Result) *wire.Result {
 	return r
 }
 
-// remaining are the hosts of each play that are not done with it.
+// remaining returns the hosts of each play that have not finished it.
 func remaining(hosts [][]*inventory.Host, done []map[string]bool) [][]*inventory.Host {
 	list := make([][]*inventory.Host, len(hosts))
 	for i := range hosts {
@@ -144,8 +143,8 @@ func among(hosts []*inventory.Host, set map[string]bool) []*inventory.Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return !set[h.Name] })
 }
 
-// batches cuts hosts into the batches of a play. Those that the run to be resumed has begun
-// come first, as they were; after them the sizes go on where it had got to.
+// batches cuts hosts into the batches of a play. Batches that the run to be resumed has begun are first, unchanged;
+// after them the sizes continue from the same position.
 func (r *Runner) batches(number int, play *manifest.Play, hosts []*inventory.Host) [][]*inventory.Host {
 	if r.Options.Progress == nil {
 		return r.Step.batches(batches(hosts, hosts, play.Serial))

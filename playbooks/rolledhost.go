@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A rollingHost is a host that a rollout is at work on.
+// A rollingHost is a host in progress in a rollout.
 type rollingHost struct {
 	*rolledPlay
 	state     *hostState
@@ -22,7 +22,7 @@ type rollingHost struct {
 	restarted bool
 }
 
-// rollOn takes a host through its part of the rollout, here or at a worker, and gives how it has ended.
+// rollOn takes a host through its part of the rollout, here or at a worker, and returns the outcome.
 func (r *rolledPlay) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
 	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: RollTurn})
@@ -44,7 +44,7 @@ func (r *rolledPlay) rollOn(ctx context.Context, state *hostState) (rollout.Outc
 	return w.outcome(err), err
 }
 
-// outcomeOf is how a host has ended of which no worker has said it.
+// outcomeOf returns the outcome of a host for which no worker has reported one.
 func outcomeOf(err error) rollout.Outcome {
 	o := rollout.Outcome{Failed: err != nil}
 	if told, ok := errors.AsType[*toldFailure](err); ok {
@@ -55,9 +55,8 @@ func outcomeOf(err error) rollout.Outcome {
 	return o
 }
 
-// roll takes the host out of service, has the play carried out, waits until it has been healthy for
-// long enough, and puts it back. Where one step fails those behind it are left: a host that is not
-// healthy stays out of service.
+// roll takes the host out of service, applies the play, waits until the host has been healthy for long enough, and puts
+// it back. If one step fails, the later steps are skipped: a host that is not healthy stays out of service.
 func (w *rollingHost) roll(ctx context.Context) error {
 	f, parts := w.fleet, w.of.parts
 	if parts != nil && parts.before != nil {
@@ -88,14 +87,14 @@ func (w *rollingHost) heard(_ string, c *wire.Catalog, r *wire.Result) {
 	w.restarted = w.restarted || restarts(r)
 }
 
-// Bounds of a soak: how often is asked, and how long it may take longer if the host has no deadline.
+// Bounds of a soak: the interval of the health checks, and how much longer it may take if the host has no deadline.
 const (
 	shortestAsk = time.Second
 	longestAsk  = 5 * time.Second
 	patience    = 5 * time.Minute
 )
 
-// soak waits until the health checks have held for as long as is asked for, without a break.
+// soak waits until the health checks have held for the required time, without a break.
 func (w *rollingHost) soak(ctx context.Context) error {
 	d := w.rollout.Soak
 	if d <= 0 {
@@ -108,7 +107,7 @@ func (w *rollingHost) soak(ctx context.Context) error {
 		ctx = limited
 	}
 	asks, every := rolling.Monitored(w.of.play), min(longestAsk, max(shortestAsk, d/3))
-	bad := "" // what was last wrong
+	bad := "" // the last failure
 	for since := time.Now(); ; {
 		if asks {
 			wrong, err := w.sick(ctx, w.state)
@@ -145,7 +144,7 @@ func (w *rollingHost) soak(ctx context.Context) error {
 	}
 }
 
-// unhealthy is why a host does not count as done. bad is what was last wrong; "" is nothing.
+// unhealthy returns the reason why a host does not count as done. bad is the last failure; "" means none.
 func unhealthy(d time.Duration, bad string) error {
 	err := fmt.Errorf("its deadline came before its health checks had held for %s", d)
 	if bad != "" {
@@ -154,7 +153,7 @@ func unhealthy(d time.Duration, bad string) error {
 	return &phaseError{phase: "soak", err: err}
 }
 
-// alive makes sure that the host can still be asked: it has been silent for the soak.
+// alive checks that the host still answers: it has been silent for the soak.
 func (w *rollingHost) alive(ctx context.Context) error {
 	if w.state.dead() {
 		w.state.close()
@@ -165,7 +164,7 @@ func (w *rollingHost) alive(ctx context.Context) error {
 	return nil
 }
 
-// outcome is how the host has ended, for the arithmetic of the rollout.
+// outcome returns the outcome of the host, for the limits of the rollout.
 func (w *rollingHost) outcome(err error) rollout.Outcome {
 	o := rollout.Outcome{Failed: err != nil || w.state.phase().hasFailed(), Restarted: w.restarted, Touched: w.changed}
 	if err == nil {
@@ -176,7 +175,7 @@ func (w *rollingHost) outcome(err error) rollout.Outcome {
 	if o.Unreachable = transport.Unreachable(err) || lost; o.Unreachable {
 		o.Touched = true
 	}
-	if pe != nil && (pe.phase == "soak" || pe.phase == "deadline") { // what it is at, nobody knows
+	if pe != nil && (pe.phase == "soak" || pe.phase == "deadline") { // its progress is unknown
 		o.Touched = o.Touched || w.state.phase().begun()
 	}
 	return o

@@ -28,7 +28,7 @@ func (f *fleet) rolled(s *selection) *rolledPlay {
 func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Host) bool {
 	f.otherFacts(ctx, s)
 	result := f.rolled(s).plan(alive).Run(ctx)
-	s.begun = s.begun || result.Done // also if nothing was to be changed
+	s.begun = s.begun || result.Done // even if nothing had to change
 	f.rolloutStopped = f.rolloutStopped || result.Stopped
 	if result.TakeBack != nil || result.TakeBackAll {
 		f.takeBack, f.takeBackAll = result.TakeBack, result.TakeBackAll
@@ -61,8 +61,8 @@ func (r *rolledPlay) plan(alive []*inventory.Host) *rolling.Rollout {
 	return o
 }
 
-// predictBatches observes the results of a play with a rollout in a check run. tell reports the batches in which the play
-// would run.
+// predictBatches observes the results of a play with a rollout in a check run. tell reports the batches in which the
+// play would run.
 func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inventory.Host) (tell func()) {
 	var mu sync.Mutex
 	seen := map[string]*Found{}
@@ -99,10 +99,10 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 	}
 }
 
-// came takes a result of a check in. What is uncertain counts as a change, and so does what fails.
+// came adds a result of a check. Uncertain results and failures count as changes.
 func (f *Found) came(c *wire.Catalog, r *wire.Result) {
 	entry := &c.Entries[r.Index]
-	if entry.Check || entry.Monitor { // noop: it is left as it is
+	if entry.Check || entry.Monitor { // noop: it is not changed
 		return
 	}
 	f.Changes = f.Changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
@@ -111,8 +111,8 @@ func (f *Found) came(c *wire.Catalog, r *wire.Result) {
 	}
 }
 
-// Predict implements [rolling.Hosts]. Sessions are kept, as between plays. Hosts on which nothing would change are done with
-// the play.
+// Predict implements [rolling.Hosts]. Sessions are kept, as between plays. Hosts on which nothing would change have
+// finished the play.
 func (r *rolledPlay) Predict(ctx context.Context, hosts []rollout.Host) {
 	at := map[string]int{}
 	list := make([]*inventory.Host, len(hosts))
@@ -209,9 +209,9 @@ func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *ro
 	p.leave()
 }
 
-// predictOn asks a host what would change, and whether it is healthy. unfinished says that a run
-// before has left it in the midst of the play. Where nothing would change, what it has told is told: these
-// results are those of the play.
+// predictOn checks on a host which resources would change, and whether it is healthy. unfinished means that an earlier
+// run left it in the middle of the play. If nothing would change, the results of the host are reported: they are the
+// results of the play.
 func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished bool) (Found, error) {
 	f := r.fleet
 	if p := f.playOn(r.of.whole(), state); p.goesAway() {
@@ -240,8 +240,8 @@ func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished
 	return found, err
 }
 
-// sickOn asks a host the health checks of the play, here or at a worker, and gives the first that is not
-// passed; "" is none.
+// sickOn runs the health checks of the play on a host, here or at a worker, and returns the first failure; "" means
+// none.
 func (r *rolledPlay) sickOn(ctx context.Context, state *hostState) (wrong string, err error) {
 	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: HealthTurn})
@@ -252,7 +252,7 @@ func (r *rolledPlay) sickOn(ctx context.Context, state *hostState) (wrong string
 	return r.sick(timed, state)
 }
 
-// sick asks a host the health checks of the play, and gives the first that is not passed; "" is none.
+// sick runs the health checks of the play on a host, and returns the first failure; "" means none.
 func (r *rolledPlay) sick(ctx context.Context, state *hostState) (wrong string, err error) {
 	look := r.of.whole().looking(true, func(_ string, c *wire.Catalog, result *wire.Result) {
 		if result.Status.HasFailed() && wrong == "" {
@@ -299,5 +299,5 @@ func (r *rolledPlay) gateOn(ctx context.Context, gate int, state *hostState) (fo
 	return found, nil
 }
 
-// restarts reports whether a result says that something was restarted because of another resource.
+// restarts reports whether a resource was restarted because of another one.
 func restarts(r *wire.Result) bool { return r.Refreshed && r.Status == wire.Changed }

@@ -23,12 +23,12 @@ type stages struct {
 	notes       *nestedMessages
 	participant exchange // nil if hosts exchange nothing
 	others      *delegated
-	turns       *share.Turns   // of its entries
+	turns       *share.Turns   // semaphore turns of the entries
 	inside      map[int]bool   // entries that held semaphores when the host was given up
 	earlier     string         // [wire.Catalog].Earlier
-	pending     []events.Event // of results that have come together
-	results     []*wire.Result // by entry, of those that are registered
-	// ask asks a person about an entry; nil asks nobody.
+	pending     []events.Event // events of results that arrived together
+	results     []*wire.Result // registered results, by entry
+	// ask prompts a person about an entry; nil prompts no one.
 	ask func(ctx context.Context, e *wire.Entry, would string) bool
 }
 
@@ -61,8 +61,8 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 	}
 }
 
-// begin makes ready for what comes from the host, and gives the first catalog as a session takes it. remaining is
-// the host's time.
+// begin prepares for the messages of the host, and returns the first catalog as a task of a session. remaining is the
+// time of the host.
 func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.Task {
 	play, host := g.of.play.Name, g.state.host.Name
 	g.notes = newNestedMessages(g.compiled.Notes, func(kind events.MessageKind, text string) {
@@ -95,7 +95,7 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	if g.participant != nil {
 		task.Exchange = g.participant
 	}
-	if !g.of.mode.looks() { // else the play tells it
+	if !g.of.mode.looks() { // otherwise the play reports it
 		task.Reverted = func(r *wire.Reverted) {
 			g.pending = append(g.pending, confirm.RevertedEvent(play, host, r, g.runner.Options.Run))
 		}
@@ -112,14 +112,14 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	return task
 }
 
-// tell has a message of the play told.
+// tell reports a message of the play.
 func (g *stages) tell(kind events.MessageKind, text string) {
 	if !g.of.mode.watched() {
 		g.pending = append(g.pending, events.Message{Play: g.of.play.Name, Host: g.state.host.Name, Kind: kind, Text: text})
 	}
 }
 
-// flush tells what is pending.
+// flush reports the pending events.
 func (g *stages) flush() {
 	if !g.of.mode.looks() {
 		g.runner.Events.Report(g.pending...)
@@ -127,7 +127,7 @@ func (g *stages) flush() {
 	g.pending = nil
 }
 
-// result takes in what has come of an entry, and has it told.
+// result handles the result of an entry, and reports it.
 func (g *stages) result(ctx context.Context, r *wire.Result) {
 	s, host, c := g.of, g.state.host.Name, &g.compiled.Catalog
 	g.turns.Reported(r.Index)
@@ -178,7 +178,7 @@ func (g *stages) came(r *wire.Result) {
 	}
 	kept := *r
 	kept.Diff, kept.Changes, kept.Messages = "", nil, nil
-	kept.Check = g.compiled.Catalog.Check || g.compiled.Catalog.Entries[r.Index].Check // what it says then is what it would say
+	kept.Check = g.compiled.Catalog.Check || g.compiled.Catalog.Entries[r.Index].Check // the result describes a predicted change
 	kept.Uncertain = kept.Uncertain || g.compiled.Catalog.Monitor                      // nothing was looked at
 	g.results[r.Index] = &kept
 }
@@ -201,12 +201,12 @@ func (g *stages) next(c *catalog.Compiled) {
 	g.others.stage(c)
 }
 
-// applyAll applies the catalog of a task, and those of the stages that follow.
+// applyAll applies the catalog of a task, and the catalogs of later stages.
 func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err error) {
 	for {
 		began, before, waited := time.Now(), g.program, g.program.session.Waited()
 		whole, err := g.apply(ctx, t)
-		if refused, is := errors.AsType[session.Refused](err); is && refused.Phase == "full" && !g.program.full { // what is taken back needs it
+		if refused, is := errors.AsType[session.Refused](err); is && refused.Phase == "full" && !g.program.full { // the resources to be reverted need it
 			if err = g.upgrade(ctx); err != nil {
 				return false, err
 			}
@@ -226,8 +226,8 @@ func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err 
 	}
 }
 
-// advance gets the host ready for the next stage; more is false if there is none, since the run ends or the stage cannot be
-// compiled.
+// advance prepares the host for the next stage; more is false if there is none, since the run ends or the stage cannot
+// be compiled.
 func (g *stages) advance(ctx context.Context, t *session.Task) (more bool, err error) {
 	if g.interrupted(ctx) {
 		return false, nil
@@ -249,7 +249,7 @@ func (g *stages) advance(ctx context.Context, t *session.Task) (more bool, err e
 	return true, nil
 }
 
-// acknowledgeStages tells the host that the results of all stages so far are recorded. Without that it would report them
+// acknowledgeStages informs the host that the results of all stages so far are recorded. Otherwise it would report them
 // again to the next run, since the last stage, which acknowledges all of them, is missing.
 func (g *stages) acknowledgeStages(t session.Task) {
 	if c := &g.compiled.Catalog; c.Once != nil && c.Lock != nil && t.Sync() {

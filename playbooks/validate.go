@@ -20,12 +20,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Validate reports every error of the plays that can be found without a host. broken
-// holds the errors that are known already: if there are any, nothing is compiled.
-// Otherwise each play is also compiled for each of its hosts, unless it reads facts and
-// facts is not set: facts says that Options.Catalog has those of all hosts. Without an
-// inventory that is one host without variables. Connect.Warn receives a warning for each
-// play that was not compiled.
+// Validate reports every error of the plays that can be found without a host. broken holds the errors that are known
+// already: if there are any, nothing is compiled. Otherwise each play is also compiled for each of its hosts, unless it
+// reads facts and facts is not set: facts means that Options.Catalog has the facts of all hosts. Without an inventory,
+// each play is compiled for one host without variables. Connect.Warn receives a warning for each play that was not
+// compiled.
 func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	checked, err := r.check(ctx, nil, broken, r.compiling(nil), facts, func(p *manifest.Play, why string) {
 		r.warn(fmt.Sprintf("play %q reads %s", p.Name, why))
@@ -39,15 +38,15 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 
 // checkedPlays holds what [Runner.check] has made of the plays of a run.
 type checkedPlays struct {
-	hosts     [][]*inventory.Host // of each play; nil without an inventory
+	hosts     [][]*inventory.Host // by play; nil without an inventory
 	done      []map[string]bool   // hosts that an earlier run, which is resumed, has finished
 	others    []*inventory.Host   // hosts that run resources or give facts for others
-	lent      []*inventory.Host   // those of them that run resources
-	values    []*inventoryValues  // of each play
-	compilers []*catalog.Compiler // of each play
-	parts     []*parts            // of each play
-	opened    []*catalog.Compiler // all that close closes
-	kept      []*keptResults      // of each play
+	lent      []*inventory.Host   // hosts among them that run resources
+	values    []*inventoryValues  // by play
+	compilers []*catalog.Compiler // by play
+	parts     []*parts            // by play
+	opened    []*catalog.Compiler // all compilers that close must close
+	kept      []*keptResults      // by play
 }
 
 func (c *checkedPlays) close() { closeCompilers(c.opened) }
@@ -58,10 +57,10 @@ func (c *checkedPlays) remaining() []*inventory.Host {
 	return slices.Concat(slices.Concat(remaining(c.hosts, c.done)...), c.others)
 }
 
-// check opens the plays and reports every error that can be found without a host, for
-// [Runner.Validate] and [Runner.Run] alike. broken and facts are those of Validate;
-// skipped is called for each play that was not compiled, with what it reads. A signal on stop and the end of
-// ctx end the compiling without an error. The result is never nil.
+// check opens the plays and reports every error that can be found without a host, for [Runner.Validate] and
+// [Runner.Run]. broken and facts are the parameters of Validate; skipped is called for each play that was not compiled,
+// with the values that it reads. A signal on stop and the end of ctx end the compiling without an error. The result is
+// never nil.
 func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, compiling catalog.Options, facts bool, skipped func(p *manifest.Play, reads string)) (*checkedPlays, error) {
 	c := &checkedPlays{done: r.done()}
 	var err, reachErr error
@@ -144,7 +143,7 @@ func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts, keep bo
 	return errors.Join(errs...)
 }
 
-// together sorts errors by where they stand. Errors that have no place, all of them, stay as they are.
+// together sorts errors by place. If no error has a place, the order remains.
 func together(all ...error) error {
 	joined := errors.Join(all...)
 	if _, placed := errors.AsType[*yamlpos.Error](joined); !placed {
@@ -161,7 +160,7 @@ const maxKept = 64 << 20
 // keptResults are results of a check that the run uses, so that it does not compile for these hosts again. nil
 // keeps none.
 type keptResults struct {
-	compiler *catalog.Compiler // that made them
+	compiler *catalog.Compiler // compiler of the results
 	room     *atomic.Int64     // bytes that may be kept
 	mu       sync.Mutex
 	made     map[*inventory.Host]*catalog.Compiled
@@ -207,7 +206,7 @@ func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host,
 		}
 		g.Go(func() error {
 			h := class[0]
-			// Hosts without any facts and those whose facts are not read are equal to the compiler.
+			// Hosts without any facts and hosts whose facts are not read are equal to the compiler.
 			made, err := compileHost(ctx, hostOf(c, h, map[string]any{}), h, c.Check)
 			if err == nil && len(class) == 1 { // results for equal hosts are quick to make again
 				kept.keep(h, made)

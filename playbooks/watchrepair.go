@@ -16,7 +16,7 @@ import (
 type repair struct {
 	wholePlay
 	number int      // part, from repairPart on
-	held   []string // resources that are left as they are, as [watching.Entry] has them
+	held   []string // resources that are not changed, as [watching.Entry] has them
 }
 
 func (r repair) part() int   { return r.number }
@@ -26,12 +26,13 @@ func (repair) watched() bool { return true }
 // has fewer.
 const repairPart = 1 << 10
 
-// narrow leaves out of a catalog what is to be left as it is, and what is not watched. What is only reported may have drifted since the
-// host was asked, and is not mended either: but for what has to follow those that it subscribes to, it is only looked at.
+// narrow removes from a catalog the resources that must not change, and those that are not watched. Resources that are
+// only reported may have drifted since the last check, and are not repaired either: they are only checked, unless they
+// have to follow resources that they subscribe to.
 func (r repair) narrow(c *catalog.Compiled) {
 	leaveOutOthers(c)
 	for i, ref := range watching.Refs(&c.Catalog) {
-		off := c.WatchRules(i).Mode == watch.Off && c.Catalog.Entries[i].Scope == nil // what stands in it may say otherwise
+		off := c.WatchRules(i).Mode == watch.Off && c.Catalog.Entries[i].Scope == nil // its entries may have other rules
 		if off || slices.Contains(r.held, ref) {
 			leaveOut(&c.Catalog.Entries[i])
 		}
@@ -39,14 +40,14 @@ func (r repair) narrow(c *catalog.Compiled) {
 			e.Check = true
 		}
 	}
-	c.Catalog.Quiet = c.WatchRules(len(c.Catalog.Entries)).Files // those of the play
-	if c.Catalog.Remember != nil {                               // what has left the manifest is left to a run
+	c.Catalog.Quiet = c.WatchRules(len(c.Catalog.Entries)).Files // quiet files of the play
+	if c.Catalog.Remember != nil {                               // only a run handles resources that have left the manifest
 		c.Catalog.Remember.Whole = false
 	}
 }
 
-// obey repairs plays, and has them watched again, which tells what has come of it. The error is that of a
-// host which is lost. A repair that has begun is not ended by the end of until: as in any run, the resource ends that is running.
+// obey repairs plays, and watches them again, which reports the outcome. The error is the loss of the host. The end of
+// until does not end a repair that has begun: as in any run, the running resource ends.
 func (h *watcher) obey(ctx, until context.Context, o *WatchOrder) error {
 	if err := h.beside(until, nil, func() error { return h.enter(until) }); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (h *watcher) obey(ctx, until context.Context, o *WatchOrder) error {
 	return err
 }
 
-// repairAll repairs plays, and notes why resources are not mended, and which others are.
+// repairAll repairs plays, and notes why resources are not repaired, and which others are.
 func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *watching.Mended, again map[string]bool) (lost error) {
 	for _, p := range h.plays {
 		one := o.For(p.number + 1)
@@ -127,7 +128,7 @@ func (h *watcher) repair(ctx context.Context, p *selection, part int, held []str
 			found(ref, one.VerdictOf(r, nil).Verdict)
 		}
 	}
-	h.state.plays = []*selection{p} // what the others look after is not undone
+	h.state.plays = []*selection{p} // resources that the other plays manage are not undone
 	for _, other := range h.plays {
 		if other != p {
 			h.state.plays = append(h.state.plays, other)
@@ -136,7 +137,7 @@ func (h *watcher) repair(ctx context.Context, p *selection, part int, held []str
 	return h.playOn(s, h.state).run(ctx)
 }
 
-// unmended is why a resource is not as it shall be after its turn; "" if it is.
+// unmended returns why a resource is not in its desired state after its turn; "" if it is.
 func unmended(r *wire.Result) string {
 	switch {
 	case r.Status.HasFailed():

@@ -22,28 +22,28 @@ type Fixture struct {
 	Name       string
 	Tree       []Node // the files before the check
 	Properties string // JSON, the properties of the resource
-	Action     string // what Apply will do; "" if the resource is stable
+	Action     string // the expected action; "" if the resource is stable
 	Changes    []modules.Change
-	Err        string // of Check, instead of an action
+	Err        string // the expected error of Check, instead of an action
 	// Prepare, if set, does to the root what a tree is too little for, such as run a program.
 	Prepare func(t *testing.T, root string)
-	// Opaque is a directory below the root that a program keeps for itself, such as .git: what is in it is
-	// another thing each time, and only the type knows what it means. Check leaves it alone all the same.
+	// Opaque is a directory below the root with the internal files of a program, such as .git. Its content differs each
+	// time, and only the type understands it. Check must not change it either.
 	Opaque string
 	// Stays is a pattern, see [path.Match], of paths below the root that a reversal does not bring back: requested copies,
 	// and a file whose content means nothing.
 	Stays string
-	// Passing is a pattern, see [path.Match], of paths below the root that are gone after a boot, besides those
+	// Passing is a pattern, see [path.Match], of paths below the root that are gone after a boot, in addition to those
 	// below proc, sys, dev, run, bin and tmp.
 	Passing string
-	// Outside are absolute paths of trees besides the root in which Apply may change something.
+	// Outside contains absolute paths of trees outside the root in which Apply may change something.
 	Outside []string
-	// Kept is a pattern, see [path.Match], of paths below the root where, or below which, a program of the test keeps what the
-	// real one keeps at KeptAs or below; KeptAs is empty if that is no path.
+	// Kept is a pattern, see [path.Match], of paths below the root at or below which a test program keeps the files
+	// that the real program keeps at or below KeptAs. KeptAs is empty if the real program has no such path.
 	Kept, KeptAs string
 	// Declared, if set, records the declared paths of several calls of [Converges]. The caller judges them.
 	Declared *Declared
-	Past     bool // no property asks for what was there before: a failure, a file that nobody has read yet
+	Past     bool // no property depends on the state before: a failure, an unread file
 }
 
 // Change is the difference that a property makes.
@@ -51,24 +51,25 @@ func Change(property, have, want string) modules.Change {
 	return modules.Change{Property: property, Have: have, Want: want}
 }
 
-// Converges holds a type against its contract in every situation:
-//   - Check changes nothing, not even a time, and finds what the fixture says;
-//   - Apply succeeds, all predicted effects hold, and a second Check is content
+// Converges checks the contract of a type in every situation:
+//   - Check changes nothing, not even a time, and finds the difference that the fixture expects;
+//   - Apply succeeds, all predicted effects hold, and a second Check finds nothing to do
 //     (or Verify, for a type that has it);
 //   - every path that Apply changes lies within the effects of the plan, and at every path
 //     that plans declare a fixture changes something;
 //   - an Apply that is cancelled, before it begins or in the middle of a
-//     content, leaves the old state or the new one and nothing besides;
-//   - in a check run in which the resource stands twice, what is certain comes true: the
-//     second one is predicted as the first one leaves the host;
+//     content, leaves the old state or the new one and nothing else;
+//   - in a check run of a catalog that has the resource twice, certain predictions come true: the
+//     second one is predicted for the state after the first one;
 //   - if a step of Apply is refused, no refused content is left for the next boot, or the
 //     error names it;
 //   - if Apply is killed between two steps, no lasting file has content that a later step could refuse;
-//   - what it tells of its state, and sends to others, is JSON;
-//   - what a [modules.Reverser] gives before Apply brings back what was there before;
-//   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
+//   - the state that it reports, and the values that it sends to others, are JSON;
+//   - the reversal that a [modules.Reverser] returns before Apply restores the state before;
+//   - where a [modules.Watcher] listens, it is notified of every change that causes another verdict.
 //
-// With -short, a fixture among many gets the first three of these, and a third of the others, which CCM_SEED chooses.
+// With -short, one fixture among many is checked for the first three of these, and for a third of the others, which
+// CCM_SEED chooses.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 	own := &Declared{}
 	turn := turns(t, len(fixtures))
@@ -119,8 +120,8 @@ func turns(t *testing.T, fixtures int) func(n int) bool {
 	return func(n int) bool { return (n+int(seed))%3 == 0 }
 }
 
-// run takes the fixture through check, apply and check, and gives the states before and
-// after. opened says whether Apply has opened a content.
+// run takes the fixture through check, apply and check, and returns the states before and after. opened reports whether
+// Apply has opened a content.
 func (f *Fixture) run(t *testing.T, typ modules.Type, paths *Declared) (before, after map[string]Seen, opened bool) {
 	paths.ran++
 	root, res := f.build(t, typ)
@@ -168,7 +169,7 @@ func (w *watched) Open(ctx context.Context, content modules.Content) (io.ReadClo
 	return w.Contents.Open(ctx, content)
 }
 
-// looking is the Host of a Check that tells what it sees.
+// looking returns the Host of a Check, which reports the files that it reads.
 func looking(h modules.Host) modules.Host {
 	l := modules.ReadOnly(h)
 	l.Report = h.Report
@@ -199,7 +200,7 @@ func (f *Fixture) changes(root string) []modules.Change {
 	return changes
 }
 
-// converged checks that nothing is left to do.
+// converged checks that a second Check finds nothing to do.
 func converged(t *testing.T, h modules.Host, res modules.Resource, plan modules.Plan) {
 	if v, ok := res.(modules.Verifier); ok {
 		require.NoError(t, v.Verify(t.Context(), h, plan))
@@ -226,7 +227,7 @@ func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
 		if want.Partial {
 			continue
 		}
-		if want.Kind == modules.Symlink { // its group and mode mean nothing; its owner says who may have planted it
+		if want.Kind == modules.Symlink { // its group and mode mean nothing; its owner shows which user may have planted it
 			have = modules.FileInfo{Kind: have.Kind, Target: have.Target, UID: have.UID}
 		}
 		require.Equal(t, want.FileInfo, have, e.Key)
@@ -238,7 +239,7 @@ func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
 	}
 }
 
-// cancelled applies the fixture under a context that ends when end says so.
+// cancelled applies the fixture under a context that end cancels.
 func (f *Fixture) cancelled(t *testing.T, typ modules.Type, before, after map[string]Seen, end canceller) {
 	root, res := f.build(t, typ)
 	h := Host()
@@ -255,7 +256,7 @@ func (f *Fixture) cancelled(t *testing.T, typ modules.Type, before, after map[st
 	require.Equal(t, after, state)
 }
 
-// A canceller gives a Host on which the run is cancelled at a certain moment.
+// A canceller returns a Host on which the run is cancelled at a certain moment.
 type canceller func(h modules.Host, cancel context.CancelFunc) modules.Host
 
 func cancelAtOnce(h modules.Host, cancel context.CancelFunc) modules.Host {

@@ -24,15 +24,15 @@ type Editor struct {
 	Off     string   // the entry as a comment
 	Other   string   // a line of another entry
 	Twice   Twice
-	// Changes says that Put changes an entry and adds none.
+	// Changes is set if Put changes an entry and adds none.
 	Changes bool
-	// Unix says that the program that reads the file takes a byte order mark as text.
+	// Unix is set if the program that reads the file takes a byte order mark as text.
 	Unix bool
-	// LineFeed says that it takes \r as text, too, and needs a line end after the last line.
+	// LineFeed is set if that program also takes \r as text, and needs a line end after the last line.
 	LineFeed bool
 }
 
-// Twice is what an editor does if the file contains its entry twice.
+// Twice is the behavior of an editor if the file contains its entry twice.
 type Twice int
 
 // Possible values of [Twice].

@@ -18,7 +18,7 @@ import (
 var noise = []string{"/etc/.pwd.lock", "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/subuid-", "/etc/subgid-",
 	"/var/log/lastlog", "/var/log/faillog"}
 
-// loose are the types whose effects may be wider than what a fixture changes: what they start decides.
+// loose are the types whose effects may be wider than the changes of a fixture: the programs that they start decide.
 var loose = map[string]bool{"package": true, "upgrade": true, "exec": true, "archive": true, "scaffold": true, "git": true, "dsc": true, "ral": true}
 
 // Declared records the paths that plans of one type declare, and whether a fixture changes something at each.

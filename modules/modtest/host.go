@@ -12,9 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
-// Host is the machine that the test runs on, with contents that have come
-// inline, no forecast, and a reporter that forgets. What types remember is kept
-// beside the test program, and goes with it.
+// Host returns the machine that the test runs on, with inline contents, no forecast, and a reporter that drops
+// everything. The memory of types is next to the test program, and is removed with it.
 func Host() modules.Host {
 	h := system.New()
 	h.Private = ""
@@ -34,7 +33,7 @@ func expand(text, root string) string {
 	return strings.NewReplacer("$ROOT", root, "$UID", strconv.Itoa(uid), "$GID", strconv.Itoa(gid)).Replace(text)
 }
 
-// Account gives the ids that $UID and $GID stand for.
+// Account returns the values of $UID and $GID.
 func Account() (uid, gid int) {
 	if os.Geteuid() == 0 {
 		return 1, 1
@@ -42,8 +41,7 @@ func Account() (uid, gid int) {
 	return os.Geteuid(), os.Getegid()
 }
 
-// Decode makes a resource of a type from properties in JSON, as they come over
-// the wire. $ROOT, $UID and $GID are expanded.
+// Decode makes a resource of a type from properties in JSON, as the wire has them. $ROOT, $UID and $GID are expanded.
 func Decode(t testing.TB, types modules.Registry, name, properties, root string) modules.Resource {
 	t.Helper()
 	res, err := types.Decode(name, []byte(expand(properties, root)))

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// note is a resource that always has something to do, which is nothing.
+// note is a resource that always reports an action, and does nothing.
 type note struct{}
 
 func noteType() modules.Type {

@@ -15,12 +15,11 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// nobody is the ordinary user, and the group, that tests of root act as.
+// nobody is the ID of the ordinary user and group that tests run as in place of root.
 const nobody = 65534
 
-// AsOrdinaryUser runs a test function as somebody who is not root, since
-// permissions mean nothing to root: if root runs the tests, in a second process
-// that runs this test only. It must be all that the test does.
+// AsOrdinaryUser runs a test function as a user who is not root, since permissions mean nothing to root: if root runs
+// the tests, in a second process that runs only this test. The test must do nothing else.
 func AsOrdinaryUser(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -34,8 +33,7 @@ func AsOrdinaryUser(t *testing.T, test func(t *testing.T)) {
 	require.NoError(t, err, "as user %d:\n%s", nobody, out)
 }
 
-// runAs runs the test t of this program again as another user, who gets a copy
-// of the program in a folder of its own.
+// runAs runs the test t of this program again as another user, with a copy of the program in a separate folder.
 func runAs(t *testing.T, id int) (out []byte, err error) {
 	t.Helper()
 	home, err := os.MkdirTemp("", "ordinary")

@@ -26,24 +26,24 @@ type Trap struct {
 	Roots      []Node // is in $ROOT/etc, and belongs to root
 }
 
-// secret is what root's files may hold, and nobody else's.
+// secret is text that only files of root may contain.
 const secret = "only root may read this\n"
 
 // Secret is a file that the user must not get to read.
 func Secret(path string) Node { return Node{Path: path, Text: secret, Mode: 0o640} }
 
-// raceEnv says how long each race takes.
+// raceEnv is the environment variable with the duration of each race.
 const raceEnv = "CCM_RACE"
 
-// raceTime is how long each race takes where nobody says it.
+// raceTime is the duration of each race unless raceEnv is set.
 const raceTime = 2 * time.Second
 
 // exchangeEnv has the test program exchange two names instead.
 const exchangeEnv = "CCM_EXCHANGE"
 
-// Trapped holds a type against a user who plants links: those that are there are
-// refused in a check run with the words of the run that follows; one that comes and
-// goes leads nothing of root's astray. It must be all that a test does, and is root's.
+// Trapped tests a type against a user who plants links. A check run refuses existing links with the same message as the
+// run that follows. A link that appears and disappears does not divert changes by root. The test must do nothing else,
+// and needs root.
 func Trapped(t *testing.T, typ modules.Type, traps ...Trap) {
 	if dir := os.Getenv(exchangeEnv); dir != "" {
 		exchange(t, dir)
@@ -59,7 +59,7 @@ func Trapped(t *testing.T, typ modules.Type, traps ...Trap) {
 	}
 }
 
-// home builds the directories. What the user calls conf is at $ROOT/home/real.
+// home makes the directories. The directory that the user calls conf is at $ROOT/home/real.
 func (p Trap) home(t *testing.T) (root string) {
 	root = Root(t)
 	require.NoError(t, os.Chmod(filepath.Dir(root), 0o755)) // the user goes there too
@@ -74,7 +74,7 @@ func (p Trap) home(t *testing.T) (root string) {
 	return root
 }
 
-// fill makes a directory as it was.
+// fill restores the first content of a directory.
 func (p Trap) fill(t *testing.T, dir string) {
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -93,8 +93,7 @@ func (p Trap) link(t *testing.T, root, target, name string) {
 	require.NoError(t, os.Lchown(name, nobody, nobody))
 }
 
-// scenario is the resource after another one, which has something to do: so a check
-// run asks its forecast.
+// scenario returns the resource after another one that has something to do, so that a check run uses its forecast.
 func (p Trap) scenario(typ modules.Type) (modules.Registry, Scenario) {
 	return modules.Registry{typ, noteType()}, Scenario{Steps: []Step{
 		{Type: typ.Name, Properties: p.Properties}, {Type: "note", Properties: "{}"}, {Type: typ.Name, Properties: p.Properties},
@@ -228,7 +227,7 @@ func startExchange(t *testing.T, home string) (end func()) {
 	}
 }
 
-// exchange is what the user does, until the standard input ends.
+// exchange runs the attack of the user until the standard input ends.
 func exchange(t *testing.T, home string) {
 	ended := make(chan struct{})
 	go func() {

@@ -24,24 +24,22 @@ type Step struct {
 	Noop       bool
 }
 
-// A Scenario is a catalog in one situation, and what is to be predicted of it.
+// A Scenario is a catalog in one situation, with its expected predictions.
 type Scenario struct {
 	Name        string
 	Tree        []Node
 	Steps       []Step
 	FailOnError bool
-	// Want is what the check run says of each step: its status, "refreshed" and
-	// "uncertain" if they apply. Nil accepts anything.
+	// Want has the expected prediction of each step: its status, "refreshed" and "uncertain" if they apply. Nil accepts
+	// anything.
 	Want []string
 }
 
 // A Tally counts predictions.
 type Tally struct{ All, Certain int }
 
-// Predicts makes a check run of the scenario, which must change nothing, and
-// then the real one, and requires that every certain prediction has come true:
-// status and refresh, and unless it fails also what was done and the properties
-// that differed.
+// Predicts makes a check run of the scenario, which must change nothing, and then the real run. Every certain
+// prediction must come true: status and refresh, and unless it fails also the action and the properties that differed.
 func Predicts(t *testing.T, types modules.Registry, s Scenario) Tally {
 	t.Helper()
 	root := Root(t)
@@ -90,7 +88,7 @@ func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check
 	return carriedOut(t, decode, s.catalog(root, check))
 }
 
-// carriedOut gives the results of a catalog, which may be a check run.
+// carriedOut returns the results of a catalog, which may be a check run.
 func carriedOut(t *testing.T, decode func(*wire.Entry) (modules.Resource, error), cat *wire.Catalog) []*wire.Result {
 	t.Helper()
 	e := &engine.Engine{Decode: decode, Host: Host(), Now: time.Now, Hand: func(context.Context, *wire.Part) error { return nil }}
@@ -118,7 +116,7 @@ func (s Scenario) catalog(root string, check bool) *wire.Catalog {
 	return cat
 }
 
-// summaries says in words how each result ended.
+// summaries describes in words how each result ended.
 func summaries(results []*wire.Result) []string {
 	var all []string
 	for _, r := range results {
@@ -141,7 +139,7 @@ func status(r *wire.Result) wire.Status {
 	return r.Status
 }
 
-// prediction is what of a result a check run has to get right.
+// prediction has the parts of a result that a check run must predict.
 type prediction struct {
 	Status    wire.Status
 	Refreshed bool

@@ -16,7 +16,7 @@ import (
 // generator makes scenarios of files that get into each other's way.
 type generator struct {
 	*rand.Rand
-	obscure bool // with what cannot be foreseen: several names of one file, modes that shut out their owner
+	obscure bool // with cases that cannot be predicted: several names of one file, modes that shut out their owner
 }
 
 func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
@@ -86,7 +86,7 @@ func (g generator) step(i int) modtest.Step {
 	return s
 }
 
-// owner is now and then somebody to whom only root may give files.
+// owner returns now and then a user to whom only root may give files.
 func (g generator) owner() string {
 	if g.IntN(8) == 0 {
 		return "1"

@@ -16,10 +16,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// refused refuses each step of Apply once: each command that it runs, each change of a file,
-// and each directory that it opens to change what is in it, such as /proc/sys.
-// A refused step does nothing; all other steps run. Afterwards the next boot must not find refused content:
-//   - each path that the type has written itself is as it was before;
+// refused refuses each step of Apply once: each command that it runs, each change of a file, and each directory that it
+// opens to change entries, such as /proc/sys. A refused step does nothing; all other steps run. Afterwards the next
+// boot must not find refused content:
+//   - each path that the type itself has written is as it was before;
 //   - otherwise the refused step was not a command, and the error names the path.
 //
 // Files that commands have written count as accepted.
@@ -97,8 +97,8 @@ var writesFirst = map[string]string{
 	"kmod: now, with other parameters than before": "modprobe adds the earlier parameters of the file to its arguments, so they are removed first; none is added before the kernel has taken it",
 }
 
-// pieceByPiece are types of whole trees, whose files are changed one after the other: what has been
-// changed stays, and the error names the file that was not.
+// pieceByPiece are types of whole trees, whose files are changed one after the other: the changed files stay, and the
+// error names the file that was not changed.
 var pieceByPiece = map[string]bool{"scaffold": true}
 
 func union(all ...map[string]Seen) map[string]bool {
@@ -133,7 +133,7 @@ type refusing struct {
 	steps   []taken
 	refused string
 	command bool
-	written map[string]bool // by the type itself; not what it has given owner and mode only
+	written map[string]bool // paths that the type itself has written; not paths of which it has set owner and mode only
 }
 
 // A taken is a step of Apply.

@@ -13,9 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// reversed applies the fixture to a type that can undo it, and then what undoes it: what
-// was there before is there again, and the same is to be done as in the beginning. What
-// the type refuses to undo is for its own tests.
+// reversed applies the fixture to a type that can undo it, and then applies the reversal: the state before is restored,
+// and Check finds the same to do as in the beginning. Changes that the type refuses to undo need tests of the type.
 func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	root, res := f.build(t, typ)
 	h := Host()
@@ -103,8 +102,8 @@ func UndoneOn[T any, P interface {
 	Undone(t, root, all...)
 }
 
-// reversalOf makes the resource that undoes another one, from JSON as a host keeps it.
-// It does not ask the type for it: that of a test may begin its host anew then.
+// reversalOf makes the resource that undoes another one, from JSON as a host keeps it. It does not request it from the
+// type, since a type of a test may then start its host again.
 func reversalOf(t *testing.T, res modules.Resource, properties map[string]any) modules.Resource {
 	t.Helper()
 	back := reflect.New(reflect.TypeOf(res).Elem()).Interface().(modules.Resource)

@@ -35,9 +35,8 @@ func noop(s modtest.Step) modtest.Step {
 	return s
 }
 
-// TestPredicts chains files and commands. A command that would run is always
-// uncertain, since nobody knows whether it will succeed, and so is what rests
-// on it.
+// TestPredicts chains files and commands. A command that would run is always uncertain, since its success is unknown,
+// and so is every resource that depends on it.
 func TestPredicts(t *testing.T) {
 	old := modtest.Node{Path: "conf", Text: "old"}
 	for _, s := range []modtest.Scenario{

@@ -25,8 +25,8 @@ type Node struct {
 	Mode fs.FileMode // 0 is 0644, or 0755 for directories
 }
 
-// Build makes the nodes below root, in order. Modes come last, so that there may
-// be something in a directory that nobody may write in.
+// Build makes the nodes below root, in order. Modes are set last, so that a directory without write permission can have
+// content.
 func Build(t testing.TB, root string, nodes []Node) {
 	t.Helper()
 	for _, n := range nodes {
@@ -59,8 +59,7 @@ func (n Node) mode() fs.FileMode {
 	return 0o644
 }
 
-// Root makes an empty directory for a test and removes it in the end, whatever
-// modes the test has given to what is in it.
+// Root makes an empty directory for a test and removes it in the end, whatever modes the test has set below it.
 func Root(t testing.TB) string {
 	root := t.TempDir()
 	t.Cleanup(func() {
@@ -79,11 +78,11 @@ func Root(t testing.TB) string {
 type Seen struct {
 	Mode     fs.FileMode // with its type
 	UID, GID int
-	Text     string // of a file, or the target of a link; $ROOT stands for the root
+	Text     string // content of a file, or the target of a link, with $ROOT in place of the root
 	ModTime  int64  // Unix time in ns; 0 in a [State]
 }
 
-// Snapshot describes all that is below root, by path relative to it.
+// Snapshot describes every path below root, by path relative to it.
 func Snapshot(t testing.TB, root string) map[string]Seen {
 	t.Helper()
 	seen := map[string]Seen{}

@@ -11,9 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// twice makes a check run of a catalog that has the resource twice, which must change
-// nothing, and then the real one. A type whose Check does not ask for what its own plans
-// will have done predicts the second resource as if the first one did nothing.
+// twice makes a check run of a catalog that has the resource twice, which must change nothing, and then the real run. A
+// type whose Check ignores the forecast of its own plans predicts the second resource as if the first one did nothing.
 func (f *Fixture) twice(t *testing.T, typ modules.Type) {
 	root, res := f.build(t, typ)
 	untouched := Snapshot(t, root)
@@ -23,8 +22,8 @@ func (f *Fixture) twice(t *testing.T, typ modules.Type) {
 		"earlier plans of its type will have done (docs/internals/adding-a-type.md#effects-of-earlier-plans)")
 }
 
-// both gives the results of two copies of the resource in one catalog. They are not
-// decoded one by one: the type of a test may begin its host anew then.
+// both returns the results of two copies of the resource in one catalog. They are not decoded one by one, since the
+// type of a test may then start its host again.
 func (f *Fixture) both(t *testing.T, typ modules.Type, res modules.Resource, root string, check bool) []*wire.Result {
 	entry := wire.Entry{Type: typ.Name, Name: f.Name, Properties: json.RawMessage(expand(f.Properties, root))}
 	decode := func(*wire.Entry) (modules.Resource, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A setting is a type as somebody writes it who is new here: a value that a program
-// tells and changes. Its mistake is what it forgets.
+// A setting is a type as a newcomer writes it: a value that a program reports and changes. Its mistake is the part that
+// it forgets.
 type setting struct {
 	Name    string `json:"name" required:"true" doc:"absolute path of the file that holds the value"`
 	Value   string `json:"value" required:"true" doc:"what it shall be"`
@@ -85,7 +85,7 @@ func settingConverges(t *testing.T, mistake string) {
 	)
 }
 
-// TestSettingPredicts has the type without a mistake know what it will have done.
+// TestSettingPredicts checks that the type without a mistake forecasts its own changes.
 func TestSettingPredicts(t *testing.T) {
 	step := modtest.Step{Type: "setting", Properties: `{"name":"$ROOT/a","value":"1"}`}
 	modtest.Predicts(t, modules.Registry{settingType("")}, modtest.Scenario{

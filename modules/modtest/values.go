@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A teller is a reporter that holds states against what is asked of them.
+// A teller is a reporter that checks the states that resources report.
 type teller struct {
 	modules.Reporter
 	t *testing.T
@@ -41,8 +41,7 @@ func sends(t *testing.T, h modules.Host, res modules.Resource) {
 	}
 }
 
-// answers checks that a resource knows what it can be asked, and refuses other
-// questions.
+// answers checks that a resource answers the queries that it supports, and refuses others.
 func answers(t *testing.T, h modules.Host, res modules.Resource) {
 	t.Helper()
 	q, ok := res.(modules.Querier)

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/listen"
 )
 
-// ways to change what is at a path, as an editor, a person or another program would.
+// ways to change a path, as an editor, a person or another program would.
 var ways = []struct {
 	name string
 	do   func(path string) error
@@ -47,12 +47,12 @@ var ways = []struct {
 	{"with something new in it", func(p string) error { return os.WriteFile(filepath.Join(p, "new"), nil, 0o644) }},
 }
 
-// fewPlaces is how many a short test changes.
+// fewPlaces is the number of places that a short test changes.
 const fewPlaces = 3
 
-// watched holds a [modules.Watcher] against its word: once the resource is as it shall be, what
-// gives another verdict is hinted at where it is listened to, unless something is polled. What is
-// below the root is changed in every place, in one way each; a short test takes a few of them.
+// watched tests a [modules.Watcher]: once the resource is in its desired state, every change that causes another
+// verdict must cause a hint, unless something is polled. Every place below the root is changed, in one way each; a
+// short test changes a few of them.
 func (f *Fixture) watched(t *testing.T, typ modules.Type) {
 	root, res := f.build(t, typ)
 	watcher, ok := res.(modules.Watcher)
@@ -86,7 +86,7 @@ func (f *Fixture) watched(t *testing.T, typ modules.Type) {
 	}
 }
 
-// settled has the resource brought about, if it can be, and gives what is below the root then.
+// settled applies the resource, if possible, and returns the state below the root after that.
 func (f *Fixture) settled(t *testing.T, res modules.Resource, root string) map[string]Seen {
 	t.Helper()
 	if plan, err := res.Check(t.Context(), modules.ReadOnly(Host())); err == nil && plan.Pending() {
@@ -95,8 +95,7 @@ func (f *Fixture) settled(t *testing.T, res modules.Resource, root string) map[s
 	return Snapshot(t, root)
 }
 
-// told changes something, and requires that another verdict is hinted at. It reports whether it
-// was changed.
+// told changes something, and requires a hint of another verdict. It reports whether something was changed.
 func (f *Fixture) told(t *testing.T, res modules.Resource, what string, change func() error) (done bool) {
 	t.Helper()
 	verdict := func() (string, []modules.Change, string) {

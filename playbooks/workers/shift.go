@@ -30,25 +30,25 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// A shift is one shard that a worker is at.
+// A shift is one shard in progress at a worker.
 type shift struct {
 	worker *Worker
 	job    *job
 
 	stop, kill func()
 	rename     func([]byte) []byte // see [talker]
-	silent     func(error)         // is told that the coordinator does not answer
+	silent     func(error)         // called if the coordinator does not answer
 	sealer     sealing.Sealer
 	asked      numbers
-	waits      func() // is told that hosts wait for others
+	waits      func() // called if hosts wait for others
 	orders     orders // about hosts that are watched
 	loans      loans
 	taken      atomic.Bool // these are watched by others
 	wrong      atomic.Pointer[breachError]
 }
 
-// work takes the hosts of a shard through their play. whole is false if some were left to others. At the end of
-// held others may have them: then resources that are running end, and nothing else is begun.
+// work takes the hosts of a shard through their play. whole is false if some were left to others. At the end of held
+// other workers may have them: then running resources end, and nothing else is begun.
 func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer) (whole bool, err error) {
 	var content shardContent
 	err = s.prepare(held, a, &content)
@@ -82,7 +82,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		return false, err
 	}
 	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: s.rename}
-	t.failed = func(error) { s.stop() } // what is running ends: if it were killed, others would have to do it again
+	t.failed = func(error) { s.stop() } // the running resources end: if they were killed, others would have to run them again
 	s.silent = func(error) { s.kill() }
 	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
 		return false, err
@@ -113,7 +113,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		}
 	})
 	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
-		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // they are left to others
+		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // other workers take them
 			return
 		}
 		if s.wrong.Load() != nil && (end.Stopped || end.Killed) { // they end with the reason
@@ -139,7 +139,7 @@ func (c *shardContent) hosts() map[string]bool {
 	return names
 }
 
-// report tells the coordinator how the shift ended: err is the error of its turns.
+// report sends the end of the shift to the coordinator: err is the error of its turns.
 func (s *shift) report(ctx, held context.Context, stop <-chan struct{}, t *talker, unended *remaining, err error) (whole bool, _ error) {
 	failed := ""
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *shift) report(ctx, held context.Context, stop <-chan struct{}, t *talke
 	return failed != "" || !closed(stop), nil
 }
 
-// A breachError says what a coordinator sent that no program of the same build sends.
+// A breachError is the error for data from a coordinator that no program of the same build sends.
 type breachError struct{ err error }
 
 func (e *breachError) Error() string {
@@ -180,8 +180,8 @@ func (s *shift) breach(wrong *breachError) {
 	s.stop()
 }
 
-// refuse reports to the coordinator, and here, why the worker does not run what it was sent. Without a key for that the
-// coordinator gets no answer.
+// refuse reports to the coordinator, and here, why the worker refuses the data that it received. Without a key for that
+// the coordinator gets no answer.
 func (s *shift) refuse(ctx context.Context, content *shardContent, wrong *breachError) (whole bool, err error) {
 	writer, err := sealing.NewFrameWriter(content.Key, content.Handout)
 	if err != nil {
@@ -234,11 +234,11 @@ func (s *shift) ordered(data []byte) {
 	}
 }
 
-// root is where the files of the run are.
+// root returns the folder of the run's files.
 func (s *shift) root() string { return filepath.Join(s.job.folder.path, "files") }
 
-// prepare fetches what is needed. A [breachError] about the run comes after the hosts are fetched too: the coordinator receives it with
-// their key.
+// prepare fetches the needed objects. A [breachError] about the run is returned after the hosts are fetched too: the
+// coordinator receives it with their key.
 func (s *shift) prepare(ctx context.Context, a *answer, content *shardContent) error {
 	err := s.job.prepare(ctx, a)
 	if _, is := errors.AsType[*breachError](err); err != nil && !is {
@@ -247,7 +247,7 @@ func (s *shift) prepare(ctx context.Context, a *answer, content *shardContent) e
 	return cmp.Or(err, s.job.fetch(ctx, a.Shard, content))
 }
 
-// prepare fetches what is needed of the run, once.
+// prepare fetches the needed objects of the run, once.
 func (j *job) prepare(ctx context.Context, a *answer) error {
 	j.making.Lock()
 	defer j.making.Unlock()
@@ -262,7 +262,7 @@ func (j *job) prepare(ctx context.Context, a *answer) error {
 	return nil
 }
 
-// prepared reports whether that is done. Who prepares it now is not waited for.
+// prepared reports whether that is done. It does not wait for another shift that prepares it now.
 func (j *job) prepared() bool {
 	if !j.making.TryLock() {
 		return false
@@ -284,7 +284,7 @@ func (s *shift) plays(ctx context.Context) error {
 		return err
 	}
 	defer func() {
-		if j.plays == nil { // the next shard tries again, and is told the same
+		if j.plays == nil { // the next shard tries again, with the same result
 			_ = os.RemoveAll(root)
 		}
 	}()
@@ -337,7 +337,7 @@ func (s *shift) dropKeys(name string) {
 	}
 }
 
-// withKeys returns a function that makes targets of what the coordinator sent: they log in with this worker's key of
+// withKeys returns a function that makes targets from data of the coordinator: they log in with this worker's key of
 // the run. The files with that name are written once.
 func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(reach.WireTarget) (transport.Target, error) {
 	j := s.job
@@ -370,7 +370,8 @@ func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(reach
 	}
 }
 
-// trustHint says what to do about a host whose key is unknown, or a jump host: it is not known where the run was begun.
+// trustHint returns the hint for a host, or a jump host, whose key is unknown: the machine where the run began must
+// trust it.
 func trustHint(targets map[string]transport.Target) func(transport.Target, ssh.PublicKey) string {
 	return func(t transport.Target, _ ssh.PublicKey) string {
 		name := t.Host
@@ -383,7 +384,7 @@ func trustHint(targets map[string]transport.Target) func(transport.Target, ssh.P
 	}
 }
 
-// runner is what works on the hosts of a shard.
+// runner returns the runner for the hosts of a shard.
 func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	w, j, run := s.worker, s.job, s.job.content
 	inv, err := content.Inventory.Inventory()

@@ -21,14 +21,14 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestStoppedWorker has a worker stand still (SIGSTOP) for longer than its lease lasts, and go on when
-// another one has done its work and the results have been recorded: whatever it was about to do is not
-// done again, and not told again. That its lease is over it knows by its clock, unless that has stood still with it.
+// TestStoppedWorker suspends a worker (SIGSTOP) for longer than its lease lasts, and continues it after another one has
+// done its work and the results have been recorded: its next step is not done again, and not reported again. It knows
+// the end of its lease by its clock, unless the clock was suspended, too.
 func TestStoppedWorker(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	for _, phase := range []string{asksToEnter, enters, "asks what a ticket is for", "logs in", "starts the host program", "commands run", "all is told"} {
 		for _, clock := range []bool{true, false} {
-			if clock && phase != "commands run" { // the lease is all that it looks at
+			if clock && phase != "commands run" { // it looks only at the lease
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, clock %v", phase, clock), func(t *testing.T) {
@@ -39,14 +39,14 @@ func TestStoppedWorker(t *testing.T) {
 	}
 }
 
-// asksToEnter is when a worker asks for the login that shows whether workers get into hosts, and enters is that login: the run begins
-// without it, since others get in.
+// asksToEnter is the moment when a worker requests the login that shows whether workers can reach hosts, and enters is
+// that login: the run begins without that login, since other workers reach them.
 const (
 	asksToEnter = "asks to enter"
 	enters      = "enters"
 )
 
-// An asking queue tells of each ticket that a worker asks about.
+// An asking queue reports each ticket that a worker asks about.
 type asking struct {
 	queue.Queue
 	ticket func()
@@ -74,7 +74,7 @@ func (r askingRun) Answer(ctx context.Context, answer func(context.Context, []by
 // stillVariable has a worker that is a process have a still queue.
 const stillVariable = "CCM_PUSH_TEST_STILL"
 
-// A still queue is that of a worker whose clocks do not tell it that a lease is over.
+// A still queue belongs to a worker whose clocks do not show the end of a lease.
 type still struct{ queue.Queue }
 
 type stillLease struct{ queue.Lease }
@@ -165,7 +165,7 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 		}
 	}
 	r := s.runner(inv, got)
-	r.Options.NoLock = false // so that hosts keep what was done
+	r.Options.NoLock = false // so that hosts keep the results
 	tickets := atomic.Int32{}
 	c, warned := s.coordinator(asking{connect(t, url), func() {
 		switch tickets.Add(1) {
@@ -207,7 +207,7 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	require.Eventually(t, func() bool { return !c.works("") }, wait, 10*time.Millisecond, "the other worker ends")
 	require.NoError(t, second.Process.Kill())
 	require.NoError(t, worker.Process.Signal(syscall.SIGCONT))
-	s.write("far", "") // the next play is for the worker that stood still
+	s.write("far", "") // the next play is for the suspended worker
 	summary := ends()
 	require.Equal(t, 3, summary.Totals.Hosts.OK, "%s", warned.all())
 	for name, srv := range s.hosts {
@@ -241,7 +241,7 @@ func (q forgetful) Lease(ctx context.Context, site string) (queue.Lease, error) 
 func (forgottenLease) Lasts() time.Duration         { return 24 * time.Hour }
 func (forgottenLease) Extend(context.Context) error { return nil }
 
-// A deaf queue has a coordinator hear nothing of what workers say, until hears is closed.
+// A deaf queue withholds all reports of workers from a coordinator, until hears is closed.
 type deaf struct {
 	queue.Queue
 	hears <-chan struct{}
@@ -265,8 +265,8 @@ func (r deafRun) Said(ctx context.Context) ([]byte, uint64, error) {
 	return r.Run.Said(ctx)
 }
 
-// TestTicketTwice has a worker lease a ticket again that it is at work on: it ends that first. When it asks about the ticket again, the
-// coordinator has heard how the host has ended, or has that still to hear.
+// TestTicketTwice leases a ticket again to the worker that works on it: the worker ends that work first. When it asks
+// about the ticket again, the coordinator has received the end of the host, or has not yet.
 func TestTicketTwice(t *testing.T) {
 	for _, heard := range []bool{true, false} {
 		t.Run(fmt.Sprintf("heard %v", heard), func(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// A talker tells a coordinator what happens, a moment later, what has come together at once. It is a
-// reporter of events.
+// A talker sends events to a coordinator, together with those of the next moment. It is a reporter of events.
 type talker struct {
-	ctx    context.Context // of the shift: reporters are given none
+	ctx    context.Context // context of the shift: reporters receive none
 	member queue.Member
 	writer *sealing.FrameWriter
-	// rename has what paths are called where the manifests were read in place of what they are called here.
+	// rename replaces paths of this machine with their names on the machine that read the manifests.
 	rename func([]byte) []byte
-	failed func(error) // is told once that the coordinator cannot be told any more
+	failed func(error) // called once if the coordinator can no longer be reached
 
 	sending sync.Mutex // one at a time, in order
 	mu      sync.Mutex
@@ -30,7 +29,7 @@ type talker struct {
 }
 
 const (
-	// talkTime is how long what happens waits for more of it.
+	// talkTime is how long an event waits for more events.
 	talkTime = 50 * time.Millisecond
 )
 
@@ -63,10 +62,10 @@ func (t *talker) warn(text string) {
 	t.next.Warnings = append(t.next.Warnings, text)
 }
 
-// Settle says what has been reported, and returns when it is kept.
+// Settle sends the reported events, and returns when they are kept.
 func (t *talker) Settle() error { return t.await(t.ctx) }
 
-// await says what has been reported, and returns when it is kept.
+// await sends the reported events, and returns when they are kept.
 func (t *talker) await(ctx context.Context) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
@@ -90,7 +89,7 @@ func (t *talker) await(ctx context.Context) error {
 	return err
 }
 
-// say says a text in frames. Where the queue does not answer it is tried again for as long as a lease lasts.
+// say sends a text in frames. If the queue does not answer, it tries again for the time of a lease.
 func (t *talker) say(ctx context.Context, text []byte) error {
 	for _, frame := range t.writer.Frames(text) {
 		if err := again(ctx, func(ctx context.Context) error { return t.member.Say(ctx, frame) }); err != nil {
@@ -100,7 +99,7 @@ func (t *talker) say(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// over says how it has ended, after all else.
+// over sends how it has ended, after everything else.
 func (t *talker) over(ctx context.Context, failed string) error {
 	t.mu.Lock()
 	t.next.Failed, t.next.Over = failed, true
@@ -108,14 +107,14 @@ func (t *talker) over(ctx context.Context, failed string) error {
 	return t.await(ctx)
 }
 
-// talk says what has been reported again and again, until done is closed.
+// talk sends the reported events again and again, until done is closed.
 func (t *talker) talk(ctx context.Context, done <-chan struct{}) {
 	ticks := time.NewTicker(talkTime)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ticks.C:
-			_ = t.await(ctx) // which failed is told
+			_ = t.await(ctx) // failed receives the error
 		case <-done:
 			return
 		}
