@@ -25,8 +25,8 @@ func attachCommand(f *fleet, p *printer) *cobra.Command {
 exit status is the exit status of the run. Without RUN, the command follows the newest run in
 progress. Ctrl-C ends only the output; the run continues.
 
-You can also follow a run that another machine started: pass --workers with the same URL. The file
-operators.keys on the other machine must contain the public key of this machine.`,
+You can also follow a run that another machine started: pass --workers with the NATS URL of this
+run. The file operators.keys on the other machine must contain the public key of this machine.`,
 		Example: `  ccm-push attach
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,

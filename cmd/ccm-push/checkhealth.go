@@ -12,11 +12,11 @@ func checkHealthCommand(p *plays, out *printer) *cobra.Command {
 		Use:   "check-health MANIFEST...",
 		Short: "run the health checks of manifests; change nothing",
 		Long: `ccm-push check-health runs the health checks of the resources in manifests, and changes nothing on
-the hosts. It also works while another run changes a host, and so holds the lock of the host.
+the hosts. The command also works while another run is changing the same hosts.
 
-As in any run, the property control can exclude a resource, and if a resource in require is
-unhealthy, ccm-push skips the health checks of the dependent resource. Resources without health
-checks count as skipped. If a health check is not OK, the exit status is 2.`,
+ccm-push skips a resource that its property control excludes, and a resource without health checks.
+It also skips a resource if another resource, named in the property require, is unhealthy. If a
+health check is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,
 		Args: atLeast(1),

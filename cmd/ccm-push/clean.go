@@ -10,9 +10,9 @@ func cleanCommand(f *fleet, p *printer) *cobra.Command {
 also files of the user of --become. With --check it prints the files and removes nothing. If a run
 is changing a host, the command fails on this host.
 
-Two records on the hosts are then lost: the list of pending refreshes (restarts of services), and
-the former state of resources with the property "reverse". Without the former state, a later run
-cannot restore such a resource when you remove the resource from the manifest.`,
+A host then has no list of pending refreshes (restarts of services). It also has no record of the
+former state of resources with the property "reverse". If you later remove such a resource from the
+manifest, ccm-push cannot restore the former state.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              onePattern,

@@ -20,13 +20,13 @@ import (
 func explainResourceCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain MANIFEST... HOST TYPE#NAME",
-		Short: "print why a host has a resource, the source of its properties, and its history",
+		Short: "print why a host has a resource, where its properties come from, and its past results",
 		Long: `ccm-push explain describes one resource on one host: the place in the manifest, the conditions, the
 source of each property, the resources before and after, and the results in recorded runs.
 
-ccm-push queries the host for the facts (data about the host) that the manifests use. With --facts
-FILE, the facts come from the file, and ccm-push contacts no host. Secrets are not printed:
-properties of sensitive resources, and values whose name looks like a secret.`,
+The command queries the host for the facts (data about the host) that the manifests use. With
+--facts FILE, it reads the facts from the file and contacts no host. It does not print properties of
+sensitive resources, or values with names such as db_password.`,
 		Example: `  ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push explain site.yaml web1 service#nginx --facts facts.yaml -o json`,
 		Args:              atLeast(3),

@@ -18,7 +18,7 @@ The sources are, highest precedence first: the command line, the inventory, ssh_
 defaults. After the settings, ccm-push prints the jump hosts of the host, the outermost first. If
 the settings of a host are invalid, ccm-push prints the reason instead.
 
-Hosts with equal settings are one entry, in which {host} means the name of each host.`,
+Hosts with equal settings share one entry. In the entry, {host} means the name of the host.`,
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              atLeast(1),

@@ -22,15 +22,15 @@ func fmtCommand(f *flags.Mode, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fmt [FILE...]",
 		Short: "format YAML files: manifests, inventories, data",
-		Long: `ccm-push fmt formats YAML files and prints the names of the changed files. It indents by two spaces,
-also lists below their keys. It removes spaces at the ends of lines, and replaces several empty
-lines with one. Keys, quotes, comments, line breaks and templates do not change. If formatting would
-change the meaning of a file, ccm-push reports the file and does not change it. A file with anchors
-keeps its indentation.
+		Long: `ccm-push fmt formats YAML files and prints the names of the changed files. It indents by two spaces;
+a list is also indented below its key. It removes spaces at the ends of lines, and replaces several
+empty lines with one. Keys, quotes, comments, line breaks and templates do not change. If formatting
+would change the meaning of a file, ccm-push reports the file and does not change it. A file with
+anchors keeps its indentation.
 
 Without FILE, the command formats all *.yaml and *.yml files of this folder. If FILE is "-", it
-formats standard input and prints the result. With --check, it changes no file, and the exit status
-is 8 if a file would change. --diff prints the changes.`,
+formats standard input and prints the result. With --check, no file changes; exit status 8 means
+that a file needs formatting. --diff prints the changes.`,
 		Example: `  ccm-push fmt
   ccm-push fmt --check --diff site.yaml group_vars/all.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -24,10 +24,10 @@ func fromAnsibleCommand(types modules.Registry, f *inventories, p *printer) *cob
 with the same effect. It does not guess, and drops nothing. A part without an equivalent becomes a
 "todo" in the manifest, with the original as a comment, and ccm-push validate reports it.
 
-After the conversion, ccm-push prints all todos with file and line. It also lists the parts whose
-effect differs slightly. docs/guide/from-ansible.md lists all modules and keywords.
+After the conversion, ccm-push prints all todos with file and line. It also lists tasks whose effect
+is now slightly different. docs/guide/from-ansible.md lists all modules and keywords.
 
-With -i, the conversion also uses the variables of an inventory: their types, and which of them
+With -i, the conversion also reads an inventory: the types of its variables, and the variables that
 override variables of a play. The conversion needs no Ansible, contacts no host and overwrites no
 file.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md

@@ -21,9 +21,9 @@ func graphCommand(p *plays, out *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph MANIFEST... HOST",
 		Short: "print the order and dependencies of resources on a host; change nothing",
-		Long: `ccm-push graph prints which resources depend on which others on a host, and why. ccm-push queries
-the host for the facts (data about the host) that the manifests use. With --facts FILE, the facts
-come from the file, and ccm-push contacts no host.
+		Long: `ccm-push graph prints the resources of a host, and for each resource its dependencies and their
+reasons. The command queries the host for the facts (data about the host) that the manifests use.
+With --facts FILE, it reads the facts from the file and contacts no host.
 
 --why type#name prints one resource, with the lines of the manifest that define its dependencies.
 --format dot prints a graph for Graphviz.`,

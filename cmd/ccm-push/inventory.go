@@ -162,11 +162,10 @@ func explainCommand(f *inventories, p *printer) *cobra.Command {
 		Short: "print every place that sets a variable of a host, and which one applies",
 		Long: `ccm-push inventory explain prints the variables of a host, or only KEY, with all places that set
 them. The place with the lowest precedence comes first; * marks the value that applies. After the
-variables, ccm-push prints the connection settings of the host, under their names in the key
-connect.
+variables, ccm-push prints the connection settings of the host.
 
-Data of a manifest has lower precedence than the inventory, and -e has higher precedence. To see
-both, use ccm-push render --explain.`,
+Data of a manifest has lower precedence than the inventory, and values of -e have higher precedence.
+ccm-push render --explain shows values from all three sources.`,
 		Example: `  ccm-push inventory explain web1
   ccm-push inventory explain web1 http_port`,
 		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
@@ -208,7 +207,7 @@ func lintCommand(f *inventories, p *printer) *cobra.Command {
 		Long: `ccm-push inventory lint reports values of the inventory, and of its group_vars and host_vars, that
 can be misread. Examples are values that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read
 differently: yes and on, octal numbers, numbers in base 60, dates, numbers with _ or an exponent.
-The command also reports numbers that lose digits, such as the version 1.10.
+It also reports numbers that lose digits, such as the version 1.10.
 
 The command also reports passwords in clear text, variables that Ansible sets itself, and errors
 that make hosts unreachable. If the command reports something, the exit status is 1.`,

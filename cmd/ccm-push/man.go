@@ -16,13 +16,13 @@ func manCommand(a *app, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "write the man pages of all commands into a folder",
-		Long: `ccm-push man writes the man pages of ccm-push: a page for each command into DIR/man1, and a page for
-each help topic into DIR/man7. The program man finds them if DIR is one of its folders:
+		Long: `ccm-push man writes man pages: for each command into DIR/man1, and for each help topic into
+DIR/man7. If the program man searches DIR, it finds the pages:
 
   man ccm-push-validate
 
-The variable SOURCE_DATE_EPOCH (seconds since 1970) sets the date of the pages. Without it they have
-no date.`,
+The variable SOURCE_DATE_EPOCH (seconds since 1970) sets the date of the pages. Without this
+variable, the pages have no date.`,
 		Example: `  ccm-push man ~/.local/share/man`,
 		Args:    atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

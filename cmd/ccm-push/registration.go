@@ -23,10 +23,10 @@ func registrationCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
 		Short: "list and remove services that are registered in NATS, and create their stream",
-		Long: `ccm-push registration lists, creates and removes services that are registered in NATS. A resource
-with the property register_when_stable registers a service; CCM does the same. The NATS stream of
---registration stores the registrations. In expressions and templates, the function registrations(…)
-returns them.`,
+		Long: `ccm-push registration lists, creates and removes services that are registered in NATS. If a resource
+has the property register_when_stable, ccm-push registers its service. The registrations are in a
+NATS stream (--registration). In expressions and templates, the function registrations(…) returns
+them.`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
   ccm-push registration query
@@ -109,9 +109,9 @@ func registrationWatchCommand(f *natsLink, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "print registered services and each change; * matches any word",
-		Long: `ccm-push registration watch prints registered services, one per line. Until Ctrl-C, it then prints
-each service that is added, changed, removed or expired. If a service is registered again without a
-change, it prints nothing.`,
+		Long: `ccm-push registration watch prints registered services, one per line. Then it prints each service
+that is added, changed, removed or expired, until you press Ctrl-C. If a service is registered again
+without a change, the command prints nothing.`,
 		Example: `  ccm-push registration watch production`,
 		Args:    cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -169,8 +169,8 @@ func registrationCreateCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short: "register a service",
-		Long: `ccm-push registration create registers a service that no play registers. It replaces a registration
-with the same cluster, protocol, service, address and port.`,
+		Long: `ccm-push registration create registers a service that no play registers. If the same cluster,
+protocol, service, address and port are already registered, the command replaces the registration.`,
 		Example: `  ccm-push registration create production http web 192.0.2.3 8080
   ccm-push registration create production http web 192.0.2.3 8080 --ttl never --annotation rack=b12`,
 		Args: cobra.RangeArgs(4, 5),
@@ -202,7 +202,7 @@ with the same cluster, protocol, service, address and port.`,
 		},
 	}
 	c.Flags().IntVar(&priority, "priority", 100, "1 to 255; the lowest is first")
-	c.Flags().StringVar(&ttl, "ttl", "30s", "lifetime of the registration, such as 30s or 2d, or never; '' means the limit of the stream")
+	c.Flags().StringVar(&ttl, "ttl", "30s", "lifetime of the registration, such as 30s or 2d, or never; '' means the lifetime that the stream sets")
 	c.Flags().StringToStringVar(&annotations, "annotation", nil, "`key=value` to store with the registration; may be repeated")
 	return c
 }

@@ -16,13 +16,13 @@ func renderCommand(p *plays, out *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "render MANIFEST... HOST",
 		Short: "print the data and resources that a host would get; change nothing",
-		Long: `ccm-push render prints the data and resources that a host would get, as YAML. ccm-push queries the
-host for the facts (data about the host) that the manifests use. With --facts FILE, the facts come
-from the file, and ccm-push contacts no host.
+		Long: `ccm-push render prints the data and resources that a host would get, as YAML. The command queries
+the host for the facts (data about the host) that the manifests use. With --facts FILE, it reads the
+facts from the file and contacts no host.
 
 ccm-push prints [secret] instead of each secret: properties of sensitive resources, secrets in URLs,
-and data that is marked as secret. With --show-secrets, and only on a terminal, ccm-push prints
-secrets in clear text. If no play uses a secret, ccm-push does not decrypt the secret.`,
+and data that is marked as secret. With --show-secrets, ccm-push prints secrets in clear text, but
+only on a terminal. ccm-push decrypts only secrets that a play uses.`,
 		Example: `  ccm-push render site.yaml web1
   ccm-push render site.yaml web1 --explain
   ccm-push render site.yaml web1 --facts facts.json`,

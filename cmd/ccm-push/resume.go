@@ -26,16 +26,16 @@ func resumeCommand(pl *plays, p *printer) *cobra.Command {
 		Short: "continue a run that was interrupted or in which hosts failed",
 		Long: `ccm-push resume runs the manifests of a recorded run again, on the hosts that have not finished or
 have failed. It does not contact hosts that finished without a failure. It uses the options and the
-folder of the recorded run. Batches (serial) continue where they ended, and failed hosts count in
-their batch until they succeed.
+folder of the recorded run. Batches (serial) continue where they ended. A failed host stays in its
+batch until the host succeeds.
 
 Without RUN, or with the word last, ccm-push resumes the last run that applied manifests. To resume
 a check run, health checks or an undone run, pass the id of the run. An undone run starts over on
-the undone hosts, but commands that the undo could not reverse do not run again.
+the undone hosts. If the undo could not reverse a command, the command does not run again.
 
 Values of -e are not recorded, so pass them again. Options that you pass override the recorded
-options. If a manifest or one of its files has changed, ccm-push prints its name and ends. To use
-the new version, pass --replan.`,
+options. If a manifest or one of its files has changed, ccm-push prints the name of the file and
+ends. To use the new version, pass --replan.`,
 		Example: `  ccm-push resume
   ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,

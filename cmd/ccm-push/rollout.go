@@ -18,8 +18,8 @@ import (
 // steeringHelp is the long help of the commands that steer a rollout.
 var steeringHelp = map[rollout.Verb]string{
 	rollout.Ask: `ccm-push rollout status prints the progress of a rollout: hosts in progress, failed hosts, and hosts
-that count as unavailable. If the rollout has stopped, it also prints the reason, and the numbers
-that led to the stop. At the end, it prints the commands that you can use next.`,
+that count as unavailable. If the rollout has stopped, the command also prints the reason, for
+example 3 failed hosts and a limit of 2. At the end, it prints the commands that you can use next.`,
 	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. Failure counts are kept, so one
 more failure stops the rollout again. If the process of the run has ended, this command resumes the
 run, like ccm-push resume RUN.`,
@@ -28,8 +28,8 @@ rollout waits for ccm-push rollout go, end or undo.`,
 	rollout.EndNow: `ccm-push rollout end ends a run: hosts in progress finish, and no more hosts start. ccm-push resume
 continues the run later.`,
 	rollout.UndoNow: `ccm-push rollout undo ends a run: hosts in progress finish, and no more hosts start. Then the
-command undoes the changes of the run on all hosts, like ccm-push undo. The undo also respects the
-limit of unavailable hosts (max_unavailable) of the rollout.`,
+command undoes the changes of the run on all hosts, like ccm-push undo. The limit of unavailable
+hosts (max_unavailable) of the rollout also applies to the undo.`,
 }
 
 func rolloutCommand(pl *plays, p *printer) *cobra.Command {
@@ -37,9 +37,9 @@ func rolloutCommand(pl *plays, p *printer) *cobra.Command {
 		Use:   "rollout",
 		Short: "show and control a rollout that is in progress or held",
 		Long: `ccm-push rollout controls a run from another terminal of the same machine. Only root and the user
-who started the run can do this. Without RUN, it controls the newest run with a rollout in progress,
-or if no rollout is in progress, the newest run of manifests. RUN is the id of a run, as in the
-output of ccm-push runs.
+who started the run can use the command. Without RUN, it controls the newest rollout in progress. If
+no rollout is in progress, it uses the newest run of manifests. RUN is the id of a run (see ccm-push
+runs).
 
 If the process of the run has ended, ccm-push rollout status prints the recorded state, and ccm-push
 rollout go resumes the run with the same batches and failure counts.`,

@@ -174,10 +174,10 @@ func runsShowCommand(a *app, p *printer) *cobra.Command {
   ccm-push runs show last --host web1`,
 		ValidArgsFunction: completeRun(a, 1),
 		Short:             "print the output of a recorded run again",
-		Long: `ccm-push runs show prints the output of a recorded run again. Unless you pass -v, --diff and
---timing, it uses these flags as in the run. If the run has several plays, it then prints a table
-with the result of each host in each play. With --output json, it prints the events of the run. For
-a run in progress, the output ends with the latest event.`,
+		Long: `ccm-push runs show prints the output of a recorded run again, with the flags -v, --diff and --timing
+as in the run. If you pass these flags again, your values apply. If the run has several plays, a
+table with the result of each host in each play follows. With --output json, the command prints the
+events of the run.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {
@@ -356,10 +356,10 @@ func runsPruneCommand(a *app, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "remove recorded runs beyond limits of age and size",
-		Long: `ccm-push runs prune removes recorded runs that exceed the limits of age (--days) and size (--mib),
-and damaged records. It keeps runs in progress. With --check, it only prints the runs that it would
-remove. Even if you never use this command, ccm-push removes old records once a day, by the default
-limits.`,
+		Long: `ccm-push runs prune removes old and damaged records of runs. --days is the maximum age of a run, and
+--mib the maximum size of all runs together. The command keeps runs in progress. With --check, it
+only prints the records that it would remove. Once a day, ccm-push also removes old records by
+itself, with the default limits.`,
 		Example: `  ccm-push runs prune --check
   ccm-push runs prune --days 30 --mib 500`,
 		Args: cobra.NoArgs,

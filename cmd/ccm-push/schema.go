@@ -18,9 +18,8 @@ func schemaCommand(types modules.Registry, p *printer) *cobra.Command {
 		Use:   "schema manifest|inventory|events",
 		Short: "print the JSON Schema of manifests, inventories or events",
 		Long: `ccm-push schema prints a JSON Schema (2020-12) for editors: of a manifest, of an inventory, or of
-events. The schema is built from the code that reads these files and covers all resource types, so
-the schema accepts every valid file. The schema of manifests describes one YAML document. The schema
-of events describes a line of --output json and of --log.`,
+events. The schema covers all resource types, and accepts every valid file. The schema of manifests
+describes one YAML document. The schema of events describes a line of --output json and of --log.`,
 		Example: `  ccm-push schema manifest > manifest.schema.json
   ccm-push schema inventory > inventory.schema.json
   ccm-push schema events > events.schema.json`,

@@ -41,10 +41,10 @@ matching rule applies to a file:
     - {path: "group_vars/prod/**", to: ops}
     - {path: "**", to: [anna, bert]}
 
-To decrypt, ccm-push uses the private keys of --age-identity or the variable CCM_AGE_IDENTITY. Without
-both, it uses ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops. If a
-key has a passphrase, ccm-push prompts once. SSH agents, hardware keys (sk-) and ECDSA keys cannot
-decrypt.
+To decrypt, ccm-push uses the private keys of --age-identity or the variable CCM_AGE_IDENTITY. If
+neither is set, it uses ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of
+sops. If a key has a passphrase, ccm-push prompts once. SSH agents, hardware keys (sk-) and ECDSA
+keys cannot decrypt.
 
 KEY is the path of a value in a file, such as db.password, users[0].key or hosts."web1.example.org".`,
 		Example: `  ccm-push secret edit group_vars/all.yaml
@@ -219,9 +219,9 @@ func secretEncryptCommand(f *unsealer, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "encrypt FILE...",
 		Short: "encrypt the values that are marked !secret, or whole files",
-		Long: `ccm-push secret encrypt encrypts values of YAML files in place: the values that are marked with
-!secret, and all values in maps and lists with this mark. A decrypted value is always a text. With
---whole, the command encrypts a whole file of any kind, like age -e -a.
+		Long: `ccm-push secret encrypt encrypts values of YAML files in place. It encrypts each value with the mark
+!secret. If a map or list has the mark, all of its values are encrypted. A decrypted value is always
+a text. With --whole, the command encrypts a whole file of any kind, like age -e -a.
 
 If a value was committed in clear text, the history of git still contains it. Change such a secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml

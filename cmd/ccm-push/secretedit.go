@@ -24,9 +24,9 @@ text. The mark !secret is before each of these values. When the editor ends, ccm
 marked values. The encrypted text of a value that you did not change stays the same. FILE need not
 exist.
 
-The clear text is in memory (/dev/shm) if the system supports it, and only this user can read it.
-After the edit, ccm-push overwrites and removes the clear text. Configure your editor to write no
-copies to other folders; ccm-push configures vim in this way.`,
+If the system has the memory folder /dev/shm, the clear text is there. Only your user can read the
+clear text. After the edit, ccm-push overwrites and removes it. Configure your editor to write no
+copies to other folders. If the editor is vim, ccm-push does this.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,9 +15,9 @@ func secretImportVaultCommand(f *unsealer, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import-vault FILE...",
 		Short: "re-encrypt ansible-vault values with age",
-		Long: `ccm-push secret import-vault encrypts values of ansible-vault again, with age and for the people in
-.ccm-secrets.yaml. It changes YAML files with !vault values, and wholly encrypted files, in place.
-The rest of a file does not change. Pass the old password with --vault-password-file, --vault-id or
+		Long: `ccm-push secret import-vault decrypts values of ansible-vault, and encrypts them with age for the
+people in .ccm-secrets.yaml. It changes files in place: YAML files with !vault values, and files
+that are encrypted as a whole. Pass the old password with --vault-password-file, --vault-id or
 --ask-vault-pass.`,
 		Example: `  ccm-push --ask-vault-pass secret import-vault group_vars/all.yml`,
 		Args:    atLeast(1),

@@ -22,13 +22,13 @@ func secretRekeyCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Comman
 	c := &cobra.Command{
 		Use:   "rekey",
 		Short: "encrypt files again for the current people of the rules",
-		Long: `ccm-push secret rekey encrypts files again whose recipients differ from the rules in
-.ccm-secrets.yaml. Each such file gets a new key, and all of its values are encrypted with this key.
-Either all such files change or none: after a kill -9, the next ccm-push secret command completes
-the change.
+		Long: `The rules in .ccm-secrets.yaml define the people who can read each file. If a file is encrypted for
+other people, ccm-push secret rekey encrypts all of its values again, with a new key. Either all
+such files change or none. If the command is killed, the next ccm-push secret command completes the
+change.
 
-With --check nothing changes; the exit status is 8 if a file needs a rekey (for CI). People who
-could read a file before may have kept its content, so also change the secrets themselves.`,
+With --check, nothing changes. If a file needs a rekey, the exit status is then 8 (for CI). People
+who could read a file before may have kept its content, so also change the secrets themselves.`,
 		Example: `  ccm-push secret rekey
   ccm-push secret rekey --check
   ccm-push secret rekey --moved host_vars/web2.yaml`,

@@ -137,9 +137,8 @@ func sessionCommand(f *sessions, p *printer) *cobra.Command {
 		Long: `A session groups the ad-hoc calls of a script (calls without a manifest). The name of the session is
 $CCM_PUSH_SESSION, or the value of --session.
 
-In a session, --require skips hosts where an earlier call failed. --subscribe restarts services
-where an earlier call changed something. ccm-push session report prints the results of all calls
-with a summary.`,
+With --require TYPE#NAME, a call skips the hosts where this resource failed in an earlier call. With
+--subscribe TYPE#NAME, a call restarts its service where this resource changed.`,
 		Example: `  eval "$(ccm-push session new)"
   ccm-push web package nginx
   ccm-push --require package#nginx web file /etc/nginx/nginx.conf source=nginx.conf

@@ -19,10 +19,10 @@ func statusCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print the current state of a resource on hosts: a file, a package, a service",
-		Long: `ccm-push status queries hosts for the current state of a resource, and changes nothing. For each
-different state, it prints the names of the hosts and the state, as YAML. With --output json, each
-host has an event "result", with the state in state.before. Some types, such as exec, have no state:
-use a check run (--check) for resources of these types.`,
+		Long: `ccm-push status queries hosts for the current state of a resource, and changes nothing. If hosts
+have the same state, ccm-push prints their names and then the state once, as YAML. With --output
+json, it prints an event "result" for each host, with the state in state.before. Some types, such as
+exec, have no state: use a check run (--check) for resources of these types.`,
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,

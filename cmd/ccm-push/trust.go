@@ -26,16 +26,16 @@ prints the fingerprints of new hosts, prompts once, and adds the keys to the kno
 run uses. It skips hosts whose keys are already in this file. If the key of a host has changed, the
 command fails: remove the old key yourself.
 
-Compare the fingerprints with the consoles of the hosts, or with the output of this command on them:
-ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. With --fingerprints FILE, ccm-push compares them:
-it adds only keys that the file lists for their host. Lines of the file look like
+On the console of each host, compare the fingerprint with the output of ssh-keygen -lf
+/etc/ssh/ssh_host_ed25519_key.pub. With --fingerprints FILE, ccm-push compares the fingerprints
+itself. It adds a key only if the file lists the key for this host. Lines of the file look like
 
   web1 SHA256:…
   web1 256 SHA256:… root@web1 (ED25519)
   web1 ssh-ed25519 AAAA…
 
---yes skips the prompt. With --yes and without --fingerprints, ccm-push trusts any machine that
-answers.`,
+--yes skips the prompt. If you pass --yes without --fingerprints, ccm-push does not verify the keys,
+and trusts any machine that answers.`,
 		Example: `  ccm-push trust 'web*'
   ccm-push trust all --fingerprints keys.txt --yes`,
 		Args:              onePattern,

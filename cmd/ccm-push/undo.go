@@ -28,15 +28,15 @@ removed. Each host saved the old state before its first change. ccm-push undoes 
 order, and restarts each service that the run restarted. It undoes a run together with the runs that
 resumed the run.
 
-Without RUN, or with the word last, ccm-push undoes the last run that changed something. If that run
-was an undo that failed or was interrupted, ccm-push continues it. On a terminal, ccm-push prints
-its plan and prompts, unless you pass --yes. Without a terminal, name the RUN. TYPE#NAME and --limit
-restrict the undo to resources and hosts.
+Without RUN, or with the word last, ccm-push undoes the last run that changed something. If the last
+run was an undo that failed or was interrupted, ccm-push continues the undo. On a terminal, ccm-push
+prints its plan and prompts, unless you pass --yes. Without a terminal, name the RUN. With
+TYPE#NAME, ccm-push undoes only this resource; with --limit, only these hosts.
 
 If a resource has changed since the run, ccm-push does not undo it, and the host counts as failed.
-ccm-push does not downgrade or remove packages, and does not undo commands, but lists both. It uses
-the inventory and the connection settings of the run, unless you pass other options. --check prints
-the plan. An undo is itself a recorded run, so you can undo it by its id.`,
+Packages and commands (exec) are not undone; ccm-push only lists them. ccm-push undo uses the
+inventory and the connection settings of the run, unless you pass other options. --check prints the
+plan. An undo is itself a recorded run, so you can undo it by its id.`,
 		Example: `  ccm-push undo --check --diff
   ccm-push undo
   ccm-push undo last --yes

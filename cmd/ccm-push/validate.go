@@ -15,8 +15,8 @@ func validateCommand(p *plays, out *printer) *cobra.Command {
 		Use:   "validate MANIFEST...",
 		Short: "report all errors in manifests and the inventory; contact no host",
 		Long: `ccm-push validate reports all errors in manifests, their files and templates, and the inventory. The
-command contacts no host. Expressions that use facts (data about a host) are checked only with
---facts FILE: then each play is compiled for each of its hosts.
+command contacts no host, so it does not check expressions that use facts (data about a host). With
+--facts FILE, it also checks these expressions, and compiles each play for each of its hosts.
 
 If there are errors, the exit status is 1. --output json prints each error and warning as a JSON
 object on a line. --output github prints them as annotations of a pull request, --output gitlab as a

@@ -38,9 +38,9 @@ host listens for changes, checks the resources that may have changed, and report
 difference from the desired state). With --check, nothing is applied at the start.
 
 With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
-again. Within ten minutes, ccm-push repairs the same resource at most three times. In the same time,
-it repairs at most 2 % of the hosts, or three hosts in a small fleet. If another program changes a
-resource back, ccm-push stops repairing the resource.
+again. In ten minutes, it repairs the same resource at most three times. In the same time, it
+repairs at most 2 % of all hosts. In a small fleet, this limit is three hosts. If another program
+changes a resource back, ccm-push stops repairing the resource.
 
 Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
@@ -50,7 +50,7 @@ Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts
 	}
 	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once, apply nothing, and exit with status 8 if a resource has drifted")
 	c.Flags().Var(flags.Seconds{Duration: &w.options.Converged}, "converged-timeout", "exit after this time without a change")
-	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that add a number to the exit status: unwatched hosts (unwatched, 4), drift (drift, 8), resources that another program changes back (fighting, 2)")
+	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that change the exit status: unwatched (a host is not watched: adds 4), drift (adds 8), fighting (another program changes a resource back: adds 2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "repair drift, unless the manifest sets another policy")
 	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again after they changed, if they are valid")
 	w.tell.register(c.Flags())
@@ -61,10 +61,9 @@ Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts
 func (w *watchCall) release() *cobra.Command {
 	return &cobra.Command{
 		Use: "release RUN HOST [TYPE#NAME]", Short: "repair resources again that watch has stopped repairing",
-		Long: `ccm-push watch release lets a running ccm-push watch repair a resource again. Repairs of a resource
-stop if another program changes the resource back, or if the limit of repairs is reached. Remove the
-cause first, then run this command in another terminal. RUN is the id of a run, as in the output of
-ccm-push runs.`,
+		Long: `If another program changes a resource back, or the limit of repairs is reached, ccm-push watch stops
+repairing the resource. Remove the cause, then run ccm-push watch release in another terminal:
+ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push runs).`,
 		Example: `  ccm-push watch release last web1
   ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -20,7 +20,7 @@ type watchTellFlags struct {
 }
 
 func (f *watchTellFlags) register(set *pflag.FlagSet) {
-	set.StringArrayVar(&f.hooks, "on-drift", nil, "run this `command` for each event (drift, repair, fight, host lost or back), with JSON on its standard input")
+	set.StringArrayVar(&f.hooks, "on-drift", nil, "run this `command` for each event (drift, repair, fight, host lost or back); the command reads the event as JSON on standard input")
 	set.StringVar(&f.listen, "listen", "", "serve Prometheus metrics at http://`address`/metrics: PORT (on 127.0.0.1) or HOST:PORT")
 }
 

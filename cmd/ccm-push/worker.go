@@ -20,18 +20,18 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 	var show bool
 	c := &cobra.Command{
 		Use:   "worker --workers URL",
-		Short: "run hosts for other machines",
-		Long: `ccm-push worker makes this machine a worker: it applies plays to hosts for other machines, which
-start runs with --workers and the same URL. The command runs until you stop it. The other machine
-prints the results.
+		Short: "apply plays to hosts for other machines",
+		Long: `ccm-push worker makes this machine a worker, until you press Ctrl-C. If another machine starts a run
+with --workers and the same URL, the worker applies the plays to some of the hosts. The other
+machine prints the results.
 
-The worker receives the files of the plays and the inventory of its hosts. The other machine
-encrypts these files for a key that the worker creates for each run. With certificates for this key,
-the worker logs in to hosts.
+The worker receives the files of the plays and the inventory of its hosts. For each run, the worker
+creates a key, and the other machine encrypts these files for the key. The worker also gets
+certificates for the key, and logs in to hosts with them.
 
-The worker accepts runs only from machines whose public keys are in its list (--coordinators). Each
-of these machines must have the public key of the worker in its own list, workers.keys. Create both
-keys with ssh-keygen -t ed25519, without a passphrase.
+The worker accepts a run only if the public key of the other machine is in coordinators.keys
+(--coordinators). On the other machine, the public key of the worker must be in workers.keys. Create
+both keys with ssh-keygen -t ed25519, without a passphrase.
 
 After Ctrl-C, resources in progress finish, and other workers take the remaining hosts. With -v, the
 worker prints a line when it takes hosts of a run, and when they have finished.`,
@@ -85,9 +85,9 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 	}
 	c.AddCommand(workerJoinCommand(f, p))
 	c.Flags().BoolVar(&show, "show", false, "print the files that this user's workers hold on this machine")
-	c.Flags().StringVar(&site, "site", "", "process only hosts whose variable \"site\" has this value (default: hosts without a site)")
+	c.Flags().StringVar(&site, "site", "", "process only hosts whose inventory variable \"site\" has this value, such as paris (default: hosts without a site)")
 	c.Flags().IntVar(&shards, "shards", 4, "maximum number of host groups (--shard) in progress")
-	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts: its certificates are valid only from there; may be repeated, or have commas")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts; the certificates of the worker are valid only from this address; may be repeated, or have commas")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default ~/.config/ccm-push/worker.key)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of machines that may start runs (default ~/.config/ccm-push/coordinators.keys)")
 	return c

@@ -31,15 +31,14 @@ func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
 worker join). The token is valid for 15 minutes. When the other machine uses it, both machines print
 a fingerprint. If the fingerprints are equal, answer y on both.
 
-Then the broker adds the other machine as a user with the role worker, and this command adds the key
-of the other machine to workers.keys on this machine. The new line in workers.keys limits the worker
-to hosts of SITE (without SITE: to hosts without a site), and to the addresses that the other
-machine passed with --worker-address.
+Then the broker adds the other machine as a user with the role worker. On this machine, the command
+adds a line with the key of the other machine to workers.keys. The line limits the worker to hosts
+whose variable "site" is SITE (without SITE: to hosts without a site). It also limits the worker to
+the addresses that the other machine passed with --worker-address.
 
 Keep the token secret until it is used. It contains the address of the broker, the certificate of
-its authority (--nats-ca), and the public key of this machine. If this machine has no key, the
-command creates the key. The NATS server must be ccm-push-broker, and your user there needs the role
-coordinator or operator.`,
+its authority (--nats-ca), and the public key of this machine. The NATS server must be
+ccm-push-broker, and your user there needs the role coordinator or operator.`,
 		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
   ccm-push workers invite paris --token-file token
   ccm-push worker join --token-file token`,
@@ -52,7 +51,7 @@ coordinator or operator.`,
 			return f.invite(cmd.Context(), p, site, out)
 		},
 	}
-	c.Flags().StringVar(&out, "token-file", "", "write the token to a new `file` instead of the terminal; it is removed when this command ends")
+	c.Flags().StringVar(&out, "token-file", "", "write the token to a new `file` instead of the terminal; the file is removed when this command ends")
 	return c
 }
 

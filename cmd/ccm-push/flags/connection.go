@@ -32,8 +32,8 @@ func (f *Connection) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&o.PrivateKeys, "private-key", nil, "private key `file` for login; may be repeated (also: --key-file)")
 	set.StringArrayVar(&o.KnownHosts, "known-hosts", nil, "known_hosts `file` to use instead of OpenSSH's; may be repeated")
 	set.StringVar(&f.HostKeyChecking, "host-key-checking", "", "unknown host keys: strict (refuse, the default) or accept-new")
-	set.VarP(Seconds{&o.Timeout}, "timeout", "T", "time limit of a connection attempt and of a login (default 10s, or as in ssh_config; login 60s)")
-	set.IntVar(&f.Retries, "connect-retries", 2, "number of retries after a temporary connection error; with this flag, also after a timeout")
+	set.VarP(Seconds{&o.Timeout}, "timeout", "T", "time limit of a connection attempt (default 10s, or as in ssh_config) and of a login (default 60s)")
+	set.IntVar(&f.Retries, "connect-retries", 2, "number of retries after a temporary connection error; if you pass this flag, ccm-push also retries after a timeout")
 	// None of these takes a secret itself: arguments can be read by everybody.
 	set.BoolVarP(&s.Ask, "ask-pass", "k", false, "prompt for the login password")
 	set.StringVar(&s.File, "password-file", "", "`file` with the login password, or a program that prints it (also: --connection-password-file, --conn-pass-file)")

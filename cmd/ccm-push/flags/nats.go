@@ -36,7 +36,7 @@ type NATS struct {
 func (f *NATS) register(set *pflag.FlagSet) {
 	g := &f.Config
 	set.StringVar(&g.Servers, NATSFlag, "", "NATS `URL`, tls:// or nats://; several with commas (default $NATS_URL)")
-	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the command line program nats (default $NATS_CONTEXT; if that is not set and --nats is not given: the context CCM, if it exists)")
+	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the command line program nats (default $NATS_CONTEXT, or the context CCM if it exists and --nats is not passed)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
 	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the secret key (seed of an nkey) of your user at the NATS server (default $NATS_NKEY)")
 	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, instead of the system's (default $NATS_CA)")
@@ -76,13 +76,13 @@ type Workers struct {
 }
 
 func (f *Workers) register(set *pflag.FlagSet) {
-	set.StringVar(&f.URL, WorkersFlag, "", "NATS `URL`, tls:// or nats://, through which workers get hosts (default $CCM_PUSH_WORKERS); '' runs all hosts from this machine")
+	set.StringVar(&f.URL, WorkersFlag, "", "NATS `URL`, tls:// or nats://, through which this machine sends work to its workers (default $CCM_PUSH_WORKERS); '' runs all hosts from this machine")
 	set.StringVar(&f.Key, "workers-key", "", "private key `file` of this machine (default ~/.config/ccm-push/coordinator.key)")
 	set.StringVar(&f.List, "workers-list", "", "`file` with the public keys of workers that may get hosts (default ~/.config/ccm-push/workers.keys)")
 	set.StringVar(&f.Operators, "workers-operators", "", "`file` with the public keys of other machines that may follow and resume runs (default ~/.config/ccm-push/operators.keys, if it exists)")
 	f.Validity = defaultValidity
-	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the certificates with which workers log in, at least 1m; ccm-push renews them (default 10m, or --deadline host plus 1m if that is shorter)")
-	set.Var(Seconds{&f.Wait}, "wait-workers", "how long the run waits at its start until each site has a worker, such as 2m; after this time, the run changes nothing and ends with status 1")
+	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the certificates with which workers log in, at least 1m; ccm-push renews them (default 10m; less if the time limit of --deadline host plus 1m is shorter)")
+	set.Var(Seconds{&f.Wait}, "wait-workers", "how long the run waits at its start until each site has a worker, such as 2m; if a site still has no worker, the run changes nothing and ends with status 1")
 	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default 32 to 256)")
 }
 

@@ -76,7 +76,7 @@ func (f *Reports) register(set *pflag.FlagSet) {
 	set.StringVar(&f.JUnit, "junit", "", "write JUnit XML to this `file` after the run")
 	set.StringArrayVar(&f.Files, "report", nil, "report `file` after the run: FILE.md or FILE.html")
 	set.StringVar(&f.Metrics, "metrics", "", "write Prometheus metrics to this `file` after the run, for node_exporter: FILE.prom")
-	set.StringVar(&f.Trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP (OTEL_EXPORTER_OTLP_ENDPOINT names a collector)")
+	set.StringVar(&f.Trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP; to send the trace to a collector, set OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
 // Any reports whether any of the files is given.

@@ -134,7 +134,7 @@ type Work struct {
 }
 
 func (f *Work) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.CompileFirst, "compile-first", false, "before any host changes, compile the resource lists of all hosts of a play, or of a batch of a rollout")
+	set.BoolVar(&f.CompileFirst, "compile-first", false, "compile the resource lists of all hosts of a play (in a rollout: of a batch) before the first host changes")
 	set.Var(&f.Deadlines, "deadline", "time limit of a phase on a host, PHASE=DURATION, or PHASE=off; phases and defaults: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h per play); may be repeated")
 	set.StringVar(&f.ModuleDir, "module-dir", "", "`folder` with host programs to use instead of the built-in ones")
 	set.StringVar(&f.Resources, "resources", "", "for ad-hoc calls: `folder` with resource programs to send (default ./resources)")
