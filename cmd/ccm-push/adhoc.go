@@ -20,7 +20,7 @@ import (
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
 func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
-	t, _ := c.app.registry.Lookup(c.words.adHoc) // that is how it was found
+	t, _ := c.app.registry.Lookup(c.words.adHoc) // splitArguments found it by this lookup
 	if err := errors.Join(c.flags.RefuseSelection("an ad-hoc call"), c.fleet.flags.RefuseRollout("an ad-hoc call")); err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 // with --subscribe has it: else the flag would do nothing.
 const onlyRefresh = "refreshonly"
 
-// adHocPlay is the play of the command line, with the folder of --resources, and what workers need to
-// make it anew.
+// adHocPlay returns the play of the command line, with the folder of --resources, and the values from which workers
+// make it again.
 func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, *parcel.AdHoc, error) {
 	var properties []map[string]any
 	var err error

@@ -51,8 +51,7 @@ func TestYAMLAsAnsible(t *testing.T) {
 	}
 }
 
-// TestTypesAsAnsible keeps the differences between the values that Ansible and
-// ccm-push read to those that lint names.
+// TestTypesAsAnsible checks that Ansible and ccm-push read values differently only where lint reports it.
 func TestTypesAsAnsible(t *testing.T) {
 	literals, read := ansibleTypes(t)
 	t.Chdir("testdata/ansible")

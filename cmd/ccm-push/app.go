@@ -18,22 +18,22 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
 )
 
-// app is what the program has from those who started it, and its resource types.
+// app holds the streams, environment and signals of the program, and its resource types.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  map[string]string
 	stop     <-chan struct{} // closed by the first Ctrl-C
 	registry modules.Registry
-	files    *inputs.Files // that a run is made of, where they are watched; else nil
+	files    *inputs.Files // files a run is made of, if they are watched; else nil
 	read     inputs.Files  // manifests, data and templates that plays are made of
 
 	endAtOnce atomic.Bool // the first Ctrl-C, or TERM, ends the program: nothing runs anywhere
 
-	onStop atomic.Pointer[string] // what is said when stop is closed, "" is nothing; nil: that the run stops
+	onStop atomic.Pointer[string] // text printed when stop is closed, empty for nothing; nil: the run stops
 
 	warning sync.Mutex
-	warned  map[string]bool // of what may concern many hosts
+	warned  map[string]bool // printed warnings that may concern many hosts
 	onWarn  func(string)    // takes warnings in place of standard error, unless it is nil
 }
 
@@ -64,7 +64,7 @@ func (a *app) note(path string) {
 
 func (a *app) getenv(key string) string { return a.environ[key] }
 
-// environment is that of commands of the operator: our own.
+// environment returns the environment for commands of the operator: the program's own.
 func (a *app) environment() []string {
 	var env []string
 	for name, value := range a.environ {
@@ -80,10 +80,10 @@ func (a *app) configuration(name string) string {
 
 func (a *app) home() string { return a.getenv("HOME") }
 
-// say tells the operator something that is no result.
+// say prints a message to the operator that is not a result.
 func (a *app) say(text string) { fmt.Fprintln(a.err, "ccm-push:", text) }
 
-// sayStop says what the first Ctrl-C does.
+// sayStop prints the effect of the first Ctrl-C.
 func (a *app) sayStop() {
 	text := a.onStop.Load()
 	switch {
@@ -102,7 +102,7 @@ func (a *app) warn(text string) {
 	a.say("warning: " + text)
 }
 
-// warnOnce warns of what concerns many hosts alike.
+// warnOnce prints a warning that concerns many hosts once.
 func (a *app) warnOnce(text string) {
 	a.warning.Lock()
 	defer a.warning.Unlock()
@@ -132,8 +132,7 @@ func (a *app) stopped() bool {
 	}
 }
 
-// untilStop gives a context that ends with the first Ctrl-C, for what can be
-// broken off at any time.
+// untilStop returns a context that ends with the first Ctrl-C, for work that can be interrupted at any time.
 func (a *app) untilStop(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup

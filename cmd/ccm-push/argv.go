@@ -13,27 +13,26 @@ type words struct {
 	cut     bool     // the last of flags lacks its value
 	args    []string // the others: a subcommand and its words, a pattern, or manifests
 	command bool     // the first of args is a subcommand
-	forced  bool     // -- stood before the first of args: it is a host pattern
-	adHoc   string   // the resource type after the pattern; "" if there is none
-	rest    []string // what follows the type, untouched: ls -la
+	forced  bool     // -- precedes the first of args, which is a host pattern
+	adHoc   string   // resource type after the pattern; empty means none
+	rest    []string // words after the type, unchanged: ls -la
 }
 
-// forCobra is the argument vector as cobra shall see it.
+// forCobra returns the arguments to pass to cobra.
 func (w words) forCobra() []string {
 	switch {
-	case w.cut: // so that cobra says so
+	case w.cut: // so that cobra reports the error
 		return w.flags
 	case w.command:
 		return slices.Concat(w.flags, w.args)
 	}
-	// What follows -- is for cobra neither a subcommand nor a flag.
+	// Cobra takes no word after -- for a subcommand or a flag.
 	return slices.Concat(w.flags, []string{"--"}, w.args)
 }
 
-// splitArguments finds the resource type of an ad-hoc call: argument 2, not
-// counting flags and their values, unless argument 1 is a subcommand. What
-// follows it belongs to the resource, also what looks like a flag. After --
-// there are no flags.
+// splitArguments finds the resource type of an ad-hoc call: argument 2, not counting flags and their values, unless
+// argument 1 is a subcommand. The words after it belong to the resource, even if they look like flags. After -- there
+// are no flags.
 func splitArguments(argv []string, flags *pflag.FlagSet, isCommand, isType func(string) bool) words {
 	var w words
 	literal := false // -- has been seen

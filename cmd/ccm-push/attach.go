@@ -91,14 +91,14 @@ func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow boo
 	return p.status(*summary)
 }
 
-// untilLeft gives a context that ends with the first Ctrl-C, which leaves a run.
+// untilLeft returns a context that ends with the first Ctrl-C, which detaches from a run.
 func (a *app) untilLeft(ctx context.Context, run string) (context.Context, func()) {
 	left := fmt.Sprintf("detached from run %[1]s, which continues; ccm-push attach %[1]s follows it again", run)
 	a.onStop.Store(&left)
 	return a.untilStop(ctx)
 }
 
-// findAttachable gives the run with a name, or the newest one that is under way.
+// findAttachable returns the run with a name, or the newest run in progress.
 func findAttachable(a *app, name string) (*record.Run, error) {
 	store, err := a.records()
 	if err != nil {
@@ -114,7 +114,7 @@ func findAttachable(a *app, name string) (*record.Run, error) {
 	return run, err
 }
 
-// noneUnderWay is that there is no run to follow.
+// noneUnderWay is the error if there is no run to follow.
 type noneUnderWay struct{ error }
 
 func (noneUnderWay) Error() string {
@@ -133,8 +133,7 @@ func count(lines iter.Seq2[[]byte, error]) (n int, err error) {
 	return n, nil
 }
 
-// hear prints what the program of a run says that has left its terminal. It has all been printed when
-// end returns.
+// hear prints the messages of a run's program that has left its terminal. When end returns, all of them are printed.
 func hear(run *record.Run, to io.Writer) (end func()) {
 	said, err := run.Said()
 	if err != nil { // it has its terminal
@@ -165,7 +164,7 @@ func hear(run *record.Run, to io.Writer) (end func()) {
 
 const hearTime = 100 * time.Millisecond
 
-// A gate lets through what is printed of a run behind its first events.
+// A gate drops the output of a run until its first events have passed.
 type gate struct {
 	out   io.Writer
 	first int // so many events are not printed
@@ -204,7 +203,7 @@ func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (even
 	return p.replayer(g, options), g, nil
 }
 
-// follow reports the events of a run up to its end, and gives that; nil if the run has none.
+// follow reports the events of a run up to its summary, and returns that; nil if the run has none.
 func (g *gate) follow(all iter.Seq2[events.Event, error], to events.Reporter) (*events.Summary, error) {
 	var end *events.Summary
 	for e, err := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestFromNow leaves out what a run told before: reporters hear all of it, and print the rest.
+// TestFromNow checks that earlier events of a run reach all reporters, which print only the later ones.
 func TestFromNow(t *testing.T) {
 	all := []events.Event{
 		events.RunStart{Hosts: 1}, events.PlayStart{Play: "one", Hosts: []string{"web1"}},

@@ -39,7 +39,7 @@ func attachShared(cmd *cobra.Command, f *fleet, p *printer, name string, fromNow
 	return err
 }
 
-// printShared prints what a run tells, up to its end.
+// printShared prints the events of a run, up to its end.
 func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *workers.Handover, run *workers.Shared, fromNow bool) error {
 	told := 0
 	if fromNow {

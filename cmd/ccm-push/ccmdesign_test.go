@@ -22,9 +22,8 @@ func TestCCMDesign(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// outcome runs a manifest on web1 three times, as a check, and twice for real,
-// and writes what became of each resource: outcome MANIFEST FILE [KEY=VALUE...].
-// The folder of the host is left out of paths, and KEY stands for VALUE.
+// outcome runs a manifest on web1 three times, as a check, and twice for real, and writes the result of each resource:
+// outcome MANIFEST FILE [KEY=VALUE...]. It omits the folder of the host from paths, and replaces VALUE with KEY.
 func outcome(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: outcome MANIFEST FILE [KEY=VALUE...]")
@@ -62,8 +61,7 @@ func outcome(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
 }
 
-// results are the results in a stream of events: name without blanks, status,
-// and what was said about it.
+// results returns the results in a stream of events: name without blanks, status, and message.
 func results(ts *testscript.TestScript, stream string) []string {
 	var list []string
 	for line := range strings.Lines(stream) {

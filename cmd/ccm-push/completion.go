@@ -25,11 +25,11 @@ import (
 const (
 	// completionTime bounds how long a shell waits for the inventory.
 	completionTime = 2 * time.Second
-	// maxCompletions is how many names a shell is offered.
+	// maxCompletions bounds the names that a shell is offered.
 	maxCompletions = 1000
 )
 
-// A completer is what cobra asks for the words that can stand in a place.
+// A completer returns the words that complete an argument or a flag.
 type completer = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
 // completePattern completes the last term of the first word, a pattern.
@@ -49,12 +49,12 @@ func completeNth(cmd *cobra.Command, n int, args []string, word string, names co
 // meant means all runs.
 func completeRun(a *app, words int, meant ...func(*record.Run) bool) completer {
 	return func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		const newest = 30 // that a person would choose from
+		const newest = 30 // maximum number of completions
 		store, err := record.In(a.getenv)
 		if err != nil || len(args) >= words {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		runs, _ := store.List() // what cannot be read is no word
+		runs, _ := store.List() // unreadable runs are not offered
 		names := completions("", word, []string{"last"})
 		for _, of := range meant {
 			runs = slices.DeleteFunc(runs, func(r *record.Run) bool { return !of(r) })
@@ -69,7 +69,7 @@ func completeRun(a *app, words int, meant ...func(*record.Run) bool) completer {
 	}
 }
 
-// completeRoot has completed what stands without a command, and the values of shared flags.
+// completeRoot sets the completion of arguments without a command, and of the values of shared flags.
 func completeRoot(root *cobra.Command, types modules.Registry, f *inventories, session *sessions) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -104,8 +104,8 @@ func completeOutput(cmd *cobra.Command, _ []string, word string) ([]string, cobr
 	return completions("", word, formats), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeArgument completes what follows the first word: manifests, or behind a pattern
-// a resource type and its properties.
+// completeArgument completes the words after the first: manifests, or after a pattern a resource type and its
+// properties.
 func completeArgument(types modules.Registry, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	switch {
 	case isManifestName(args[0]):
@@ -193,8 +193,7 @@ func completeType(types modules.Registry) completer {
 	}
 }
 
-// completeTag completes the last of several tags, with those of the manifests on the
-// command line.
+// completeTag completes the last of several tags with the tags of the manifests on the command line.
 func completeTag(types modules.Registry) completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		var tags []string
@@ -220,8 +219,7 @@ func completeResource(types modules.Registry) completer {
 	}
 }
 
-// completionPlays reads manifests for somebody who has pressed a key: as far as they
-// can be read, without a download, and it says nothing.
+// completionPlays reads manifests after the Tab key: as far as they can be read, without downloads and messages.
 func completionPlays(ctx context.Context, types modules.Registry, words []string) []*manifest.Play {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -231,11 +229,11 @@ func completionPlays(ctx context.Context, types modules.Registry, words []string
 			paths = append(paths, word)
 		}
 	}
-	plays, _ := load.Files(ctx, paths, types) // what is wrong with them is for validate to say
+	plays, _ := load.Files(ctx, paths, types) // validate reports their errors
 	return plays
 }
 
-// completeLastHost completes manifests and, behind them, the name of a host.
+// completeLastHost completes manifests and, after them, the name of a host.
 func (f *inventories) completeLastHost(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -291,9 +289,8 @@ func completions(before, begun string, names []string) []string {
 	return list
 }
 
-// completionInventory reads the inventory for somebody who has pressed a key: it
-// runs no script and says nothing. It is nil if there is no inventory to be had
-// in that way.
+// completionInventory reads the inventory after the Tab key: it runs no scripts and prints nothing. It returns nil if
+// no inventory can be read like that.
 func (f *inventories) completionInventory(ctx context.Context) *inventory.Inventory {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -303,7 +300,7 @@ func (f *inventories) completionInventory(ctx context.Context) *inventory.Invent
 	}
 	var readable []string
 	for _, path := range paths {
-		// What may be a script is passed over, and what is no file at all.
+		// Skip possible scripts and paths that are not files.
 		info, err := os.Stat(path)
 		if err != nil && strings.Contains(path, ",") || err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Mode()&0o111 == 0) {
 			readable = append(readable, path)

@@ -24,8 +24,7 @@ type connections struct {
 	known *reach.Secrets // nil until hosts are contacted
 }
 
-// options is what the flags say about reaching hosts. newKnownHosts lets files of
-// --known-hosts be missing.
+// options returns the connection options of the flags. With newKnownHosts, files of --known-hosts may be missing.
 func (f *connections) options(account *user.User, newKnownHosts bool) (reach.Options, error) {
 	policy, err := f.flags.Connection.HostKeys()
 	err = errors.Join(err, f.readable("--private-key", f.flags.Connection.Given.PrivateKeys))
@@ -72,8 +71,7 @@ func (f *connections) dialer(account *user.User) *dial.Dialer {
 	return d
 }
 
-// mentionPasswords lets an explanation say where passwords would be from: nobody
-// is asked for them.
+// mentionPasswords sets empty passwords, so that an explanation names their sources without a prompt.
 func (f *connections) mentionPasswords(o *reach.Options) {
 	if f.flags.Connection.Secrets.HasPassword() {
 		o.Password = transport.NewSecret(nil)
@@ -83,8 +81,8 @@ func (f *connections) mentionPasswords(o *reach.Options) {
 	}
 }
 
-// addSecrets gets what only the operator knows. It is called when it is certain that hosts will be
-// contacted. Nothing is asked for again where one run follows another.
+// addSecrets reads the secrets that only the operator knows. Callers call it once it is certain that hosts will be
+// contacted. If one run follows another, there is no second prompt.
 func (f *connections) addSecrets(ctx context.Context, o *reach.Options) error {
 	if f.known == nil {
 		sources := f.flags.Connection.Secrets
@@ -108,8 +106,8 @@ func (f *connections) addSecrets(ctx context.Context, o *reach.Options) error {
 	return nil
 }
 
-// passphrases asks for those of encrypted private keys, for a command that contacts no host. The
-// file that may have them is read when the first is wanted.
+// passphrases returns a function that prompts for the passphrases of encrypted private keys, for a command that
+// contacts no host. The file that may have them is read when the first is needed.
 func (f *connections) passphrases(ctx context.Context) func(path string, again bool) (*transport.Secret, error) {
 	var known *reach.Secrets
 	return func(path string, again bool) (*transport.Secret, error) {
@@ -127,7 +125,7 @@ func (f *connections) passphrases(ctx context.Context) func(path string, again b
 	}
 }
 
-// interrupted gives Ctrl-C at a prompt its exit status.
+// interrupted sets the exit status for Ctrl-C at a prompt.
 func interrupted(err error) error {
 	if errors.Is(err, reach.ErrInterrupted) {
 		return exitStatus(interruptedStatus)

@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-// coordinator gives the workers of a run; nil if this machine works on its hosts. It has to be closed. Others can follow a
-// run that is shared, and go on with it.
+// coordinator returns the coordinator of the workers of a run; nil if this machine runs the hosts. The caller must
+// close it. If the run is shared, others can follow it and resume it.
 func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared bool) (*workers.Coordinator, error) {
 	if f.flags.Workers.URL == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 			return f.workers.certify(ctx, authority, r.Options.Run, of)
 		},
 	}
-	if shared && !f.flags.Record.None { // else there is nothing to follow, or to go on from
+	if shared && !f.flags.Record.None { // without a record there is nothing to follow or resume
 		h, err := f.workers.handover(ctx)
 		if err != nil {
 			return nil, err
@@ -72,8 +72,8 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	return c, nil
 }
 
-// withoutFiles are the files and folders that no worker gets, where they stand in the folder of a play: inventories, of which it
-// gets what concerns its hosts, and what is the operator's own.
+// withoutFiles returns the files and folders in the folder of a play that workers do not get: inventories, since a
+// worker gets the parts that concern its hosts, and the operator's own files.
 func (f *fleet) withoutFiles(ctx context.Context) ([]string, error) {
 	a, given := f.app, f.flags
 	inventories, err := f.inventory.sources()

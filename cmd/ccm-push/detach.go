@@ -26,25 +26,25 @@ type detaching struct {
 	flags *flags.All
 
 	words []string // the command line
-	// tell, in the other process, is where it reports that it has left the terminal. If it ends without that, the
-	// run has ended.
+	// tell, in the other process, receives the report that it has left the terminal. If the process ends without that
+	// report, the run has ended.
 	tell *os.File
 }
 
-// detachedVariable says to the other process that it is that.
+// detachedVariable marks the other process.
 const detachedVariable = "CCM_PUSH_DETACHED"
 
-// tellNumber is which file of the other process is that of tell.
+// tellNumber is the file descriptor of tell in the other process.
 const tellNumber = 3
 
-// A detached run is what is said of one when it has left the terminal.
+// A detached run is reported when it has left the terminal.
 type detached struct {
 	Run string `json:"run"`
 	PID int    `json:"pid"`
 }
 
-// detach has the run of a command go on without the terminal. In the process that the command line
-// was given to it returns the end of that, an error; in the other one it returns nil.
+// detach continues the run of a command without the terminal. In the process with the original command line it returns
+// an error, the end of the run or of this process; in the other process it returns nil.
 func (c *commandLine) detach(cmd *cobra.Command) error {
 	f := &c.fleet.detach
 	child := c.app.getenv(detachedVariable) != ""
@@ -100,7 +100,7 @@ func (f *detaching) begin(p *printer) error {
 	if err != nil {
 		return err
 	}
-	line, _ := bufio.NewReader(hear).ReadBytes('\n') // it has ended, if there is none
+	line, _ := bufio.NewReader(hear).ReadBytes('\n') // without a line, it has ended
 	var d detached
 	if json.Unmarshal(line, &d) == nil {
 		if err := f.print(p, d); err != nil {
@@ -132,7 +132,7 @@ func (f *detaching) check(h record.Header) error {
 	return nil
 }
 
-// reporters have a run leave the terminal when it begins: behind the one of its record.
+// reporters return a reporter that detaches a run from the terminal when it begins, after the reporter of its record.
 func (f *detaching) reporters(r *playbooks.Runner) []events.Reporter {
 	if f.tell == nil {
 		return nil
@@ -150,18 +150,17 @@ func (l *leaver) Report(e events.Event) {
 	if _, begins := e.(events.RunStart); !begins || l.flags.tell == nil {
 		return
 	}
-	if err := l.leave(); err != nil { // who has called waits for the end
+	if err := l.leave(); err != nil { // the caller waits for the end
 		l.flags.app.warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
 		return
 	}
 	text, _ := json.Marshal(detached{l.run, os.Getpid()})
-	_, _ = l.flags.tell.Write(append(text, '\n')) // nobody waits for it, if that fails
+	_, _ = l.flags.tell.Write(append(text, '\n')) // if that fails, the caller has ended
 	l.flags.tell.Close()
 	l.flags.tell = nil
 }
 
-// leave puts this process into a session of its own, which has no terminal. What it says on standard
-// error from now on is kept beside the record.
+// leave moves this process to a new session, without a terminal. Its later standard error is kept next to the record.
 func (l *leaver) leave() error {
 	store, err := l.flags.app.records()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDetachedFromATerminal asks for a password on a terminal, which is closed by w.end when the run has left
-// it: the run goes on.
+// TestDetachedFromATerminal enters a password on a terminal, which w.end closes after the run has left it: the run
+// continues.
 func TestDetachedFromATerminal(t *testing.T) {
 	a := pushAlone(t, "true", "exec ccm-push --ssh-config=none -K -i hosts.yaml --detach site.yaml")
 	w := &watched{alone: a}

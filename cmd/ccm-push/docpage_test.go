@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// A docSection is what stands below one heading of a page.
+// A docSection is the text below one heading of a page.
 type docSection struct {
 	title  string
 	blocks []docBlock
 	tables []docTable
 }
 
-// A docBlock is a fenced block. Its label is what stands in backticks at the end
-// of the paragraph before it, if that ends with a colon: the name of a file.
+// A docBlock is a fenced block. Its label is the name of a file: the text in backticks at the end of the paragraph
+// before it, if that ends with a colon.
 type docBlock struct {
 	lang, label, text string
-	line              int // of the opening fence, from 1
+	line              int // line of the opening fence, from 1
 }
 
-// A docTable lists expressions or templates, each with the text that it gives.
+// A docTable lists expressions or templates, each with its result.
 type docTable struct {
 	language string // the head of its first column
 	rows     [][2]string
-	line     int // of the head
+	line     int // line of the head
 }
 
 var (
@@ -63,7 +63,7 @@ type docParser struct {
 
 func (p *docParser) section() *docSection { return &p.sections[len(p.sections)-1] }
 
-// block reads a fenced block and gives the index of its last line.
+// block reads a fenced block and returns the index of its last line.
 func (p *docParser) block(lines []string, open int) (end int) {
 	for end = open + 1; end < len(lines) && lines[end] != "```"; {
 		end++
@@ -78,7 +78,7 @@ func (p *docParser) block(lines []string, open int) (end int) {
 	return end
 }
 
-// row reads a line of a table; only those of results are of interest.
+// row reads a line of a table; it ignores tables without results.
 func (p *docParser) row(line string, number int) {
 	cells := docCells.FindStringSubmatch(line)
 	s := p.section()

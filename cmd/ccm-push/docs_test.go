@@ -77,8 +77,7 @@ func docDataOf(sections []docSection) []docBlock {
 	return data
 }
 
-// asOnHost puts the folder and the account of the host into all files of a
-// script, in the place of those of the examples.
+// asOnHost replaces the folder and the account of the examples with those of the host, in all files of a script.
 func asOnHost(work string) error {
 	host := strings.NewReplacer(docFolder, filepath.Join(work, "web1"))
 	ids := map[string]int{"owner": os.Getuid(), "group": os.Getgid()}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The folder, user and group of the examples. Scripts put those of the host and
-// of whoever runs them in their place.
+// The folder, user and group of the examples. Scripts replace them with the host's folder and the user and group of the
+// test.
 const (
 	docFolder = "/srv/demo"
 	docOwner  = "app"
@@ -22,16 +22,15 @@ const (
 // the first ones of these names.
 var docData = map[string]string{"data.yaml": " -e @data.yaml", "facts.yaml": " --facts facts.yaml"}
 
-// A docScript is the script of one section under way:
+// A docScript is the script of one section, while it is written:
 //
-//   - A block with a label that is a relative path is a file of the folder. One
-//     whose label is a path on the host is what that file holds by then.
-//   - YAML without a label is site.yaml, or the resources of one. It is validated
-//     and applied; if a block without a language follows, it is refused with that
-//     text. A site.yaml with a label is run like that too unless the section has
-//     commands.
-//   - Commands are run as they are; a block without a language after them is what
-//     they print. "exit status N" behind them in a comment is that of a line.
+//   - A block with a label that is a relative path is a file of the folder. A block whose label is a path on the
+//     host is the expected content of that file.
+//   - YAML without a label is site.yaml, or its resources. It is validated and applied; if a block without a
+//     language follows, it is refused with that text. A site.yaml with a label is run in the same way unless the
+//     section has commands.
+//   - Commands are run unchanged; a block without a language after them is their expected output. "exit status N"
+//     in a comment after a command is its expected status.
 type docScript struct {
 	t       *testing.T
 	page    string
@@ -41,7 +40,7 @@ type docScript struct {
 	n       int  // names files
 }
 
-// write makes the script of a section; nil if there is nothing to run.
+// write returns the script of a section; nil if there is nothing to run.
 func (s *docScript) write(section docSection, data []docBlock) []byte {
 	s.line("sshhost web1")
 	if s.page == "guide/nats.md" {

@@ -75,7 +75,7 @@ func printExplained(ctx context.Context, p *plays, out *printer, paths []string,
 	return nil
 }
 
-// addPast adds what recorded runs have done with a resource.
+// addPast adds the changes of a resource by recorded runs.
 func addPast(e *explain.Explanation, store record.Store, warn func(string)) {
 	typeName, name, _ := strings.Cut(e.Resource, "#")
 	last, change, err := store.Past(e.Host, typeName, name)
@@ -109,7 +109,7 @@ func checkRef(types modules.Registry, ref string) error {
 	return fmt.Errorf("unknown resource type %q; %s", typeName, events.Line(hint))
 }
 
-// completeExplained completes manifests, a host, and behind that one of their resources.
+// completeExplained completes manifests, a host, and after it one of their resources.
 func (p *plays) completeExplained(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 {
 		inv := p.fleet.inventory.completionInventory(cmd.Context())

@@ -66,7 +66,7 @@ func explainConnection(ctx context.Context, f *fleet, p *printer, patterns []str
 	return nil
 }
 
-// selectAll gives the hosts of several patterns, each once.
+// selectAll returns the hosts of several patterns, each once.
 func selectAll(inv *inventory.Inventory, f *inventories, patterns []string) ([]*inventory.Host, error) {
 	var all []*inventory.Host
 	met := map[string]bool{}

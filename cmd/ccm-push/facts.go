@@ -33,8 +33,8 @@ func factsCommand(f *fleet, p *printer) *cobra.Command {
 	}
 }
 
-// printFacts asks the hosts of a pattern for their facts, or those at one path, and
-// prints each answer as it comes.
+// printFacts queries the hosts of a pattern for their facts, or the facts at some paths, and prints each answer as it
+// arrives.
 func printFacts(ctx context.Context, f *fleet, p *printer, pattern string, paths []string) error {
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{})
 	if err != nil {

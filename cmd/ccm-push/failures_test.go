@@ -107,8 +107,8 @@ var inPage = []struct {
 	{regexp.MustCompile(`\n\n`), "\n"},
 }
 
-// shows runs a command that must end with a status other than 0, and puts it and all that it
-// prints in the page: shows NAME STATUS COMMAND...
+// shows runs a command that must end with the given status, not 0, and adds it and its output to the page: shows NAME
+// STATUS COMMAND...
 func shows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: shows NAME STATUS ccm-push ARGUMENT...")

@@ -123,8 +123,7 @@ func TestFlagAliases(t *testing.T) {
 	require.Equal(t, list("id_a id_b"), c.fleet.flags.Connection.Given.PrivateKeys)
 }
 
-// TestAnsibleFlags has flags that people know from Ansible, each of which works or says what
-// there is.
+// TestAnsibleFlags checks flags that people know from Ansible: each works, or its error names the alternative.
 func TestAnsibleFlags(t *testing.T) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SetNormalizeFunc(flags.Alias)

@@ -25,7 +25,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// A fleet makes the [playbooks.Runner] of a call: its hosts, how they are reached, and what they get.
+// A fleet makes the [playbooks.Runner] of a call: its hosts, how to reach them, and what to send them.
 type fleet struct {
 	app        *app
 	flags      *flags.All
@@ -41,10 +41,10 @@ type fleet struct {
 	detach     detaching
 }
 
-// A purpose is what a runner is wanted for.
+// A purpose describes the use of a runner.
 type purpose struct {
-	manifests     []string // beside which variables of hosts may stand
-	adHoc         bool     // there is no manifest that .env could stand beside
+	manifests     []string // paths; variables of hosts may be next to them
+	adHoc         bool     // no manifest, and so no .env next to it
 	newKnownHosts bool     // known_hosts files may be missing
 	validate      bool     // no host is contacted, and there may be no inventory
 }
@@ -102,7 +102,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 	return r, nil
 }
 
-// reach is how hosts are reached, but for ssh_config.
+// reach returns the options to reach hosts, without ssh_config.
 func (f *fleet) reach(account *user.User, newKnownHosts bool) (reach.Options, error) {
 	o, err := f.connection.options(account, newKnownHosts)
 	o.Limits = f.flags.Work.Deadlines.Limits()
@@ -124,7 +124,7 @@ func (f *fleet) runnerFor(ctx context.Context, pattern string, p purpose) (*play
 	return r, hosts, err
 }
 
-// reachHosts gives a runner what it takes to ask hosts something, or workers who do. done has to be called behind it.
+// reachHosts prepares a runner to query hosts, itself or through workers. The caller must call done afterwards.
 func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*inventory.Host) (done func(), err error) {
 	if f.flags.Workers.URL == "" {
 		return func() {}, f.unlock(ctx, r, hosts)
@@ -156,7 +156,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 	return done, nil
 }
 
-// addBuilds gives a runner the host programs it can send.
+// addBuilds adds to a runner the host programs that it can send.
 func (f *fleet) addBuilds(r *playbooks.Runner) error {
 	list, err := f.flags.Work.LoadBuilds()
 	if err != nil {
@@ -180,8 +180,7 @@ func (f *fleet) addBuilds(r *playbooks.Runner) error {
 	return nil
 }
 
-// unlock gives a runner what it takes to get into hosts, for a command that is about
-// these alone.
+// unlock adds to a runner the secrets to log in to hosts, for a command that concerns only these hosts.
 func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*inventory.Host) error {
 	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
 		return err
@@ -192,8 +191,8 @@ func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*invent
 	return errors.Join(r.Unlock(ctx, hosts), r.CheckFiles(hosts))
 }
 
-// run takes the plays of a runner over the fleet, or lists their hosts. h says what run it is;
-// one that is not recorded has none.
+// run applies the plays of a runner to the fleet, or lists their hosts. h describes the run for its record; a run that
+// is not recorded has none.
 func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h record.Header, to ...events.Reporter) error {
 	if f.flags.Inventory.ListHosts {
 		return printPlayHosts(r, p)
@@ -235,7 +234,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.record.took(r, h)) }
 	end := show()
 	if f.app.canAsk() && !f.flags.Detach.Asked {
-		r.Ask = func(ctx context.Context, question string) (string, error) { // what is drawn would cover it
+		r.Ask = func(ctx context.Context, question string) (string, error) { // the live display would cover it
 			_ = end(ctx)
 			defer func() { end = show() }()
 			return f.app.askLine(ctx, question)
@@ -251,7 +250,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.Events.Err(), shown, closeErr); err != nil { // hosts have been worked on: this is not status 1
+	if err := errors.Join(r.Events.Err(), shown, closeErr); err != nil { // hosts may have changed: this is not status 1
 		return unreported{err}
 	}
 	return p.status(summary)
@@ -270,7 +269,7 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (eve
 	summary, err := r.Run(ctx, stop)
 	stopped()
 	if coordinator != nil {
-		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
+		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts may have changed: this is not a failure of theirs
 			f.app.warn("data of the run stays in NATS, encrypted, for up to a week: " + closeErr.Error())
 		}
 		if shared {
@@ -286,7 +285,7 @@ type unreported struct{ error }
 // ExitCode implements coder.
 func (unreported) ExitCode() int { return failedStatus }
 
-// holder says who runs this, for those who find the lock taken.
+// holder returns the operator, machine and process, for others that find the lock taken.
 func holder(account *user.User) string {
 	host, err := os.Hostname()
 	if err != nil {

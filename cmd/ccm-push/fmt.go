@@ -106,7 +106,7 @@ func formatFile(f *flags.Mode, p *printer, path string) (changed bool, err error
 	return true, errors.Join(err, p.print(text))
 }
 
-// replaceFile writes a file anew, whole or not at all; a link to it stays one.
+// replaceFile replaces a file, completely or not at all. It keeps a link to the file.
 func replaceFile(path string, text []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -133,7 +133,7 @@ func replaceFile(path string, text []byte) error {
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: line (\d+): `) })
 
-// layoutError says where a file is no YAML.
+// layoutError returns the error with the position of invalid YAML in a file.
 func layoutError(path string, err error) error {
 	text := err.Error()
 	if m := yamlLine().FindStringSubmatch(text); m != nil {

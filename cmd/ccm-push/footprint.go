@@ -27,8 +27,8 @@ the next run. It lists the files of the login user, and with -b also the files o
 	}
 }
 
-// printFootprints lists what was left on the hosts of a pattern, and removes it if told
-// to and it is no check run.
+// printFootprints lists the files that ccm-push left on the hosts of a pattern, and removes them with remove, except in
+// a check run.
 func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, remove bool) error {
 	if f.flags.Inventory.ListHosts {
 		return f.inventory.printHosts(ctx, p, args)

@@ -68,8 +68,7 @@ file.`,
 	return c
 }
 
-// inventoryVariables are those of all hosts of an inventory that is named with -i, with one of their
-// values each.
+// inventoryVariables returns the variables of all hosts of an inventory named with -i, each with one of its values.
 func inventoryVariables(ctx context.Context, f *inventories) (map[string]any, error) {
 	if !f.flags.Changed("inventory") {
 		return nil, nil

@@ -82,7 +82,7 @@ func printGraph(ctx context.Context, p *plays, out *printer, paths []string, nam
 	return nil
 }
 
-// printWhy tells of one resource in each of the plays that have it.
+// printWhy prints the dependencies of one resource in each play that has it.
 func printWhy(out *printer, drawings []*graph.Drawing, ref string) error {
 	var known []string
 	found := false

@@ -24,12 +24,12 @@ type alone struct {
 	cmd *exec.Cmd
 }
 
-// pushAlone prepares a run on this machine of two resources and one between them: the
-// first one ends a second after a file is there. Other tests go on in the meantime.
+// pushAlone prepares a run on this machine of two resources and one between them: the first one ends a second after a
+// file exists. Other tests run in the meantime.
 func pushAlone(t *testing.T, between, line string) *alone {
 	t.Helper()
 	t.Parallel()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // whoever is started is not as under nohup, whatever the tests are
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // so that started programs do not ignore the signal, even if the tests run under nohup
 	a := &alone{t: t, dir: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(a.dir, "home"), 0o700))
 	for name, text := range map[string]string{
@@ -63,7 +63,7 @@ func (a *alone) rests() {
 		programs, err := filepath.Glob("/proc/[0-9]*/exe")
 		require.NoError(a.t, err)
 		return !slices.ContainsFunc(programs, func(exe string) bool {
-			path, _ := os.Readlink(exe) // of others, or of one that has just ended, nothing
+			path, _ := os.Readlink(exe) // empty for processes of others, or if it has just ended
 			return strings.HasPrefix(path, a.dir)
 		})
 	}, time.Minute, 20*time.Millisecond)
@@ -129,7 +129,7 @@ func TestHangupIsIgnored(t *testing.T) {
 	require.NotContains(t, text(), "stopping")
 }
 
-// TestNobodyReads closes what a run writes to: it goes on, and ends with its status.
+// TestNobodyReads closes the output of a run: the run continues, and ends with its status.
 func TestNobodyReads(t *testing.T) {
 	for _, test := range []struct {
 		name, between, flags string
@@ -159,7 +159,7 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestFullDisk is about output that is lost for another reason: that is told.
+// TestFullDisk checks that output lost for another reason is reported.
 func TestFullDisk(t *testing.T) {
 	a := pushAlone(t, "true", "touch go; exec ccm-push -i hosts.yaml site.yaml >/dev/full")
 	var stderr bytes.Buffer

@@ -27,7 +27,7 @@ var wholeRuns = map[string]bool{
 	"run %s ends here, because NATS has lost its data\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s": true, // its record is here
 	"the run ends; to continue it: ccm-push resume %s": true,
 
-	// Another run than the one that was named.
+	// A run other than the named one.
 	"the last run that changed something was an undo of run %s\n  hint: to revert the undo: ccm-push undo %s; to list all runs: ccm-push runs": true,
 
 	// The text names the missing options: the URL may have a password.

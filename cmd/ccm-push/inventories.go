@@ -20,8 +20,8 @@ type inventories struct {
 	secrets *unsealer
 }
 
-// load reads the inventory that the command line names, or the first default one that
-// exists. Beside manifests stand variables of groups and hosts. The first Ctrl-C ends it.
+// load reads the inventory of the command line, or the first default one that exists. It also reads variables of groups
+// and hosts next to manifests. The first Ctrl-C ends it.
 func (f *inventories) load(ctx context.Context, manifests ...string) (*inventory.Inventory, error) {
 	sources, err := f.sources()
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *inventories) loadIfAny(ctx context.Context, manifests ...string) (*inve
 	return f.load(ctx, manifests...)
 }
 
-// sources are those of -i, or the default one.
+// sources returns the sources of -i, or the default source.
 func (f *inventories) sources() ([]string, error) {
 	if len(f.flags.Inventory.Paths) > 0 {
 		return f.flags.Inventory.Paths, nil
@@ -69,9 +69,8 @@ func (f *inventories) sources() ([]string, error) {
 	return []string{path}, err
 }
 
-// varsFolders are the folders beside the plays whose group_vars and host_vars are
-// read: the one that is named, or those of the manifests. They are not looked for
-// in an archive, and where there are no manifests not in the working folder.
+// varsFolders returns the folders whose group_vars and host_vars are read: the one of --playbook-dir, or the folders of
+// the manifests. Archives are not searched, and without manifests the working folder is not searched.
 func (f *inventories) varsFolders(manifests []string) ([]string, error) {
 	if folder := f.flags.Inventory.PlaybookDir; folder != "" {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -83,7 +82,7 @@ func (f *inventories) varsFolders(manifests []string) ([]string, error) {
 	return inventory.FoldersBeside(slices.DeleteFunc(slices.Clone(manifests), packed))
 }
 
-// selectHosts gives the hosts of a pattern within --limit.
+// selectHosts returns the hosts of a pattern within --limit.
 func (f *inventories) selectHosts(inv *inventory.Inventory, pattern string) ([]*inventory.Host, error) {
 	return playbooks.SelectHosts(inv, pattern, f.flags.Inventory.Limit, f.app.warn)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/listing"
 )
 
-// listingFlags say what of the inventory is printed.
+// listingFlags select the part and format of the inventory to print.
 type listingFlags struct {
 	list, graph, vars, export bool
 	host                      string
@@ -112,8 +112,7 @@ func printGroups(inv *inventory.Inventory, f *inventories, vars bool, p *printer
 	return printListing(p, text, withheld)
 }
 
-// printListing prints what stands for the inventory, and says if there is something
-// that does not.
+// printListing prints the text of an inventory, and warns if values were withheld.
 func printListing(p *printer, text string, withheld bool) error {
 	if withheld {
 		p.app.say("note: passwords are not printed; " + listing.Withheld + " replaces them")
@@ -147,7 +146,7 @@ func (l listingFlags) check(output string, args []string) error {
 // someHosts are the hosts of a pattern, or all there are, within --limit.
 func someHosts(inv *inventory.Inventory, f *inventories, args []string) ([]*inventory.Host, error) {
 	if len(args) == 0 && f.flags.Inventory.Limit == "" {
-		return inv.Hosts(), nil // none is no error here
+		return inv.Hosts(), nil // no hosts are not an error here
 	}
 	pattern := "all"
 	if len(args) > 0 {

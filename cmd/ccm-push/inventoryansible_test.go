@@ -19,9 +19,8 @@ import (
 // answers it: with other hosts, or with an error.
 type difference struct{ hosts, err, why string }
 
-// differences are all there are for a list of hosts, but for one rule: where
-// Ansible selects nothing and is content, there is an error, and with
-// --allow-empty there is none.
+// differences has all differences for a list of hosts, except one rule: if Ansible selects no host and succeeds,
+// ccm-push fails, and with --allow-empty it does not.
 var differences = map[string]difference{
 	`ansible -i inventory/01-fleet.yaml --list-hosts 'web0[1-3]'`: {
 		hosts: "web01 web02 web03", why: "[1-3] is a range of names; to Ansible it is a set of characters, behind which more follows",
@@ -49,7 +48,7 @@ var differences = map[string]difference{
 	},
 }
 
-// A recordedCall is a command line of Ansible's and what it has printed.
+// A recordedCall is a command line of Ansible and its output.
 type recordedCall struct{ command, text string }
 
 func (r recordedCall) failed() bool { return strings.HasPrefix(r.text, "exit status") }
@@ -70,7 +69,7 @@ func records(t *testing.T) []recordedCall {
 	return list
 }
 
-// answerOf asks ccm-push the same.
+// answerOf returns the output of the same ccm-push command.
 func answerOf(t *testing.T, command string, flags ...string) (string, error) {
 	t.Helper()
 	argv, err := asOurs(command, flags)
@@ -80,9 +79,8 @@ func answerOf(t *testing.T, command string, flags ...string) (string, error) {
 	return out, err
 }
 
-// TestInventoryAsAnsible compares what ccm-push says of an inventory that has
-// everything in it with what Ansible says, byte for byte. TestRecordedAnswers, in
-// e2e, compares the record with Ansible.
+// TestInventoryAsAnsible compares the output of ccm-push and Ansible for an inventory that uses every feature, byte for
+// byte. TestRecordedAnswers, in e2e, compares the record with Ansible.
 func TestInventoryAsAnsible(t *testing.T) {
 	n := 0
 	for _, r := range records(t) {
@@ -143,12 +141,12 @@ func TestImplicitLocalhostAsAnsible(t *testing.T) {
 		if strings.HasSuffix(r.command, " localhost") || strings.HasSuffix(r.command, " ::1") {
 			out, err := answerOf(t, r.command, "--allow-implicit-localhost")
 			require.NoError(t, err)
-			require.Equal(t, "localhost\n", out, r.command) // Ansible calls it ::1 if that is how it is asked for
+			require.Equal(t, "localhost\n", out, r.command) // Ansible calls it ::1 if the pattern is ::1
 		}
 	}
 }
 
-// asOurs gives the arguments that ask ccm-push the same.
+// asOurs returns the arguments of the same ccm-push command.
 func asOurs(command string, more []string) ([]string, error) {
 	words, err := shellquote.Split(command)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// localEnv is the environment of what runs on this machine because of connection:
-// local. It is what a login would give: our own may hold secrets of other programs.
+// localEnv returns the environment of programs that run on this machine because of connection: local. It equals the
+// environment after a login: the program's own may hold secrets of other programs.
 func localEnv(environ map[string]string, account *user.User) []string {
 	home := cmp.Or(environ["HOME"], account.HomeDir)
 	path := cmp.Or(environ["PATH"], "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")

@@ -17,8 +17,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// exitStatus is how a run ended that could be carried out: its text has been
-// said by the reporters.
+// exitStatus is the status of a run that could be carried out: its reporters have printed the text.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -52,8 +51,8 @@ func main() {
 	app := newApp(os.Stdin, newOutput(os.Stdout), newOutput(os.Stderr), os.Environ())
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, endings()...)
-	// A write to a closed pipe is an error then, and does not end the program. Ignored, the
-	// signal would be ignored by all that is started here.
+	// With a handler, a write to a closed pipe returns an error and does not end the program. If the signal were
+	// ignored, all child processes would ignore it too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := supervise(context.Background(), app, os.Args[1:], signals)
 	for _, w := range []io.Writer{app.out, app.err} {
@@ -62,8 +61,7 @@ func main() {
 	os.Exit(exitCode(err, app.err))
 }
 
-// noCores has no core dump written of a process that knows secrets. That it fails where a
-// limit cannot be set is no reason not to run.
+// noCores disables core dumps of a process that holds secrets. If the limit cannot be set, the program runs without it.
 func noCores() {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit); err == nil {
@@ -72,8 +70,8 @@ func noCores() {
 	}
 }
 
-// endings are the signals that end a run. That of a closed terminal is none where it was
-// ignored from the beginning, as with nohup.
+// endings returns the signals that end a run. SIGHUP is not included if it was ignored from the beginning, as with
+// nohup.
 func endings() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -82,7 +80,7 @@ func endings() []os.Signal {
 	return all
 }
 
-// exitCode picks the exit status of an error and says what has not been said.
+// exitCode returns the exit status of an error and prints the error if it has not been printed yet.
 func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return 0
@@ -106,10 +104,9 @@ func exitCode(err error, stderr io.Writer) int {
 	return usageStatus
 }
 
-// supervise executes a command line and turns signals into the ways to end it:
-// after the first one, hosts stop when the resource they are at is done; the
-// second kills that too; the third waits for nothing. A terminal that closes is told of by
-// the system and by shells, so that it only counts as the first.
+// supervise executes a command line and turns signals into the ways to end it: after the first one, hosts stop when
+// their current resource is done; the second kills that too; the third waits for nothing. The system and shells both
+// report a closed terminal, so it counts only as the first signal.
 func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Signal) error {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()

@@ -41,7 +41,7 @@ variable, the pages have no date.`,
 	}
 }
 
-// sourceDate is the day that SOURCE_DATE_EPOCH says (reproducible-builds.org); "" without it.
+// sourceDate returns the day of SOURCE_DATE_EPOCH (reproducible-builds.org); empty without it.
 func sourceDate(epoch string) (string, error) {
 	if epoch == "" {
 		return "", nil

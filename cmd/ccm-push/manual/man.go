@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Section is that of the man page: 1 for commands, 7 for topics.
+// Section returns the section of the man page: 1 for commands, 7 for topics.
 func (p Page) Section() int {
 	if p.Topic {
 		return 7
@@ -14,7 +14,7 @@ func (p Page) Section() int {
 	return 1
 }
 
-// An Edition is what stands at the edges of man pages.
+// An Edition has the texts for the header and footer of man pages.
 type Edition struct {
 	Date    string // 2006-01-02; "" for none
 	Version string
@@ -91,7 +91,7 @@ func (m *man) list(title string, pages []Page) {
 	}
 }
 
-// reference is how other pages name this one.
+// reference returns the name of this page for other pages.
 func (p Page) reference() string { return fmt.Sprintf(`\fB%s\fR(%d)`, roff(p.Name()), p.Section()) }
 
 func (m *man) flags(p Page) {

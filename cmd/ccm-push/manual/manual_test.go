@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// program has everything that a page can have, and texts that mean something to whoever takes
-// them for markup.
+// program returns a command with everything that a page can have, and texts with characters that are markup in other
+// formats.
 func program() *cobra.Command {
 	run := func(*cobra.Command, []string) {}
 	root := &cobra.Command{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown is the page for docs/reference, with links to others beside it.
+// Markdown returns the page for docs/reference, with links to pages in the same folder.
 func (p Page) Markdown() string {
 	var b strings.Builder
 	title := p.command.CommandPath()

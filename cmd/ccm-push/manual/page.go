@@ -11,12 +11,11 @@ import (
 // A Page is about one command, or one topic of help.
 type Page struct {
 	command *cobra.Command
-	// Topic says that the page is about no command.
+	// Topic marks a page that describes no command.
 	Topic bool
 }
 
-// Pages are those of a program: its own, its commands' and those of its topics, which are
-// commands that do nothing.
+// Pages returns the pages of a program, of its commands and of its topics. Topics are commands that do nothing.
 func Pages(root *cobra.Command) []Page {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -31,17 +30,17 @@ func pages(c *cobra.Command) []Page {
 	return list
 }
 
-// subcommands are those that have pages.
+// subcommands returns the subcommands that have pages.
 func subcommands(c *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(c.Commands()), func(sub *cobra.Command) bool {
 		return sub.Hidden || sub.Deprecated != "" || sub.Name() == "help"
 	})
 }
 
-// Name is that of the page, in one word.
+// Name returns the name of the page, in one word.
 func (p Page) Name() string { return strings.ReplaceAll(p.command.CommandPath(), " ", "-") }
 
-// commands and topics are what stands below the command.
+// commands and topics return the pages below the command.
 func (p Page) commands() []Page { return p.below(false) }
 func (p Page) topics() []Page   { return p.below(true) }
 
@@ -64,7 +63,7 @@ func (p Page) usage() []string {
 	return lines
 }
 
-// text is what the page says in words.
+// text returns the prose of the page.
 func (p Page) text() string {
 	if p.command.Long != "" {
 		return p.command.Long
@@ -107,7 +106,7 @@ func FlagGroups(set *pflag.FlagSet) []FlagGroup {
 // A flag is one as people write it.
 type flag struct {
 	spellings []string // -C, --check
-	value     string   // what follows it: FILE; "" for nothing
+	value     string   // value after the flag: FILE; empty for none
 	usage     string
 }
 
