@@ -151,12 +151,12 @@ const coveragePage = `# Tests of resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-This page lists a test of each resource type on real hosts, with the tools of the host. Each type also passes the conformance suite
-([check, apply, cancel](adding-a-type.md#further-methods)), works in ad-hoc calls, and has examples that a test applies. Only ` + "`apply`" + `,
-which includes another manifest, has no suite and no ad-hoc call.
+This page lists a test of each resource type on real hosts. Each type also passes
+[the conformance suite](adding-a-type.md#further-methods), works in ad-hoc calls, and has examples that a test applies. Only the type
+` + "`apply`" + ` has no suite and no ad-hoc call.
 
-- **apt host**, **rpm host**: a test on hosts of this family. "scenarios" means that the type has no test of its own: a common test applies
-  the manifests in ` + "`e2e/testdata/scenarios`" + `, which use all types.
+- **apt host**, **rpm host**: the test on hosts of this family. "scenarios" means a common test for all types: it applies the manifests in
+  ` + "`e2e/testdata/scenarios`" + `.
 - **program**: the build of the host program that the type needs. The lean build omits parts that few hosts need; the full build has all parts.
 
 `
