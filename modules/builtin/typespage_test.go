@@ -46,15 +46,15 @@ var whole = map[column]string{certain: "none", watched: "at once"}
 // explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
 // unnecessary reason.
 var explained = map[string]map[column]string{
-	"file": {certain: "new content with `validate`; later resources, if the file has hard links"},
+	"file": {certain: "new content, if `validate` is set. If the file has hard links, also later resources"},
 	"exec": {
 		certain: "every change",
 		undone:  "no",
-		watched: "`creates` at once; guards by polling",
+		watched: "`creates` at once; `unless` and `onlyif` by polling",
 	},
 	"group":   {certain: "later resources, if the gid changes", watched: "at once; accounts of a directory service by polling"},
 	"user":    {certain: "later resources, if the uid or the primary group changes", watched: "at once; accounts of a directory service by polling"},
-	"service": {certain: "whether the service starts or stops; after a start or stop, also later resources", watched: "at once with systemd; otherwise by polling"},
+	"service": {certain: "starts and stops of the service, and then later resources", watched: "at once with systemd; otherwise by polling"},
 	"package": {
 		certain: "every change",
 		watched: "at once; `latest`, pip and npm by polling",
@@ -64,7 +64,7 @@ var explained = map[string]map[column]string{
 		certain: "every change",
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "a change after which the host fetches package lists (not with `refresh: false`)"},
+	"repository": {certain: "changes after which the host fetches package lists; none with `refresh: false`"},
 	"archive":    {certain: "the unpacked files", undone: "only `ccm-push undo`"},
 	"line":       {certain: "changes with `validate`"},
 	"replace":    {certain: "changes with `validate`"},
@@ -75,7 +75,7 @@ var explained = map[string]map[column]string{
 		inSuite: "as its resources, which are in the catalog in its place", certain: "like its resources", undone: "like its resources",
 		watched: "like its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "a new value with more or fewer numbers than the current value", watched: "the file at once; the value by polling"},
+	"sysctl":       {certain: "a new value with more or fewer numbers than the current value", watched: "the configuration file at once; the active value by polling"},
 	"mount":        {certain: "mounting a device, unmounting, changing options; owner and mode of the mount point"},
 	"locale":       {certain: "a change, if the locale archive is damaged"},
 	"kmod":         {certain: "loading or removing a module; other modules that the kernel then loads", watched: "files at once; the module by polling"},
@@ -83,13 +83,13 @@ var explained = map[string]map[column]string{
 	"firewall":     {watched: "files at once; active rules by polling"},
 	"selinux":      {watched: "the file at once; the current mode by polling"},
 	"seboolean": {
-		certain: "a boolean that is possibly missing in the SELinux policy", watched: "the saved value at once; the current value by polling",
+		certain: "a boolean that the SELinux policy may not have", watched: "the saved value at once; the current value by polling",
 	},
 	"fcontext": {
-		certain: "types, users and ranges that are possibly missing in the SELinux policy; labels of files, if an earlier resource would change something",
+		certain: "types, users and ranges that the SELinux policy may not have. If an earlier resource would change something, also labels of files",
 		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "a type or a range that is possibly missing in the SELinux policy"},
+	"seport": {certain: "a type or a range that the SELinux policy may not have"},
 	"reboot": {
 		certain: "later resources",
 		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
@@ -103,12 +103,12 @@ var explained = map[string]map[column]string{
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "whether the condition becomes true in time; with `path` or `command`, later resources", watched: "by polling"},
+	"wait":     {certain: "whether the condition becomes true in time. With `path` or `command`, also later resources", watched: "by polling"},
 	"http": {
-		certain: "requests that write; if an earlier resource would change something, all requests",
+		certain: "requests that write. If an earlier resource would change something, all requests",
 		undone:  "no", watched: "by polling",
 	},
-	"git": {certain: "the files that git fetches or checks out", watched: "the commit at once; changed files and the source by polling"},
+	"git": {certain: "the files that git fetches or checks out", watched: "the commit at once; changed files and new commits of the source by polling"},
 	"dsc": {
 		certain: "every change",
 		undone:  "no", watched: "by polling",
@@ -130,18 +130,18 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 ## What the columns mean
 
-- **uncertain predictions of a check run**: predictions that may be wrong. A check run marks them with ` + "`maybe`" + `. "Later resources" are all
-  resources after this one in the play.
+- **uncertain predictions of a check run**: predictions that may be wrong. A check run marks them with ` + "`maybe`" + `. If a cell
+  contains "later resources", the predictions of all resources after this one in the play may be wrong.
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
   ccm-push checks the resource every ten minutes.
 
-You can apply a single resource of any type except ` + "`apply`" + ` [without a manifest](ad-hoc.md). ccm-push can also use
+You can apply a single resource [without a manifest](ad-hoc.md), except ` + "`apply`" + `. ccm-push can also use
 [resource programs of other tools](other-resources.md).
 
-If even root cannot make a change, for example on a read-only mount, the check run fails. In folders such as ` + "`/etc/cron.d`" + `, a host ignores
-files with a wrong name. If a host would ignore a new file, ccm-push prints a warning.
+If even root cannot make a change, for example on a read-only mount, the check run fails. Programs such as cron ignore
+files with certain names, such as ` + "`/etc/cron.d/a~`" + `. If a program would ignore a new file, ccm-push prints a warning.
 
 ## All types
 
