@@ -40,7 +40,7 @@ func (r *Runner) askAway(ctx context.Context, h *inventory.Host, ask Ask, answer
 	return nil
 }
 
-// factsAwayOf has a worker read the facts of a host.
+// factsAwayOf reads the facts of a host through a worker.
 func (r *Runner) factsAwayOf(ctx context.Context, h *inventory.Host, paths []string) HostFacts {
 	answer := HostFacts{Host: h.Name}
 	var told map[string]any

@@ -309,7 +309,7 @@ func (a *answerer) predictedOn(host string) bool {
 	return slices.ContainsFunc(f.predicted[host], func(by string) bool { return by != a.host })
 }
 
-// carryOut runs an entry on the controller, as it was compiled here.
+// carryOut runs an entry on the controller, as compiled here.
 func (a *answerer) carryOut(h *Here) Answer {
 	f := a.fleet
 	_, made, _ := a.entry(h.place)

@@ -22,8 +22,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// guardedPlay has two resources, of which the host of guardedWorld has the first one confirmed. Its deadline does not
-// pass during a test; that of waitingPlay does.
+// guardedPlay has two resources; the host of guardedWorld has to confirm the first one. Its deadline does not pass
+// during a test; the deadline of waitingPlay does.
 const guardedPlay = "confirm_within: 10m\n" + twoExecs
 
 const waitingPlay = "confirm_within: 5s\n" + twoExecs

@@ -55,7 +55,7 @@ func fleetOf(t *testing.T, n int) map[string]*sshtest.Server {
 }
 
 // TestDyingFleet runs over 200 hosts of which a tenth dies at random moments, half of them for good. Each host has one
-// outcome, sums equal those of the results, and the record shows the course of the run. CCM_SEED chooses one seed.
+// outcome, the totals match the results, and the record shows the course of the run. CCM_SEED chooses one seed.
 func TestDyingFleet(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}

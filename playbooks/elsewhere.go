@@ -28,7 +28,7 @@ type delegated struct {
 	of      *part
 	host    string                    // host that they belong to
 	entries []wire.Entry              // entries of that host
-	alone   map[int]*catalog.Compiled // by the number of the entry
+	alone   map[int]*catalog.Compiled // compiled catalogs, by the number of the entry
 	once    map[int]string            // entries that run once, with their keys for all hosts of the batch
 
 	mu      sync.Mutex
@@ -53,7 +53,7 @@ func (p *hostPlay) delegates(c *catalog.Compiled) *delegated {
 	return d
 }
 
-// stage takes the entries of a catalog: the only one, or that of the next stage.
+// stage takes the entries of a catalog: the only one, or the next stage.
 func (d *delegated) stage(c *catalog.Compiled) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,9 +142,9 @@ func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool,
 	}
 }
 
-// told returns the reported result of an entry that has ended: for one that ran elsewhere the result of that host, not
-// of this one. A kept result of an entry that runs once counts for the other hosts, even if it was requested by a
-// worker that is lost, or by a run that this one resumes.
+// told returns the reported result of an entry that has ended: for an entry that ran elsewhere the result of the other
+// host. A kept result of an entry that runs once counts for the other hosts, even if it was requested by a worker that
+// is lost, or by a run that this one resumes.
 func (d *delegated) told(r *wire.Result) *wire.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -473,7 +473,7 @@ func (r *Runner) onceFor(p *part, of string, entry int) *wire.Once {
 	return o
 }
 
-// acknowledge tells a host which of its results for other hosts are in the record.
+// acknowledge reports to a host which of its results for other hosts are in the record.
 func (f *fleet) acknowledge(s *hostState) {
 	known := slices.DeleteFunc(s.kept, func(o *wire.Once) bool { _, reported := f.reported.Load(*o); return !reported })
 	if s.kept = nil; len(known) == 0 || s.client == nil || s.dead() || !f.runner.Events.Sync() {

@@ -60,7 +60,7 @@ func TestKeptOnceOfAnotherHost(t *testing.T) {
 }
 
 // TestOnceOfTheRunBefore resumes a run in which a resource ran once: it is not reported as new, and belongs to the host
-// where it ran. A host that comes to the play only now is of the same batch if the play has no other.
+// where it ran. A host that starts the play only now is in the same batch if the play has no other.
 func TestOnceOfTheRunBefore(t *testing.T) {
 	f, s := resumedOnce(record.PlayProgress{
 		Batches: [][]string{{"web1", "web2"}}, Once: []record.OnceResult{{Result: events.Result{Host: "web1", Type: "exec", Name: "migrate", Status: events.Changed, Once: "migrate"}}},

@@ -78,7 +78,7 @@ type FilePart struct {
 	Sensitive bool   `json:"sensitive,omitempty"`
 	Offset    int64  `json:"offset"`
 	Data      []byte `json:"data,omitempty"`
-	Keep      bool   `json:"keep,omitempty"` // it is complete
+	Keep      bool   `json:"keep,omitempty"` // set if it is complete
 	Drop      bool   `json:"drop,omitempty"` // it will not be
 }
 

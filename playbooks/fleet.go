@@ -42,7 +42,7 @@ type fleet struct {
 	watching *watching.Watching // nil before hosts are watched
 	places   chan struct{}      // places for watched hosts that are dialled and checked
 
-	reported sync.Map // by [wire.Once]: results of resources that ran on a host for another one
+	reported sync.Map // reported results of resources that ran on a host for another one, by [wire.Once]
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play

@@ -31,7 +31,7 @@ type hostState struct {
 	conn       *inventory.Connection // inventory's settings; nil before the first use
 	login      string                // login user; empty before the first use
 	client     *transport.Client
-	programs   map[string]*hostProgram // by the program's user
+	programs   map[string]*hostProgram // host programs, by user
 	predicted  []*hostProgram          // programs that have predicted a change, in a check run
 	compiled   *catalog.Compiled       // catalog of the next play, if it was compiled ahead
 	in         *share.WayIn            // place while it enters the play; nil means not counted
@@ -40,7 +40,7 @@ type hostState struct {
 	guard      *confirm.Guard          // guard of the current play; nil if nothing has to be confirmed
 	over       *transport.Target       // address to dial after its way in has changed; nil means the inventory's
 	refused    error                   // why it could not be reached for a resource of another host
-	kept       []*wire.Once            // results for other hosts that it has not been told to drop
+	kept       []*wire.Once            // results for other hosts that it has not yet been ordered to drop
 }
 
 // hostTimes are the times that a host has spent in a run.

@@ -25,9 +25,9 @@ const (
 type inventoryValues struct {
 	of func(host string) *templates.Inventory // nil where there is no inventory
 
-	nats   func(host string) templates.NATS // returns nil where there is none
+	nats   func(host string) templates.NATS // NATS lookups for a host; returns nil if there are none
 	others []*inventory.Host                // hosts whose facts the play reads
-	facts  map[string]any                   // facts of those hosts, set before the first host of the play is compiled
+	facts  map[string]any                   // facts of the other hosts, set before the first host of the play is compiled
 	// unknown has the reason for each host whose facts are missing; then facts has an error in their place.
 	unknown map[string]string
 }

@@ -137,8 +137,8 @@ func (a *answerer) compile(k *Known) Answer {
 	return Answer{}
 }
 
-// entry returns an entry of the host as it was compiled here, and the catalogs of its parts that run elsewhere; nil if
-// it is unknown.
+// entry returns an entry of the host as compiled here, and the catalogs of its parts that run elsewhere; nil if it is
+// unknown.
 func (a *answerer) entry(at place) (*wire.Entry, *catalog.Compiled, *catalog.Compiled) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,8 +149,7 @@ func (a *answerer) entry(at place) (*wire.Entry, *catalog.Compiled, *catalog.Com
 	return &c.Catalog.Entries[at.Index], c.Elsewhere[at.Index], c
 }
 
-// registrations returns the services that a result registers, as they were compiled here. The worker's own list is
-// ignored.
+// registrations returns the services that a result registers, as compiled here. The worker's own list is ignored.
 func (a *answerer) registrations(r *events.Result) ([]registry.Registration, error) {
 	if len(r.Registers) == 0 {
 		return nil, nil

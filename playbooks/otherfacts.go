@@ -64,7 +64,7 @@ func (r *Runner) hostFactsAt(ctx context.Context) func(h *inventory.Host, paths 
 	}
 }
 
-// factsAway has a worker read the facts of a host.
+// factsAway reads the facts of a host through a worker.
 func (f *fleet) factsAway(ctx context.Context, s *selection, t Turn) HostFacts {
 	if f.interrupted(ctx) {
 		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, &stoppedError{})}
@@ -92,9 +92,9 @@ func (f *fleet) factsOn(ctx context.Context, state *hostState, t Turn) (found Fo
 	return found, nil
 }
 
-// askOthers gives a play the facts of other hosts, reduced to those that it can read. If ask is nil, they are the facts
-// that the command line sets for all hosts. If a host does not answer, resources that need its facts fail with that
-// reason.
+// askOthers sets the facts of other hosts for a play, reduced to the facts that it can read. If ask is nil, they are
+// the facts that the command line sets for all hosts. If a host does not answer, resources that need its facts fail
+// with that reason.
 func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *inventory.Host, paths []string, all bool) HostFacts) {
 	if s.values == nil || len(s.values.others) == 0 {
 		return

@@ -8,8 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 )
 
-// TestOtherFactsForAWorker has a worker with a host in a turn of the first play request the facts that plays read. It
-// gets those of the turn, as a gate on a host outside of the play needs them, and those of plays of the host.
+// TestOtherFactsForAWorker requests the facts that plays read, as a worker with a host in a turn of the first play. It
+// gets the facts of the turn, since a gate on a host outside of the play needs them, and the facts of plays of the
+// host.
 func TestOtherFactsForAWorker(t *testing.T) {
 	f := &fleet{}
 	for number, host := range []string{"web1", "web2", "web1"} {

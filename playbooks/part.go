@@ -9,7 +9,7 @@ import (
 // A part is what a host runs in one session: the play, a step of its rollout, or a check or a repair of one of them.
 type part struct {
 	*selection
-	play     *manifest.Play // resources of the part; those of the selection, except in a step of a rollout
+	play     *manifest.Play // resources of the part; the same as in the selection, except in a step of a rollout
 	compiler *catalog.Compiler
 	mode     mode
 	heard    heard // receives each result; nil ignores them
@@ -18,15 +18,15 @@ type part struct {
 // heard receives a result of a host.
 type heard func(host string, c *wire.Catalog, r *wire.Result)
 
-// A mode says how a host runs a part.
+// A mode is how a host runs a part.
 type mode interface {
-	// part returns a number that tells the catalogs of one play on one host apart. 0 is the play itself.
+	// part returns a number that distinguishes the catalogs of one play on one host. 0 is the play itself.
 	part() int
 	// looks reports whether the host only answers: it changes, locks and keeps nothing, and no event reports its results.
 	looks() bool
 	// watched reports whether the run watches the host. A connection that is lost is then not dialled again on the way.
 	watched() bool
-	// flags returns those of the catalog. rehearsal says that the same play is applied next.
+	// flags returns the flags of the catalog. rehearsal is set if the same play is applied next.
 	flags(o *Options) (check, monitor, rehearsal bool)
 	// narrow removes from a catalog, or a stage of it, the entries that the host does not run in this mode.
 	narrow(c *catalog.Compiled)
@@ -67,7 +67,7 @@ func (l look) flags(o *Options) (check, monitor, rehearsal bool) {
 	return o.Check || !l.monitors, o.Monitor || l.monitors, !o.Check
 }
 
-// A standing is the mode of a play that the host watches: it answers what would change, and the host reports drift from then on.
+// A standing is the mode of a play that the host watches: it reports predicted changes, and drift from then on.
 type standing struct {
 	wholePlay
 	sent func(*catalog.Compiled) // receives the catalog that the host watches

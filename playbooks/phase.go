@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A hostPhase is how far a host is in a run. It is the only place that knows: what a host may do next follows from it.
+// A hostPhase is the progress of a host in a run. It is the only place for that: it decides the next actions on a host.
 type hostPhase int
 
 const (
@@ -21,7 +21,7 @@ const (
 	hostWaiting
 	// hostKept: between two plays, with a connection that is kept.
 	hostKept
-	// hostInterrupted: the run was stopped in the middle of a play, and an event says so.
+	// hostInterrupted: the run was stopped in the middle of a play, and an event reports that.
 	hostInterrupted
 	// hostDone: the host has ended its last play.
 	hostDone
@@ -105,7 +105,7 @@ func (s *hostState) enter() {
 	}
 }
 
-// rest notes that the host waits for its next play. kept says that its connection is kept.
+// rest notes that the host waits for its next play. keeps is set if its connection is kept.
 func (s *hostState) rest(keeps bool) {
 	switch {
 	case s.phase() == hostInterrupted:

@@ -165,7 +165,7 @@ func TestPlayEnds(t *testing.T) {
 	}
 }
 
-// checkPlayEnds holds what a run says of hosts and plays against its results.
+// checkPlayEnds compares the reported ends of hosts and plays with the results of the run.
 func (w *world) checkPlayEnds(t *testing.T, meant map[string][]string, resources map[string]int, run *record.Run, summary events.Summary) {
 	t.Helper()
 	results, trouble := map[string]int{}, map[string]events.State{} // by host and play

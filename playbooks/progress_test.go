@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestWhatHasLeft is told of as what a host adds to its catalog.
+// TestWhatHasLeft checks that entries which a host adds to its catalog are reported as such.
 func TestWhatHasLeft(t *testing.T) {
 	c := &wire.Catalog{Entries: []wire.Entry{{Type: "file", Name: "/a"}}}
 	progress := newCatalogProgress(c)

@@ -13,18 +13,18 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/watch/watching"
 )
 
-// A TurnHandler answers the questions of a worker during a turn, and checks its reports. It returns a
-// [BreachError] for what the play does not allow: the worker then gets no more hosts in the run.
+// A TurnHandler answers the questions of a worker during a turn, and checks its reports. It returns a [BreachError] for
+// requests that the play does not allow: the worker then gets no more hosts in the run.
 type TurnHandler interface {
 	// Answer may wait for other hosts, until [Workers.Take] has returned.
 	Answer(q Question) (Answer, error)
-	// Check returns the event as it is to be reported.
+	// Check returns the event to report.
 	Check(e events.Event) (events.Event, error)
 	// CheckEnd checks how the turn has ended.
 	CheckEnd(end TurnEnd) error
 }
 
-// A BreachError says what a worker sent that its play does not allow.
+// A BreachError is the error for a worker's message that its play does not allow.
 type BreachError struct{ What string }
 
 func (e *BreachError) Error() string { return e.What }
@@ -34,7 +34,7 @@ func breach(format string, args ...any) error { return &BreachError{fmt.Sprintf(
 // A questionKind is one field of [Question]. The coordinator refuses a field without a kind, and a worker refuses an answer that
 // fits fails for.
 type questionKind struct {
-	turns  func(Turn) bool // nil allows all that are of a play
+	turns  func(Turn) bool // allowed turns; nil allows every turn of a play
 	check  func(a *answerer, q *Question) error
 	answer func(a *answerer, q *Question) Answer
 	// fields of Answer which such an answer may have, if it has neither Error nor Over
@@ -217,7 +217,8 @@ func checkResult(r *wire.Result) error {
 	return checkText("a result", r.Error, r.Message, r.Because)
 }
 
-// checkPlay checks the number of a play, from 0: it is the one of the turn, or another one that the host has.
+// checkPlay checks the number of a play, from 0: the play must be the one of the turn, or another one that the host
+// has.
 func (a *answerer) checkPlay(number int) error {
 	plays := a.fleet.plays
 	if number < 0 || number >= len(plays) || number != a.of.number && !plays[number].has(a.host) {
@@ -488,7 +489,7 @@ func (a *answerer) playsOfTurn() []*selection {
 	return plays
 }
 
-// NoQuestions is the handler of turns in which a worker has nothing to ask: the host is asked for facts, or logged in to.
+// NoQuestions is the handler of turns in which a worker has no questions: it reads facts of the host, or logs in to it.
 type NoQuestions struct{ Host string }
 
 func (NoQuestions) Answer(Question) (Answer, error) { return Answer{Over: true}, nil }

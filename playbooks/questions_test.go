@@ -29,7 +29,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// sharedPlay has something of all that workers ask about: web1 has the play, web2 sends values.
+// sharedPlay has every kind of resource that workers ask about: web1 has the play, web2 sends values.
 const sharedPlay = `
 - name: one
   ccm:
@@ -50,7 +50,7 @@ type breachCase struct {
 
 func number(n int) *int { return &n }
 
-// breaches are questions that a worker may not ask about a host of sharedPlay.
+// breaches returns the questions that a worker must not ask about a host of sharedPlay.
 func breaches(file string) []breachCase {
 	deep := &yamlpos.Node{Kind: yamlpos.Map}
 	for range 100 {
@@ -107,8 +107,8 @@ func breaches(file string) []breachCase {
 	}
 }
 
-// TestQuestionBreaches has a worker ask all that it may not, about a host whose play has something of everything. The play goes
-// well, since nothing of that counts.
+// TestQuestionBreaches sends every forbidden question of a worker, about a host whose play has every kind of resource.
+// The play succeeds, since the questions have no effect.
 func TestQuestionBreaches(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	w := newWorld(t, servers(t, "web1", "web2"), strings.NewReplacer("$FILE", file, "$ID", fmt.Sprint(owner())).Replace(strings.Replace(sharedPlay, "- name: one", "- name: one\n  hosts: web1", 1)))
@@ -189,8 +189,8 @@ func TestMessageFieldsAreChecked(t *testing.T) {
 	require.Len(t, fields, answers.NumField())
 }
 
-// TestValuesOfABadWorker has a worker send values that would be commands where they are not data: they are the content of the file on the
-// controller, byte for byte, and everything else about the file is as the play has it.
+// TestValuesOfABadWorker sends values from a worker that would be commands if they were not data: they are the content
+// of the file on the controller, byte for byte, and everything else about the file is as in the play.
 func TestValuesOfABadWorker(t *testing.T) {
 	for i, value := range []string{"$(touch PWNED)", "`touch PWNED`", "'; touch PWNED; '", "a\nb", "--reference=/etc/shadow", "{{ 1 + 1 }}", "[[ 1 + 1 ]]", "\x1b]0;x\x07"} {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestValuesOfABadWorker(t *testing.T) {
 	}
 }
 
-// FuzzQuestion has a worker ask anything: it is answered or refused, and nothing ends the coordinator.
+// FuzzQuestion sends arbitrary questions of a worker: each is answered or refused, and none ends the coordinator.
 func FuzzQuestion(f *testing.F) {
 	for _, b := range breaches("/x") {
 		text, err := json.Marshal(b.ask)
@@ -294,7 +294,7 @@ func TestEventsOfWorkers(t *testing.T) {
 	for _, def := range events.Schema().Defs {
 		e, err := events.Decode(fmt.Appendf(nil, `{"event":%q,"time":"2026-01-02T03:04:05.000Z","run":"r","play":"one","host":"web1"}`, def.Name))
 		require.NoError(t, err, def.Name)
-		for _, handler := range []TurnHandler{a, NoQuestions{"web1"}} { // of a play, and of a host that is asked for facts
+		for _, handler := range []TurnHandler{a, NoQuestions{"web1"}} { // handlers of a play, and of a host that only reports facts
 			_, err = handler.Check(e)
 			switch {
 			case slices.Contains(reported, def.Name):

@@ -16,8 +16,8 @@ const (
 	// each of which is twice the one before.
 	firstRedial   = 250 * time.Millisecond
 	longestRedial = 8 * time.Second
-	// maxIdle is how often a connection may be lost without a result in between, or before the
-	// host program has greeted: what ends it each time does not get another one for ever.
+	// maxIdle is how often a connection may be lost without a result in between, or before the host program has
+	// greeted: a cause that ends every connection must not cause endless attempts.
 	maxIdle = 3
 )
 
@@ -64,18 +64,17 @@ func (g *stages) apply(ctx context.Context, t session.Task) (whole bool, err err
 	}
 }
 
-// mayReconnect reports whether the catalog ended because its connection, or its program, was
-// lost, and can be gone on with: one that takes no lock is kept by no host, so that what it
-// does would be done again.
+// mayReconnect reports whether the catalog ended because its connection, or its program, was lost, and can be resumed.
+// Except in a check run, a catalog without a lock cannot be resumed: no host keeps its results, so its resources would
+// run again.
 func (g *stages) mayReconnect(ctx context.Context, err error) bool {
 	c := &g.compiled.Catalog
 	kept := c.Lock != nil || c.Check
 	return g.runner.Options.Reconnect > 0 && kept && c.Watch == nil && phaseOf(err) == phaseLost && !g.interrupted(ctx)
 }
 
-// startedAgain is err, unless that is that the connection was lost while a host program was being
-// started, and another one could be started over a new connection. Nothing had been asked of the
-// host by then.
+// startedAgain returns err, unless the connection was lost during the start of a host program, and another one could be
+// started over a new connection. The host had received no requests by then.
 func (p *hostPlay) startedAgain(ctx context.Context, err error) error {
 	if p.runner.Options.Reconnect == 0 || p.of.mode.watched() || !lostAtStart(err) || p.interrupted(ctx) {
 		return err

@@ -23,14 +23,14 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// A cutter stands between controller and host, and does to the first connection what its
-// cut says, once so many bytes have gone one way.
+// A cutter is a proxy between controller and host. It calls cut on the first connection once a number of bytes has
+// passed in one direction.
 type cutter struct {
 	listener net.Listener
 	to       string
 	cut      func(client, server net.Conn)
 	after    int64
-	down     bool // bytes from the host count; else those to it
+	down     bool // set to count the bytes from the host; otherwise those to it
 
 	first atomic.Bool
 	done  chan struct{} // closed when the test ends
@@ -133,8 +133,7 @@ const tenResources = `
           - "echo five >> {{ Data.home }}/ran": {provider: shell}
 `
 
-// converge runs ten resources on a host behind a cutter, and gives what was told of each, and
-// what ran.
+// converge runs ten resources on a host through a cutter, and returns the report of each, and what ran.
 func converge(t *testing.T, after int64, down, graph bool, cut func(client, server net.Conn)) (w *world, c *cutter, told map[string]string, ran string) {
 	t.Helper()
 	srv := sshtest.Start(t, sshtest.Outlive())
@@ -167,8 +166,8 @@ func converge(t *testing.T, after int64, down, graph bool, cut func(client, serv
 	return w, c, told, string(b)
 }
 
-// TestReconnect cuts the connection of a run at places all over it, in each direction. What
-// is told is what an uncut run tells, nothing runs twice, and nothing is left over.
+// TestReconnect cuts the connection of a run at many places, in each direction. The reports equal those of an uncut
+// run, nothing runs twice, and nothing is left over.
 func TestReconnect(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	for _, graph := range []bool{false, true} {
@@ -208,9 +207,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestReconnectAtTheStart resets the connection at each packet of the host until the first
-// result is told. From the end of the login on, the run goes on as if it had not been; a host
-// that does so each time is given up.
+// TestReconnectAtTheStart resets the connection at each packet of the host until the first result is reported. From the
+// end of the login on, the run continues as if nothing had happened; a host with a reset each time is given up.
 func TestReconnectAtTheStart(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	uncut := requireUncut(t, faultCase{cached: true})
@@ -332,9 +330,9 @@ func TestDeadBetweenPlays(t *testing.T) {
 	require.EqualValues(t, 2, hosts["web1"].Stats().Connections)
 }
 
-// TestUntold loses a connection for good. What had been done by then is told by the next run,
-// a check run too, until one has acknowledged it; and it is no part of any totals. Where the
-// lost run is recorded, what it had told itself is not told again.
+// TestUntold loses a connection for good. The next run, also a check run, reports the results until then, until one run
+// has acknowledged them; they are not part of any totals. If the lost run is recorded, its own reports are not
+// repeated.
 func TestUntold(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) { loseForGood(t, true) })
 	t.Run("elsewhere", func(t *testing.T) { loseForGood(t, false) })
@@ -376,7 +374,7 @@ func loseForGood(t *testing.T, recorded bool) {
 	})
 	first := w.run(t)
 	cutting.Wait()
-	require.Eventually(t, func() bool { // the program frees the lock when it has ended what it was at
+	require.Eventually(t, func() bool { // the program frees the lock when its current resource has ended
 		locks, err := filepath.Glob(filepath.Join(srv.Home, ".cache/ccm-push/*.lock"))
 		require.NoError(t, err)
 		require.Len(t, locks, 1)
@@ -460,7 +458,7 @@ func TestKilledProgram(t *testing.T) {
 		{1, "", "^one\nkilled\nthree\n$", "kill -9 $PPID failed"},
 		{1, `, rerun: true`, "^one\n(killed\n){2}three\n$", "kill -9 $PPID changed"},
 		{1, `, unless: "false"`, "^one\n(killed\n){2}three\n$", "kill -9 $PPID changed"},
-		{100, `, unless: "false"`, "^one\n(killed\n){3,8}$", ""}, // it begins to count anew when the host tells something
+		{100, `, unless: "false"`, "^one\n(killed\n){3,8}$", ""}, // the count starts again when the host reports something
 	} {
 		require.NoError(t, os.RemoveAll(filepath.Join(home, "ran")))
 		w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, strings.NewReplacer("GUARD", tt.guard, "HOME", home, "TIMES", strconv.Itoa(tt.times)).Replace(text))

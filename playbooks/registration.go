@@ -28,8 +28,8 @@ func (r *Runner) checkRegistry(ctx context.Context) error {
 	return nil
 }
 
-// register has what a resource says registered, once it is as it should be. It gives the result, which
-// is a failure if that cannot be done; e is the event for it.
+// register registers the services of a resource once it is in its desired state. It returns the result, which is a
+// failure if the registration fails; e is the event for it.
 func (g *stages) register(ctx context.Context, r *wire.Result, e *events.Result) *wire.Result {
 	list := g.compiled.Registrations[r.Index]
 	if len(list) == 0 || g.of.mode.looks() || e.Status != events.Stable && e.Status != events.Changed {
@@ -44,8 +44,7 @@ func (g *stages) register(ctx context.Context, r *wire.Result, e *events.Result)
 	return &failed
 }
 
-// Register registers what a result says, and notes in it what that was. A resource that cannot be
-// registered has failed.
+// Register registers the services of a result, and notes them in it. A resource that cannot be registered has failed.
 func (r *Runner) Register(ctx context.Context, e *events.Result) (failed bool) {
 	list := e.Registers
 	e.Registers = nil

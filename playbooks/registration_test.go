@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// services are those that a test has registered. What is of the cluster nowhere cannot be.
+// services are the registrations of a test. Services of the cluster nowhere cannot be registered.
 type services struct {
 	mu     sync.Mutex
 	list   []string

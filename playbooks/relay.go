@@ -45,8 +45,8 @@ func (r *Runner) closeRelays() {
 	r.relays, r.queue = nil, nil
 }
 
-// relayed are the hosts that a relay may deliver to, each once. The candidates are what the inventory says, or else the
-// jump host that a host is behind, if that is a host of the inventory.
+// relayed returns the hosts to which a relay may deliver, each once. The candidates are set by the inventory, or else
+// are the last jump host, if the inventory has that host.
 func (r *Runner) relayed(hosts []*inventory.Host) (list []relays.Member) {
 	met := map[*inventory.Host]bool{}
 	for _, h := range hosts {
@@ -71,8 +71,8 @@ func (r *Runner) relayed(hosts []*inventory.Host) (list []relays.Member) {
 	return list
 }
 
-// near has a host that lacks the host program get it from its relay; nil if there are none. judge is told how that was
-// started: what a relay has brought may not have been what it had been sent.
+// near returns a function that sends the host program to a host through its relay; nil if there are no relays. judge
+// receives the started program: a relay may have delivered other bytes than it received.
 func (r *Runner) near(ctx context.Context, host string, c *transport.Client, state *hostState) (near func(start.Build) string, judge func(*start.Process)) {
 	if r.relays == nil {
 		return nil, func(*start.Process) {}

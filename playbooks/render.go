@@ -22,15 +22,13 @@ type RenderedPlay struct {
 	Rendered *catalog.Rendered
 }
 
-// A HostError is why a host could not be worked on, as the event that tells of
-// it: Unreachable or HostFailed.
+// A HostError is the reason why a host could not be processed, as the event that reports it: Unreachable or HostFailed.
 type HostError struct{ Event events.Event }
 
 func (e *HostError) Error() string { return fmt.Sprintf("%+v", e.Event) }
 
-// Render makes the plays of a host ready, and applies nothing. If contact is
-// set the host is asked for the facts that they mention; otherwise those of
-// Options.Catalog are all. The error is a [HostError] if the host is to blame.
+// Render prepares the plays of a host, and applies nothing. If contact is set, the host reports the facts that they
+// mention; otherwise they have only the facts of Options.Catalog. The error is a [HostError] if the host is the cause.
 func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([]RenderedPlay, error) {
 	plays, err := r.playsOf(ctx, h)
 	defer closeAll(plays)
@@ -40,8 +38,7 @@ func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([
 	return r.render(ctx, plays, h, contact)
 }
 
-// Explain is Render for what there is to say of the resources that are called ref, as
-// type#name or type#alias.
+// Explain is Render for the explanations of the resources that are called ref, as type#name or type#alias.
 func (r *Runner) Explain(ctx context.Context, h *inventory.Host, ref string, contact bool) ([]*explain.Explanation, error) {
 	plays, err := r.playsOf(ctx, h)
 	defer closeAll(plays)

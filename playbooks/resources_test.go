@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// brings makes a world whose play brings along a program and a large file beside it.
+// brings makes a world whose play includes a program and a large file next to it.
 func brings(t *testing.T, hosts map[string]*sshtest.Server) *world {
 	t.Helper()
 	w := newWorld(t, hosts, `
@@ -76,7 +76,7 @@ func TestResourcesThatChange(t *testing.T) {
 	require.Equal(t, []string{"play site 1/1: web1", "web1 dsc#it stable"}, w.run(t)[:2], w.text.String())
 }
 
-// TestParsing is what a host program gets for a YAML document.
+// TestParsing checks what a host program receives for a YAML document.
 func TestParsing(t *testing.T) {
 	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Env("FAKE=YAML"))}
 	w := newWorld(t, hosts, twoResources).fake(t)
@@ -97,7 +97,7 @@ func TestParsing(t *testing.T) {
 	}, messages, w.text.String())
 }
 
-// TestStatesOfAHost are told as far as they are bearable.
+// TestStatesOfAHost checks that reported states are limited.
 func TestStatesOfAHost(t *testing.T) {
 	w := misbehaving(t, "deep state")
 	w.run(t)

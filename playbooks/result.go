@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// outputEvent is the event for what a command has written.
+// outputEvent returns the event for the output of a command.
 func outputEvent(play, host string, c *wire.Catalog, o *wire.Output) events.Output {
 	entry := &c.Entries[o.Index]
 	e := events.Output{
@@ -29,8 +29,8 @@ func outputEvent(play, host string, c *wire.Catalog, o *wire.Output) events.Outp
 	return e
 }
 
-// resultEvent is the event for a result. What identifies the resource
-// comes from the catalog: a host has no say in it. checks are the health checks that it was asked.
+// resultEvent returns the event for a result. The identity of the resource comes from the catalog: a host cannot change
+// it. checks are the health checks that the host received.
 func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, r *wire.Result) events.Result {
 	entry := &c.Entries[r.Index]
 	e := events.Result{
@@ -109,14 +109,14 @@ func unknownHint(e *events.Result) string {
 	return fmt.Sprintf("check its outcome on %s; ccm-push resume does not run it again unless the resource has rerun: true", cmp.Or(e.On, e.Host))
 }
 
-// Bounds of what is told of how a resource is.
+// Bounds of the reported state of a resource.
 const (
 	maxStateDepth = 100
 	maxRestarts   = 64
 	maxRestart    = 1 << 10 // bytes of one
 )
 
-// jsonDepth is how deep JSON is nested.
+// jsonDepth returns the nesting depth of JSON.
 func jsonDepth(text json.RawMessage) int {
 	deepest, now, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -136,8 +136,8 @@ func jsonDepth(text json.RawMessage) int {
 	return deepest
 }
 
-// addState puts the state that a host reports into an event. What is too much for
-// those who read it is left out, with a note.
+// addState puts the state that a host reports into an event. Parts that are too large for readers are omitted, with a
+// note.
 func addState(e *events.Result, s *modules.State) {
 	if s == nil {
 		return

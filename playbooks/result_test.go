@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestResultEvent is what the catalog says of a result, and what the host does.
+// TestResultEvent checks which parts of an event come from the catalog, and which from the host.
 func TestResultEvent(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", maxStateDepth+1) + strings.Repeat("]", maxStateDepth+1))
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestResultEvent(t *testing.T) {
 	}
 }
 
-// FuzzJSONDepth holds how deep JSON is said to be nested against what is read of it.
+// FuzzJSONDepth compares jsonDepth with the depth of the parsed JSON.
 func FuzzJSONDepth(f *testing.F) {
 	for _, s := range []string{`{"a":[1,{"b":"]}"}]}`, `"\\\"[["`, `[]`, `5`, `{"[":{}}`} {
 		f.Add(s)

@@ -11,11 +11,11 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestLargeFileGoesOn loses the connection for good in the midst of a large file: the next run sends what
-// has not come, and no more than what was on its way besides.
+// TestLargeFileGoesOn loses the connection for good in the middle of a large file: the next run sends the missing part,
+// and at most the bytes that were in transit in addition.
 func TestLargeFileGoesOn(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
-	const size, cutAfter, underWay = 16 << 20, 10 << 20, 4 << 20 // buffers and windows of SSH, and of what stands between
+	const size, cutAfter, underWay = 16 << 20, 10 << 20, 4 << 20 // in transit: buffers and windows of SSH, and of the network
 	random := rand.NewChaCha8([32]byte{1})                       // which cannot be compressed
 	file := make([]byte, size)
 	_, err := random.Read(file)
@@ -32,7 +32,7 @@ func TestLargeFileGoesOn(t *testing.T) {
 `)
 		require.NoError(t, os.WriteFile(filepath.Join(w.dir, "large"), file, 0o600))
 		w.Options.NoLock, w.Options.Reconnect = false, 0
-		_, _ = w.Run(t.Context(), nil) // what came of it, the file says
+		_, _ = w.Run(t.Context(), nil) // the file shows the outcome
 		return c, w
 	}
 	play(-1, `content: "small"`) // which brings the host program

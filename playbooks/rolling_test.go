@@ -100,7 +100,7 @@ func TestRolloutTakesBack(t *testing.T) {
 	}
 }
 
-// TestUndoOfARollout keeps to how many hosts may be out, and asks none before.
+// TestUndoOfARollout checks that an undo keeps to the limit of unavailable hosts, and checks no host before.
 func TestUndoOfARollout(t *testing.T) {
 	one := rollout.Amount{Count: 1}
 	w, _ := newRolling(t, rollout.Rules{MaxUnavailable: &one}, "web1", "web2")
@@ -130,8 +130,8 @@ func TestRolloutOfTheSick(t *testing.T) {
 	require.FileExists(t, path("web2", "made"))
 }
 
-// TestRolloutBehindAFailure has a host that an earlier play of the run has failed on: it is out, whatever it
-// is at, and holds the only place until it is seen healthy.
+// TestRolloutBehindAFailure runs a rollout with a host that failed in an earlier play: it counts as unavailable in
+// every state, and holds the only place until its health checks succeed.
 func TestRolloutBehindAFailure(t *testing.T) {
 	hosts := servers(t, "web1", "web2", "web3")
 	at := func(host, file string) string { return filepath.Join(hosts[host].Home, file) }
@@ -157,7 +157,7 @@ func TestRolloutBehindAFailure(t *testing.T) {
 	require.NoFileExists(t, at("web1", "made"))
 }
 
-// TestRolloutLeavesOut has one host that was not healthy before: it is left, and that is no success.
+// TestRolloutLeavesOut has one host that was not healthy before: it is skipped, and the run does not succeed.
 func TestRolloutLeavesOut(t *testing.T) {
 	w, path := newRolling(t, rollout.Rules{}, "web1", "web2")
 	require.NoError(t, os.Mkdir(path("web1", "sick"), 0o700))
@@ -169,13 +169,13 @@ func TestRolloutLeavesOut(t *testing.T) {
 	require.FileExists(t, path("web2", "made"))
 }
 
-// TestRolloutIsHeld stops, is asked, has a place released and goes on.
+// TestRolloutIsHeld stops a rollout, queries its status, releases a place and continues.
 func TestRolloutIsHeld(t *testing.T) {
 	one := rollout.Amount{Count: 1}
 	w, path := newRolling(t, rollout.Rules{MaxUnavailable: &one}, "web1", "web2", "web3")
 	w.Plays[0].Rollout.OnStop = rollout.Hold
 	require.NoError(t, os.Mkdir(path("web1", "bad"), 0o700))
-	w.Plays[0].Resources[0].Health = nil // so that nobody can tell whether it is healthy
+	w.Plays[0].Resources[0].Health = nil // so that its health is unknown
 	steer := make(chan rollout.Request)
 	w.Steer, w.Options.Hold = steer, -1
 	held := make(chan events.RolloutStop, 10)
@@ -198,8 +198,8 @@ func TestRolloutIsHeld(t *testing.T) {
 	require.FileExists(t, path("web3", "made"))
 }
 
-// newSlow has a world whose hosts are at work until there is a file called go, or fail where a folder
-// called bad is, and what speaks to its rollout.
+// newSlow returns a world whose hosts are in progress until a file called go exists, or fail if a folder called bad
+// exists, and the channel for commands to its rollout.
 func newSlow(t *testing.T, rules rollout.Rules, names ...string) (w *world, path func(host, file string) string, steer chan rollout.Request) {
 	hosts := servers(t, names...)
 	w = newWorld(t, hosts, `
@@ -213,8 +213,8 @@ ccm:
 	return w, func(host, file string) string { return filepath.Join(hosts[host].Home, file) }, steer
 }
 
-// TestRolloutTellsAtOnceThatItHasStopped has a host at work that gets done only once the stop by another
-// one has been told.
+// TestRolloutTellsAtOnceThatItHasStopped has a host in progress that finishes only after the stop by another host was
+// reported.
 func TestRolloutTellsAtOnceThatItHasStopped(t *testing.T) {
 	w, path, steer := newSlow(t, rollout.Rules{OnStop: rollout.UndoAll}, "web1", "web2")
 	require.NoError(t, os.Mkdir(path("web1", "bad"), 0o700))
@@ -236,8 +236,8 @@ func TestRolloutTellsAtOnceThatItHasStopped(t *testing.T) {
 	require.Contains(t, w.text.String(), "    in progress, and finish first: 1 host: web2\n")
 }
 
-// TestRolloutWithoutProgress stops while its only host is at work, and goes on when somebody says so: the
-// time begins anew, however long ago the last host got done.
+// TestRolloutWithoutProgress stops while its only host is in progress, and continues on command: the time starts again,
+// however long ago the last host finished.
 func TestRolloutWithoutProgress(t *testing.T) {
 	w, path, steer := newSlow(t, rollout.Rules{OnStop: rollout.End, ProgressDeadline: time.Second}, "web1")
 	stops := make(chan events.RolloutStop, 10)
@@ -256,7 +256,7 @@ func TestRolloutWithoutProgress(t *testing.T) {
 	require.False(t, (<-ended).RolloutStopped)
 }
 
-// begin runs the plays, and gives what they come to.
+// begin runs the plays, and returns a channel with their summary.
 func (w *world) begin(t *testing.T) <-chan events.Summary {
 	ended := make(chan events.Summary, 1)
 	go func() {
@@ -266,7 +266,7 @@ func (w *world) begin(t *testing.T) <-chan events.Summary {
 	return ended
 }
 
-// say says something to a rollout.
+// say sends a command to a rollout.
 func say(steer chan<- rollout.Request, c rollout.Command) rollout.Reply {
 	reply := make(chan rollout.Reply, 1)
 	steer <- rollout.Request{Command: c, Answer: func(r rollout.Reply) { reply <- r }}
@@ -287,7 +287,7 @@ func TestRolloutSoaks(t *testing.T) {
 	require.NoFileExists(t, path("web2", "made"))
 }
 
-// TestRolloutGoesOn resumes from what was told of the run before.
+// TestRolloutGoesOn resumes from the events of the earlier run.
 func TestRolloutGoesOn(t *testing.T) {
 	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}, {Count: 2}}}, "web1", "web2", "web3", "web4")
 	require.NoError(t, os.Mkdir(path("web2", "bad"), 0o700))
@@ -308,8 +308,8 @@ func TestRolloutGoesOn(t *testing.T) {
 	require.FileExists(t, path("web4", "made"), fmt.Sprint(lines))
 }
 
-// TestRunEndsWhenAllHostsHaveFailed has a play for other hosts behind one that has failed on all of its
-// own, and on one of two.
+// TestRunEndsWhenAllHostsHaveFailed has a play for other hosts after a play that has failed on all of its own, and on
+// one of two.
 func TestRunEndsWhenAllHostsHaveFailed(t *testing.T) {
 	for _, c := range []struct {
 		name, hosts, key string
@@ -344,8 +344,8 @@ func TestRunEndsWhenAllHostsHaveFailed(t *testing.T) {
 	}
 }
 
-// TestRolloutWithoutCanary has no host begin if the one that was to come first will show nothing: a person
-// may say that this does not matter, but not of a host that nobody knows the state of.
+// TestRolloutWithoutCanary checks that no host begins if the canary will show nothing. A person may override that, but
+// not for a host whose state is unknown.
 func TestRolloutWithoutCanary(t *testing.T) {
 	hosts := servers(t, "web1", "web2", "web3")
 	hosts["web4"] = sshtest.Start(t, sshtest.RejectAuth())
@@ -413,8 +413,8 @@ func TestRolloutCheckUnreachable(t *testing.T) {
 	require.Contains(t, w.run(t), "plan [web2], stable [], unreachable [web1], failed [], broken []")
 }
 
-// TestRolloutGoesOnByAllHosts resumes when one host of two is left: half of all is one, and so is the
-// limit of two in three quarters of all.
+// TestRolloutGoesOnByAllHosts resumes with one host of two left: half of all is one, and so is the limit of two in
+// three quarters of all.
 func TestRolloutGoesOnByAllHosts(t *testing.T) {
 	share := rollout.Amount{Percent: 75}
 	w, _ := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}, Stop: rollout.Limits{Failed: &share}}, "web1", "web2", "web3", "web4")
@@ -429,8 +429,7 @@ func TestRolloutGoesOnByAllHosts(t *testing.T) {
 	require.Contains(t, w.text.String(), "2 hosts in 4 batches, 0 hosts stable")
 }
 
-// TestRolloutAsks asks between batches: once for each answer that is one, and behind what the batch
-// has told.
+// TestRolloutAsks prompts between batches: once for each valid answer, and after the reports of the batch.
 func TestRolloutAsks(t *testing.T) {
 	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}, Pause: true}, "web1", "web2", "web3")
 	answers := []string{"what", "g", "e"}
@@ -467,7 +466,7 @@ func TestRolloutCompilesFirst(t *testing.T) {
 	require.FileExists(t, filepath.Join(hosts["web2"].Home, "made"))
 }
 
-// TestRolloutHeldByNobody stops where there is no one to ask: it says that the run ends.
+// TestRolloutHeldByNobody stops without a terminal: it reports that the run ends.
 func TestRolloutHeldByNobody(t *testing.T) {
 	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}}, "web1", "web2")
 	w.Plays[0].Rollout.OnStop = rollout.Hold
@@ -475,7 +474,8 @@ func TestRolloutHeldByNobody(t *testing.T) {
 	require.Contains(t, w.run(t), "stop in batch 1 by stop.failed: 1 of 2 hosts have failed or cannot be reached (web1); limit: 1; then end")
 }
 
-// TestRolloutHostDeadline has a host take longer than the rollout gives it, which is what is told.
+// TestRolloutHostDeadline has a host take longer than the host deadline of the rollout, and expects that reason in the
+// report.
 func TestRolloutHostDeadline(t *testing.T) {
 	hosts := servers(t, "web1")
 	w := newWorld(t, hosts, "ccm: {resources: [exec: [sleep 600: {}]]}")

@@ -14,13 +14,13 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// parts are what the rollout of a play has hosts do besides the play itself; nil is nothing.
+// parts are the catalogs that the rollout of a play runs on hosts in addition to the play; nil means none.
 type parts struct {
-	before, after *catalog.Compiler // nil is nothing
+	before, after *catalog.Compiler // nil means none
 	gates         []*catalog.Compiler
 }
 
-// The numbers of parts, by which a host tells their catalogs from that of the play.
+// The numbers of parts, by which a host distinguishes their catalogs from the catalog of the play.
 const (
 	beforePart = iota + 1
 	afterPart
@@ -40,7 +40,7 @@ func (p *parts) compilers() []*catalog.Compiler {
 	return all
 }
 
-// all are those of gates, too.
+// all returns the compilers, including those of gates.
 func (p *parts) all() []*catalog.Compiler {
 	if p == nil {
 		return nil
@@ -48,8 +48,7 @@ func (p *parts) all() []*catalog.Compiler {
 	return append(p.compilers(), p.gates...)
 }
 
-// rolloutParts opens the folders of what rollouts have hosts do besides their plays. Everything that
-// it has opened is among the compilers.
+// rolloutParts opens the folders of the additional parts of rollouts. All opened compilers are returned.
 func (r *Runner) rolloutParts(ctx context.Context, opts catalog.Options, values []*inventoryValues) (all []*parts, compilers []*catalog.Compiler, err error) {
 	var errs []error
 	all = make([]*parts, len(r.Plays))
@@ -91,7 +90,7 @@ func (r *Runner) checkRollouts(hosts [][]*inventory.Host) error {
 	return errors.Join(errs...)
 }
 
-// checkAsking reports rollouts that would ask a person where there is none.
+// checkAsking reports rollouts that would prompt a person where there is no terminal.
 func (r *Runner) checkAsking() error {
 	var errs yamlpos.Errors
 	if r.Options.Yes || r.Ask != nil || r.Options.Check {

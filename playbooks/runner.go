@@ -48,8 +48,8 @@ type Runner struct {
 	Told      *record.Told      // results that earlier runs already reported; nil means unknown
 	Activity  *activity.Tracker // receives the current step of each host; nil records none
 	Step      *Stepper          // prompts before each step of the first host of a play; nil prompts for nothing
-	// Ask prompts at the terminal for the next step of a rollout; nil means that there is no terminal. Steer receives
-	// the commands of ccm-push rollout; nil receives none.
+	// Ask prompts at the terminal for the next step of a rollout; nil without a terminal. Steer receives the commands
+	// of ccm-push rollout; nil receives none.
 	Ask      func(ctx context.Context, question string) (answer string, err error)
 	Steer    <-chan rollout.Request
 	Now      func() time.Time

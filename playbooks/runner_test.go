@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// owner is who the host programs of these tests work as.
+// owner returns the ID of the user that the host programs of these tests run as.
 func owner() int64 { return int64(os.Getuid()) }
 
 // interrupt runs until killed is closed, as a second Ctrl-C does.
@@ -59,7 +59,7 @@ func TestCheckApplyStable(t *testing.T) {
 		"web1 pre: hello true", "web1 file#dir changed", "web1 exec#touch made changed", "web1 post: bye", "web1 done: ok",
 		"web2 pre: hello true", "web2 file#dir changed", "web2 exec#touch made changed", "web2 post: bye", "web2 done: ok",
 	}
-	// What a play says when it is done is not said of what was not done.
+	// A check run omits the messages of a play for its end.
 	predicted := slices.DeleteFunc(slices.Clone(changed), func(line string) bool { return strings.HasSuffix(line, "post: bye") })
 	require.Equal(t, predicted, w.run(t))
 	require.NoFileExists(t, filepath.Join(hosts["web1"].Home, "made"))
@@ -142,7 +142,7 @@ func TestSerial(t *testing.T) {
 		bad        []string
 		want       []string
 		warnings   []string
-		recap      string // of what was left out
+		recap      string // recap of the skipped hosts and plays
 	}{
 		{"batches", "serial: [1, 50%]", nil, []string{
 			"play one 1/3: web1", "web1 exec#test ! -e bad changed", "play one 2/3: web2 web3", "web2 exec#test ! -e bad changed", "web3 exec#test ! -e bad changed",
@@ -280,8 +280,7 @@ func TestKill(t *testing.T) {
 	require.Eventually(t, func() bool { return syscall.Kill(process, 0) == syscall.ESRCH }, time.Minute, 5*time.Millisecond, "nothing of it is left")
 }
 
-// TestKillAtTheLastResource is about a host that is done when it is interrupted: what was
-// killed there has not failed by itself.
+// TestKillAtTheLastResource interrupts a host that is done: a killed resource there has not failed by itself.
 func TestKillAtTheLastResource(t *testing.T) {
 	hosts := servers(t, "web1")
 	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"echo $$ > {{ Data.home }}/pid; sleep 600": {provider: shell}}]]}`)
@@ -297,7 +296,7 @@ func TestKillAtTheLastResource(t *testing.T) {
 	require.Equal(t, events.HostTotals{Interrupted: 1}, summary.Totals.Hosts)
 }
 
-// TestKillAfterAFailure keeps apart what has failed before.
+// TestKillAfterAFailure checks that a failure before the interruption remains a failure.
 func TestKillAfterAFailure(t *testing.T) {
 	hosts := servers(t, "web1")
 	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"false": }, {"echo $$ > {{ Data.home }}/pid; sleep 600": {provider: shell}}]]}`)

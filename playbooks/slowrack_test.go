@@ -17,9 +17,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestSlowRack has a rack of hosts stand before all others that take connections and say nothing, as kernels do
-// whose disks hang. There are more of them than hosts may be on their way in, and the host behind
-// them is done before any of them is given up.
+// TestSlowRack puts a rack of hosts before all others that accept connections and send nothing, as kernels with hanging
+// disks do. The rack has more hosts than may connect at once, and the host after them is done before any of them is
+// given up.
 func TestSlowRack(t *testing.T) {
 	const rack = 130
 	srv := sshtest.Start(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// answering gives the answers one after the other, and then none.
+// answering returns a Stepper that receives the answers one after the other, and then none.
 func answering(t *testing.T, answers ...string) (s *Stepper, asked *[]string) {
 	t.Helper()
 	asked = new([]string)
@@ -52,7 +52,7 @@ func TestStepper(t *testing.T) {
 	require.Len(t, *asked, 5, "and nothing is asked then")
 }
 
-// TestStepperWithdrawn has a question end with what it is about, which is no answer.
+// TestStepperWithdrawn ends a prompt together with its entry, which is not an answer.
 func TestStepperWithdrawn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := NewStepper(func(ctx context.Context, _ string) (string, error) {
@@ -78,7 +78,7 @@ func TestStepperStopped(t *testing.T) {
 	<-either
 }
 
-// TestStepperOneAtATime has resources of a graph ask at once.
+// TestStepperOneAtATime prompts for resources of a graph at once.
 func TestStepperOneAtATime(t *testing.T) {
 	var mu sync.Mutex
 	questions, open := 0, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestSteps has the phases of a host one by one: they come to what is told of them together.
+// TestSteps checks the phases of a host one by one: their sums equal the reported totals.
 func TestSteps(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), `
 - name: one

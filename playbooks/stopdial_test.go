@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestStopWhileDialling has a run that is stopped while a host does not answer: there
-// is no resource to wait for, so that nothing waits for the deadline either.
+// TestStopWhileDialling stops a run while a host does not answer: there is no resource to wait for, so that nothing
+// waits for the deadline either.
 func TestStopWhileDialling(t *testing.T) {
 	const plays = `
 - {name: one, ccm: {resources: [{exec: ["true": {}]}]}}
@@ -21,7 +21,7 @@ func TestStopWhileDialling(t *testing.T) {
 `
 	for _, test := range []struct {
 		name         string
-		answered     int // dials before the one that is not
+		answered     int // number of dials before the one without an answer
 		compileFirst bool
 		summary      events.HostTotals
 		notStarted   []string
@@ -56,7 +56,8 @@ func TestStopWhileDialling(t *testing.T) {
 	}
 }
 
-// TestStopWhileStarting is the same for a host that lets us in, and then does not say whether it has the host program.
+// TestStopWhileStarting is the same for a host that accepts the login, and then does not report whether it has the host
+// program.
 func TestStopWhileStarting(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	silent := sshtest.Start(t, sshtest.Shell("/bin/sh", "-c", "touch "+asked+"; exec sleep 600"))

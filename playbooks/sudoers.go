@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// Sudoers gives the sudoers rules with which the login users of hosts can run the host
-// program as another user: one for each pair of users, below a comment with its hosts.
+// Sudoers returns the sudoers rules with which the login users of hosts can run the host program as another user: one
+// for each pair of users, below a comment with its hosts.
 func (r *Runner) Sudoers(hosts []*inventory.Host) (string, error) {
 	var rules []string
 	names := map[string][]string{} // of hosts, by rule
@@ -40,8 +40,7 @@ func runAs(rule string) string {
 	return user
 }
 
-// escalation says who logs in to a host, and how it becomes whom: root by way of
-// sudo if nothing says otherwise.
+// escalation returns the login user of a host, and how the user becomes another one: root through sudo by default.
 func (r *Runner) escalation(h *inventory.Host) (login string, b *start.Become) {
 	conn := h.Connection()
 	c := r.Connect

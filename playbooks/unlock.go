@@ -9,12 +9,11 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// maxPassphrases is how often the passphrase of one file is asked for.
+// maxPassphrases is how often the passphrase of one file is prompted for.
 const maxPassphrases = 3
 
-// Unlock opens the encrypted key files that reaching hosts takes and that the agent
-// has no copy of, each once. It contacts no host. A file whose passphrase is
-// not given stays as it is: a host that wants it says so.
+// Unlock opens the encrypted key files that are needed to reach hosts and that the agent does not have, each once. It
+// contacts no host. A file without a passphrase stays encrypted: a host that needs it reports that.
 func (r *Runner) Unlock(ctx context.Context, hosts []*inventory.Host) error {
 	if r.Connect.Passphrase == nil {
 		return nil
@@ -23,7 +22,7 @@ func (r *Runner) Unlock(ctx context.Context, hosts []*inventory.Host) error {
 	for _, h := range hosts {
 		target, err := r.target(h)
 		if err != nil {
-			continue // CheckFiles tells of it
+			continue // CheckFiles reports it
 		}
 		for _, t := range append([]transport.Target{target}, target.Jump...) {
 			for _, path := range r.Dialer.LockedKeys(ctx, t) {
@@ -53,7 +52,7 @@ func (r *Runner) unlock(ctx context.Context, path string) error {
 	return fmt.Errorf("private key %s: %w", path, transport.ErrPassphrase)
 }
 
-// target says how a host of the inventory is reached.
+// target returns the target for a host of the inventory.
 func (r *Runner) target(h *inventory.Host) (transport.Target, error) {
 	if t, given := r.Targets[h.Name]; given {
 		return t, nil

@@ -8,9 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// untold has told what an earlier run could not tell, without what is known here to
-// have been told: a host keeps all of a catalog that was not acknowledged, since it cannot
-// know which of its results have arrived.
+// untold reports the results that an earlier run could not report, without those that are recorded here as reported: a
+// host keeps all results of a catalog that was not acknowledged, since it cannot know which of them have arrived.
 func (g *stages) untold(u *wire.Untold) (reported bool) {
 	host := g.state.host.Name
 	e := untoldEvent(g.of.play.Name, host, u)
@@ -42,15 +41,15 @@ func forHost(of string) string {
 	return of
 }
 
-// Untold is what a worker has told that an earlier run could not tell, without what is known here to have been told. left is
-// false if that is all.
+// Untold returns the results that a worker reports for an earlier run that could not report them, without those that
+// are recorded here as reported. left is false if none remain.
 func (r *Runner) Untold(e events.Untold) (rest events.Untold, left bool) {
 	rest, left = withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host, e.For))
 	r.Options.Progress.Untold(rest)
 	return rest, left
 }
 
-// withoutTold leaves results out that have been told, so often each.
+// withoutTold removes results that have been reported, each as often as in told.
 func withoutTold(e events.Untold, told map[events.UntoldResult]int) (rest events.Untold, left bool) {
 	told = maps.Clone(told)
 	all := e.Results

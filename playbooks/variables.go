@@ -12,8 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// checkVariables reports variables of the inventory that a play can read and that would
-// not be what their author means: Ansible evaluates them, or they are encrypted and cannot be opened. hosts are those of each play.
+// checkVariables reports variables of the inventory that a play can read and that would not have the meaning their
+// author intended: Ansible evaluates them, or they are encrypted and cannot be opened. hosts has the hosts of each
+// play.
 func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*inventory.Host) error {
 	dataErr := r.openData(compilers)
 	if r.Inventory == nil || !hasUnevaluated(r.Inventory) {
@@ -67,7 +68,7 @@ func (r *Runner) openVariables(compilers []*catalog.Compiler) {
 	yamlpos.OpenAll(sealed)
 }
 
-// variables are the expressions in the variables of the inventory; nil if there are none.
+// variables returns the expressions in the variables of the inventory, or nil.
 func (r *Runner) variables() *templates.Variables {
 	if r.Inventory == nil || !hasUnevaluated(r.Inventory) {
 		return nil
@@ -89,8 +90,7 @@ func hasUnevaluated(inv *inventory.Inventory) bool {
 	return false
 }
 
-// unevaluated are those variables that count for a host. What -e sets is not from the
-// inventory.
+// unevaluated returns the errors of the variables that apply to a host. Variables set by -e are not from the inventory.
 func (r *Runner) unevaluated(c *catalog.Compiler, h *inventory.Host) (errs yamlpos.Errors) {
 	values := map[string]*yamlpos.Node{}
 	for _, l := range h.WholeLayers() {
@@ -119,9 +119,9 @@ func (r *Runner) unevaluated(c *catalog.Compiler, h *inventory.Host) (errs yamlp
 	return errs
 }
 
-// eachUnevaluated visits the texts in a variable that Ansible would evaluate or decrypt,
-// until visit returns false, as it does then. What stands in a list is visited
-// under the path of the list, and what has a key with a dot under that of its map.
+// eachUnevaluated visits the texts in a variable that Ansible would evaluate or decrypt, until visit returns false;
+// then it returns false as well. Items of a list are visited under the path of the list, and values whose key has a dot
+// under the path of their map.
 func eachUnevaluated(path string, n *yamlpos.Node, visit func(path string, n *yamlpos.Node) bool) bool {
 	if yamlpos.IsTemplate(n) || n.Sealed != nil {
 		return visit(path, n)

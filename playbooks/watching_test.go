@@ -22,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// A watchedWorld is a world whose hosts are watched, and what is told of them.
+// A watchedWorld is a world whose hosts are watched, with the reports about them.
 type watchedWorld struct {
 	*world
 	told    chan events.Event
@@ -91,7 +91,7 @@ const motd = `file: ["{{ Data.home }}/motd": {content: "hello\n", mode: "0644", 
 
 func owned(text string) string { return fmt.Sprintf(text, os.Geteuid(), os.Getegid()) }
 
-// edit writes a file as editors do: nobody sees a part of it.
+// edit writes a file as editors do: no reader sees a part of it.
 func edit(t *testing.T, path, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", []byte(text), 0o644))
@@ -179,8 +179,9 @@ ccm:
 	require.Equal(t, "bye\n", read("motd"))
 }
 
-// TestWatchRepairsWhatItHadNotHeardOf has files drift of which the host has not told when another one is mended. What shall be mended is, and
-// that it had drifted is told; what shall be reported alone is left as it is, also in a later stage of the play.
+// TestWatchRepairsWhatItHadNotHeardOf has files drift whose drift the host has not reported when another file is
+// repaired. Files in repair mode are repaired, and their drift is reported; files that are only reported are not
+// changed, also in a later stage of the play.
 func TestWatchRepairsWhatItHadNotHeardOf(t *testing.T) {
 	hosts := servers(t, "web1")
 	home := hosts["web1"].Home
@@ -194,7 +195,7 @@ ccm:
     - file: ["{{ Data.home }}/unseen": {content: "hello\n", mode: "0644", watch: {settle: 5m}}]
     - file: ["{{ Data.home }}/reported": {content: "{{ Results.said.stdout }}", mode: "0644", watch: {mode: report, settle: 5m}}]
 `, func(w *world) {
-		w.Options.Watch.Repair, w.Options.NoLock = true, false // so that the host notes what it was left as
+		w.Options.Watch.Repair, w.Options.NoLock = true, false // so that the host notes their final state
 	})
 	next[events.Watched](t, w)
 	for _, name := range []string{"reported", "unseen", "seen"} {
@@ -226,8 +227,8 @@ ccm:
 	require.Equal(t, &events.WatchTotals{Hosts: 1, Drifted: 1}, w.summary.Watch)
 }
 
-// TestWatchStopsBehindARepair stops a run while it mends: the command that is running ends, and it is told what came of what was to
-// be mended.
+// TestWatchStopsBehindARepair stops a run during a repair: the running command ends, and the outcome of the repair is
+// reported.
 func TestWatchStopsBehindARepair(t *testing.T) {
 	hosts := servers(t, "web1")
 	home := hosts["web1"].Home
@@ -314,7 +315,7 @@ func asSecond(w *world) {
 func TestWatchLeavesOtherRunsAlone(t *testing.T) {
 	hosts := servers(t, "web1")
 	locks := func(w *world) {
-		w.Options.NoLock, w.Options.LockTimeout, w.Options.Watch.Repair = false, time.Minute, true // root's is that of the machine
+		w.Options.NoLock, w.Options.LockTimeout, w.Options.Watch.Repair = false, time.Minute, true // root uses the lock of the machine
 	}
 	one := watchWorld(t, hosts, wish("one"), locks)
 	next[events.Watched](t, one)
@@ -334,7 +335,7 @@ func TestWatchLeavesOtherRunsAlone(t *testing.T) {
 	require.Equal(t, "two\n", string(b), "it is not mended")
 }
 
-// TestWatchTwoWishes has two controllers mend the same file, each of which takes what the other one does for
+// TestWatchTwoWishes repairs the same file from two controllers, each of which takes the changes of the other one for
 // drift, since its notes are elsewhere. The first that sees a fight ends it.
 func TestWatchTwoWishes(t *testing.T) {
 	home := t.TempDir()
@@ -346,7 +347,7 @@ func TestWatchTwoWishes(t *testing.T) {
 			with(w)
 		})
 	}
-	one := begin("one", "3s", func(*world) {}) // so that it mends nothing until the other one is watched
+	one := begin("one", "3s", func(*world) {}) // so that it repairs nothing until the other one is watched
 	next[events.Watched](t, one)
 	two := begin("two", "10ms", asSecond)
 	require.Empty(t, next[events.Watched](t, two).Unsettled)
@@ -366,7 +367,7 @@ func TestWatchTwoWishes(t *testing.T) {
 	require.Equal(t, 1, one.summary.Watch.Fighting+two.summary.Watch.Fighting, "the other one has what it wants")
 }
 
-// TestWatchMendsFewHosts has all hosts drift at once: no more are mended than a share of them.
+// TestWatchMendsFewHosts has all hosts drift at once: at most a share of them is repaired.
 func TestWatchMendsFewHosts(t *testing.T) {
 	var names []string
 	for i := range 10 {
@@ -405,7 +406,7 @@ func TestWatchMendsFewHosts(t *testing.T) {
 	require.Equal(t, 8, wrong)
 }
 
-// TestWatchOnce tells what has drifted from what the manifest asks for, and does not.
+// TestWatchOnce distinguishes drifted resources from resources with a new desired state.
 func TestWatchOnce(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	once := func(text string) *watchedWorld {
@@ -426,7 +427,7 @@ func TestWatchOnce(t *testing.T) {
 	require.NoFileExists(t, path)
 	converge := newWorld(t, hosts, text)
 	converge.Options.NoLock, converge.Options.LockTimeout = false, time.Minute // without it nothing is noted
-	converge.Options.Forks = 1                                                 // root's is that of the machine
+	converge.Options.Forks = 1                                                 // root uses the lock of the machine
 	converge.run(t)
 	require.Equal(t, &events.WatchTotals{Hosts: 2}, once(text).summary.Watch)
 	edit(t, path, "bye\n")
@@ -452,8 +453,8 @@ func TestWatchEndsWhenNothingChanges(t *testing.T) {
 	require.Zero(t, end.ExitStatus(false))
 }
 
-// TestWatchEndsForWhatFollows has the run of other plays follow while a host is being mended: that comes
-// to its end, and nothing else is begun.
+// TestWatchEndsForWhatFollows starts the run of other plays while a host is being repaired: the repair ends, and
+// nothing else is begun.
 func TestWatchEndsForWhatFollows(t *testing.T) {
 	hosts := servers(t, "web1")
 	home := hosts["web1"].Home
@@ -477,8 +478,8 @@ ccm: {resources: [exec: [make: {command: "sh -c 'touch {{ Data.home }}/begun; sl
 	require.False(t, end.Interrupted)
 }
 
-// TestWatchOnly watches hosts on which the plays are not carried out: what has drifted since is mended,
-// and what never was as they ask for is not.
+// TestWatchOnly watches hosts without applying the plays: resources that drift later are repaired, and resources that
+// were never in their desired state are not.
 func TestWatchOnly(t *testing.T) {
 	hosts := servers(t, "web1")
 	home := hosts["web1"].Home
@@ -501,7 +502,7 @@ func TestWatchOnly(t *testing.T) {
 func TestWatchLosesHosts(t *testing.T) {
 	hosts := servers(t, "web1")
 	w := watchWorld(t, hosts, "name: site\nwatch: {settle: 10ms}\nccm: {resources: ["+owned(motd)+"]}", func(w *world) {
-		w.Options.NoLock, w.Options.LockTimeout = false, time.Minute // root's is that of the machine
+		w.Options.NoLock, w.Options.LockTimeout = false, time.Minute // root uses the lock of the machine
 	})
 	next[events.Watched](t, w)
 	for _, text := range []string{"while it was away\n", "and again\n"} {
@@ -557,7 +558,7 @@ func TestWatchAgain(t *testing.T) {
 	})
 }
 
-// TestWatchWaitsForHosts watches those that could not be reached when the plays were carried out.
+// TestWatchWaitsForHosts watches hosts that could not be reached when the plays were applied.
 func TestWatchWaitsForHosts(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	port := hosts["web2"].Port
@@ -574,8 +575,7 @@ func TestWatchWaitsForHosts(t *testing.T) {
 	require.Equal(t, 4, w.summary.ExitStatus(false))
 }
 
-// TestWatchRepairsNothingInQuietTimes has a file tell a host to be left alone when what has drifted is
-// already known.
+// TestWatchRepairsNothingInQuietTimes makes a file stop repairs on a host when the drift is already known.
 func TestWatchRepairsNothingInQuietTimes(t *testing.T) {
 	hosts := servers(t, "web1")
 	home := hosts["web1"].Home

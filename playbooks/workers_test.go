@@ -26,20 +26,20 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// A carrying worker has for each turn what a worker on another machine would have: all that it gets,
-// and all that it tells, has been JSON.
+// A carrying worker has in each turn the same data as a worker on another machine: everything that it receives, and
+// everything that it reports, has been JSON.
 type carrying struct {
 	t  *testing.T
 	of *Runner
 
-	asks func(handler TurnHandler) // besides what it needs; nil is nothing
+	asks func(handler TurnHandler) // additional questions; nil means none
 
 	mu    sync.Mutex
 	turns []Turn
 	sent  strings.Builder
 }
 
-// throughWorkers has the hosts of a runner worked on by workers.
+// throughWorkers processes the hosts of a runner through workers.
 func throughWorkers(t *testing.T, r *Runner) *carrying {
 	c := &carrying{t: t, of: r}
 	r.Workers = c
@@ -144,7 +144,7 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, ha
 	return end
 }
 
-// back reports what a worker tells to the runner.
+// back passes the reports of a worker to the runner.
 type back struct {
 	*carrying
 	handler TurnHandler
@@ -173,7 +173,7 @@ func (b back) Report(e events.Event) {
 	b.of.Events.Report(there.Event)
 }
 
-// TestWorkersDoTheSame takes runs over hosts directly and through workers: all that is told is equal.
+// TestWorkersDoTheSame takes runs over hosts directly and through workers: all reports are equal.
 func TestWorkersDoTheSame(t *testing.T) {
 	for _, test := range []struct{ name, manifest string }{
 		{"two plays", `
@@ -337,7 +337,7 @@ func TestWorkersDoTheSame(t *testing.T) {
 	}
 }
 
-// kept is what a test has in NATS.
+// kept is the data of a test in NATS.
 type kept struct{}
 
 func (kept) Reach(context.Context) error { return nil }
@@ -357,7 +357,7 @@ func (kept) Registrations(_ context.Context, cluster, _, _, _ string) ([]any, er
 	return []any{map[string]any{"Cluster": cluster, "Port": int64(8080)}}, nil
 }
 
-// TestLookupsOfWorkers has a worker ask for what its play is not seen to ask for.
+// TestLookupsOfWorkers sends lookups from a worker that its play does not visibly make.
 func TestLookupsOfWorkers(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"echo {{ kvGet('CFG', 'motd') }}\": }]]}\n")
 	w.Lookups = kept{}
@@ -378,7 +378,7 @@ func TestLookupsOfWorkers(t *testing.T) {
 	}
 }
 
-// TestByWorkers does other tests once more, with workers.
+// TestByWorkers runs other tests again, with workers.
 func TestByWorkers(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"rollout": TestRollout, "stops": TestRolloutStops, "takes back": TestRolloutTakesBack, "undo": TestUndoOfARollout,
@@ -404,7 +404,7 @@ func TestByWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersAreGivenNothingElse looks at what is sent for a host.
+// TestWorkersAreGivenNothingElse checks the data that is sent for a host.
 func TestWorkersAreGivenNothingElse(t *testing.T) {
 	t.Setenv("CANARY", "of-the-environment")
 	hosts := servers(t, "web1", "web2")
@@ -420,7 +420,7 @@ func TestWorkersAreGivenNothingElse(t *testing.T) {
 	require.Equal(t, []Turn{{Host: "web1", Later: []int{1, 2}}, {Host: "web1", Play: 1, Later: []int{2}}, {Host: "web1", Play: 2}}, c.turns)
 }
 
-// moreVariables gives hosts variables of all kinds, one of them a secret that names its host. down is the line of
+// moreVariables sets variables of all kinds for hosts, one of them a secret that names its host. down is the line of
 // one more host, or none.
 func (w *world) moreVariables(t *testing.T, hosts map[string]*sshtest.Server, down string) {
 	t.Helper()
@@ -437,7 +437,8 @@ func (w *world) moreVariables(t *testing.T, hosts map[string]*sshtest.Server, do
 	w.Inventory = inv
 }
 
-// TestSecretsOfOtherHosts has a play read the variables of other hosts: workers are not given secrets among them.
+// TestSecretsOfOtherHosts has a play that reads the variables of other hosts: workers do not receive secrets among
+// them.
 func TestSecretsOfOtherHosts(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	w := newWorld(t, hosts, `
@@ -454,7 +455,7 @@ func TestSecretsOfOtherHosts(t *testing.T) {
 	require.NotContains(t, strings.Join(w.run(t), "\n"), "failed")
 }
 
-// TestWorkersStep has a person be asked about what workers do: by the same questions, and with the same end.
+// TestWorkersStep prompts a person about changes by workers: with the same prompts, and the same end.
 func TestWorkersStep(t *testing.T) {
 	const manifest = `
 - name: one
@@ -488,7 +489,7 @@ func TestWorkersStep(t *testing.T) {
 	}
 }
 
-// TestWorkersStepOnTheFirstHost has a worker ask about a host that nobody is asked about.
+// TestWorkersStepOnTheFirstHost has a worker request a prompt for a host that has no prompts.
 func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
 	throughWorkers(t, w.Runner).asks = func(handler TurnHandler) {
@@ -499,7 +500,8 @@ func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	w.run(t)
 }
 
-// TestWorkersAsk has workers ask hosts what they are, and what was left there: as this machine would, also of one that is down.
+// TestWorkersAsk reads the facts and the footprint of hosts through workers: the answers are as on this machine, also
+// for a host that is down.
 func TestWorkersAsk(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	w := newWorld(t, hosts, "ccm: {resources: [exec: [{\"true\": }]]}\n")
@@ -539,7 +541,7 @@ func TestWorkersAsk(t *testing.T) {
 	require.IsType(t, events.Unreachable{}, got[0].Err)
 }
 
-// TestWorkersStop interrupts a run on a worker: the host ends the command that is running, and does not come to the last one.
+// TestWorkersStop interrupts a run on a worker: the host ends the running command, and does not start the last one.
 func TestWorkersStop(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), `
 name: one

@@ -38,9 +38,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A world is a fleet of SSH servers and a runner for it.
 type world struct {
 	*Runner
-	dir      string // of the manifest
+	dir      string // folder of the manifest
 	recorded *recorder
-	text     *bytes.Buffer // what people see
+	text     *bytes.Buffer // output for people
 	warnings []string
 }
 
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 	return w
 }
 
-// byWorkers is the test whose worlds have their hosts worked on by workers.
+// byWorkers is the test in whose worlds workers process the hosts.
 const byWorkers = "TestByWorkers"
 
 // withFull adds the full host program.
@@ -132,7 +132,7 @@ func sent(b builds.Build) start.Build {
 	}
 }
 
-// run runs the plays to their end and gives what happened, one line per event.
+// run runs the plays to their end and returns the events, one line each.
 func (w *world) run(t *testing.T) []string {
 	t.Helper()
 	w.recorded.reset()
@@ -147,11 +147,11 @@ type recorder struct {
 	list  []events.Event
 	watch func(events.Event)
 
-	schema schematest.Checker // that every event is held against
+	schema schematest.Checker // schema that every event must match
 	wrong  error
 }
 
-// undocumented is the first event that is not as the schema of events has it.
+// undocumented returns an error for the first event that does not match the schema of events.
 func (r *recorder) undocumented() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

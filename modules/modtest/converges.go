@@ -169,7 +169,7 @@ func (w *watched) Open(ctx context.Context, content modules.Content) (io.ReadClo
 	return w.Contents.Open(ctx, content)
 }
 
-// looking returns the Host of a Check, which reports the files that it reads.
+// looking returns the read-only Host of a Check, with the reporter of h.
 func looking(h modules.Host) modules.Host {
 	l := modules.ReadOnly(h)
 	l.Report = h.Report

@@ -93,7 +93,8 @@ func (p Trap) link(t *testing.T, root, target, name string) {
 	require.NoError(t, os.Lchown(name, nobody, nobody))
 }
 
-// scenario returns the resource after another one that has something to do, so that a check run uses its forecast.
+// scenario returns a scenario in which the resource follows another one that has something to do, so that a check run
+// uses its forecast.
 func (p Trap) scenario(typ modules.Type) (modules.Registry, Scenario) {
 	return modules.Registry{typ, noteType()}, Scenario{Steps: []Step{
 		{Type: typ.Name, Properties: p.Properties}, {Type: "note", Properties: "{}"}, {Type: typ.Name, Properties: p.Properties},

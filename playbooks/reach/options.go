@@ -19,7 +19,7 @@ type Options struct {
 	KnownHosts    []string
 	HostKeys      transport.HostKeyPolicy
 	HostKeysGiven bool             // set by the command line, which overrides the inventory
-	Timeout       time.Duration    // for connecting, and again for logging in; 0 if the command line does not set it
+	Timeout       time.Duration    // limit for connecting, and again for logging in; 0 if the command line does not set it
 	Limits        transport.Limits // the same for each phase, over Timeout
 	Become        bool
 	BecomeUser    string

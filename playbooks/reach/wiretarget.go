@@ -10,9 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A WireTarget tells another machine how to reach a host. It has only settings that the network and the host need: no
-// command, no path and no secret. So it cannot choose what that machine runs, reads or offers: keys, certificates,
-// known_hosts and the rest are always the machine's own.
+// A WireTarget describes for another machine how to reach a host. It has only settings that the network and the host
+// need: no command, no path and no secret. So it cannot choose what that machine runs, reads or offers: keys,
+// certificates, known_hosts and the rest are always the machine's own.
 type WireTarget struct {
 	Host           string               `json:"host"`
 	Address        string               `json:"address"`

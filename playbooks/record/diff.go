@@ -13,7 +13,7 @@ import (
 type Difference struct {
 	Host     string
 	Resource string // type#name
-	A, B     string // outcome; empty if there was none
+	A, B     string // outcomes; empty if there was none
 }
 
 // Diff compares the outcomes of each host and resource in two runs.

@@ -13,9 +13,9 @@ import (
 var States = []string{"ok", "failed", "unreachable", "interrupted", "incomplete", "changed", "notstarted", "unknown"}
 
 // Hosts returns the hosts of the run that ended in one of [States], in the order of the inventory. A host is ok only if
-// its last event says so: in a killed run, hosts that may have begun and did not end are incomplete. changed selects
-// the hosts that were changed, or would be in a check run, with any final state. unknown selects hosts with a result
-// whose outcome is unknown, with any final state.
+// its last event reports that: in a killed run, hosts that may have begun and did not end are incomplete. changed
+// selects the hosts that were changed, or would be in a check run, with any final state. unknown selects hosts with a
+// result whose outcome is unknown, with any final state.
 func (r *Run) Hosts(state string) ([]string, error) {
 	if !slices.Contains(States, state) {
 		return nil, fmt.Errorf("%q is not a state of a host; use one of %s", state, strings.Join(States, ", "))

@@ -245,7 +245,7 @@ func (p *PlayProgress) takenBack(host string, undo *Run) {
 	p.Once = slices.DeleteFunc(p.Once, func(r OnceResult) bool { return cmp.Or(r.On, r.Host) == host && undo.selects(r.Result) })
 }
 
-// A tracker follows a run from event to event. A host is done with a play if the table of plays has it ended well.
+// A tracker follows a run from event to event. A host is done with a play if it ended well in the table of plays.
 type tracker struct {
 	progress *Progress
 	table    *PlayTable

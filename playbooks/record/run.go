@@ -197,7 +197,7 @@ func (r *Run) Follow(ctx context.Context) iter.Seq2[events.Event, error] {
 			case <-ctx.Done():
 			case <-time.After(followTime):
 			}
-			over = r.over() // then the file is complete, and is read once more
+			over = r.over() // after that the file is complete, and is read once more
 			return true
 		}
 		for e, err := range r.decoded(r.lines(more), nil) {

@@ -231,7 +231,7 @@ func output(c *events.Command) string {
 	return b.String()
 }
 
-// add adds an outcome to those of a host. id has the other parts that distinguish it.
+// add adds an outcome of a host. id has the other parts that distinguish it.
 func (r *Run) add(name string, o outcome, id string, took time.Duration) {
 	h := r.host(name)
 	h.seen = true

@@ -24,7 +24,7 @@ type Mask struct {
 	replacer *strings.Replacer // replacer of forms; nil after new ones
 }
 
-// Add adds a secret. One that is shorter than [Searchable] is not searched for.
+// Add adds a secret. A secret that is shorter than [Searchable] is not searched for.
 func (m *Mask) Add(text string) {
 	if m == nil || len(text) < Searchable || text == Shown {
 		return

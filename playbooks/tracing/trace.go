@@ -16,7 +16,7 @@ import (
 // maxSpans bounds the spans of a request.
 const maxSpans = 256
 
-// maxName bounds the name of a span, in bytes: that of an exec is a command.
+// maxName bounds the name of a span, in bytes: the name of an exec is a command.
 const maxName = 200
 
 // A Trace is a reporter that makes spans of events.

@@ -18,7 +18,7 @@ type Certificate struct {
 	SSHKey     []byte         // key of the worker, for the run
 	Principals []string       // accounts on hosts of a site, and accounts of hosts that do not know sites
 	Sources    []netip.Prefix // addresses from which it is valid; empty means all
-	Jumps      bool           // it is also for jump hosts
+	Jumps      bool           // set if it is also for jump hosts
 }
 
 // A certificate is a signed key of a worker.

@@ -102,7 +102,7 @@ type layer struct {
 	Name string           `json:"name"`
 	Deep bool             `json:"deep,omitempty"`
 	Node yamlpos.Portable `json:"node"`
-	Bare bool             `json:"bare,omitempty"` // it is not in a file
+	Bare bool             `json:"bare,omitempty"` // set if it is not in a file
 }
 
 func layersOf(list []templates.Layer) (out []layer) {

@@ -10,7 +10,7 @@ import (
 // coordinator: an error is reported once in each.
 type outages struct {
 	mu   sync.Mutex
-	told map[string]*outage // by the failing part
+	told map[string]*outage // reported outages, by the failing part
 }
 
 // An outage is one of these times.

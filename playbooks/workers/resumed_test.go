@@ -32,8 +32,8 @@ const (
 	secondRun = "01JDXYZ0000000000000000001"
 )
 
-// resumed kills the coordinator of the run at a result, and goes on with it as another one, who has a state of its
-// own. It gives the results that both records have.
+// resumed kills the coordinator of the run at a result, and resumes it with another one, which has its own state. It
+// returns the results that both records have.
 func (r *cutRun) resumed(at int) []string {
 	s, t := r.site, r.site.t
 	s.sharedKeys()

@@ -25,7 +25,7 @@ type routes struct {
 	unbound map[string]string
 }
 
-// A route is how a worker logs in to hosts.
+// A route has the data with which a worker logs in to hosts.
 type route struct {
 	inventory   inventory.Part
 	targets     map[string]reach.WireTarget

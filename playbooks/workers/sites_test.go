@@ -56,7 +56,7 @@ func TestLostWorkerIsReported(t *testing.T) {
 	second := s.process(srv.ClientURL())
 	<-over
 	require.Equal(t, 2, summary().Totals.Hosts.OK, warned.all())
-	var waits []events.SiteWaits // for those who follow the run on another machine
+	var waits []events.SiteWaits // events for programs that follow the run on another machine
 	for _, e := range got.list {
 		if w, is := e.(events.SiteWaits); is {
 			waits = append(waits, w)

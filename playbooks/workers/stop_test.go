@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStopped has a run be stopped whose worker was killed, or is at a resource for longer than a worker may be silent: the host of the one
-// that was killed fails as lost, and that of the other one is waited for.
+// TestStopped stops a run whose worker was killed, or is at a resource for longer than a worker may be silent: the host
+// of the killed worker fails as lost, and the run waits for the host of the other worker.
 func TestStopped(t *testing.T) {
 	for _, killed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 )
 
-// errTaken is that the coordinator has given the hosts of a shard away.
+// errTaken is the error if the coordinator has given the hosts of a shard to other workers.
 var errTaken = errors.New("the hosts that this worker watches were given to others")
 
-// orders are what hosts of a shift are to have mended: each of them has one at a time.
+// orders are the repairs for hosts of a shift: each host has one at a time.
 type orders struct {
 	mu     sync.Mutex
 	byHost map[string]chan playbooks.WatchOrder

@@ -21,7 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// A vigil is hosts of a site that workers watch, and what is told of them.
+// A vigil contains hosts of a site that workers watch, and the reports about them.
 type vigil struct {
 	*site
 	told    chan events.Event
@@ -109,7 +109,7 @@ func (v *vigil) spoil(host, name string) string {
 	return path
 }
 
-// TestWatch has hosts of two sites watched by workers: what drifts is told, without secrets, and mended.
+// TestWatch watches hosts of two sites through workers: drift is reported, without secrets, and repaired.
 func TestWatch(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, watchedFiles(), "web1", "web2", "db1")
@@ -142,7 +142,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestWatchStopsBehindARepair stops a run while a worker mends: the command that is running ends, and it is told what came of it.
+// TestWatchStopsBehindARepair stops a run while a worker repairs: the running command ends, and its outcome is
+// reported.
 func TestWatchStopsBehindARepair(t *testing.T) {
 	s := newSite(t, `
 name: site
@@ -224,8 +225,9 @@ func (s *site) workUntil(q queue.Queue) (stop func()) {
 	}
 }
 
-// TestWatchWithoutAnAuthority has the authority certify no keys for a while. Who is logged in to is watched, and mended, all the same;
-// a host whose worker ends is watched again when the authority certifies the key of the next one.
+// TestWatchWithoutAnAuthority has an authority that certifies no keys for a while. Hosts with a login are still
+// watched, and repaired; a host whose worker ends is watched again when the authority certifies the key of the next
+// one.
 func TestWatchWithoutAnAuthority(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
 	s.withFull()
@@ -294,7 +296,7 @@ func TestWatchWithoutWorkers(t *testing.T) {
 	require.Equal(t, &events.WatchTotals{Hosts: 1, Unwatched: 1, Failed: events.ExitUnreachable}, v.summary.Watch)
 }
 
-// TestWatchWhileTheServerRestarts cuts all connections to NATS for a moment: watching goes on.
+// TestWatchWhileTheServerRestarts cuts all connections to NATS for a moment: the watch continues.
 func TestWatchWhileTheServerRestarts(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
 	s.withFull()
@@ -306,7 +308,7 @@ func TestWatchWhileTheServerRestarts(t *testing.T) {
 	port := strings.TrimPrefix(srv.ClientURL(), "nats://127.0.0.1:")
 	srv.Shutdown()
 	srv.WaitForShutdown()
-	v.spoil("web1", "motd") // which the host tells its worker
+	v.spoil("web1", "motd") // the host reports it to its worker
 	var number int
 	_, err := fmt.Sscan(port, &number)
 	require.NoError(t, err)
@@ -316,8 +318,8 @@ func TestWatchWhileTheServerRestarts(t *testing.T) {
 	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
 }
 
-// TestWatchWithoutNATS has the server be away until hosts are taken as watched by nobody. That is not laid to their worker, and they are
-// watched again when it is back.
+// TestWatchWithoutNATS stops the server until hosts count as watched by no worker. Their worker is not blamed, and they
+// are watched again when the server is back.
 func TestWatchWithoutNATS(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
 	s.withFull()
@@ -340,7 +342,7 @@ func TestWatchWithoutNATS(t *testing.T) {
 	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
 }
 
-// TestErrands has a worker hear of each errand until it says that it has got it.
+// TestErrands checks that a worker receives each errand until it reports that it has it.
 func TestErrands(t *testing.T) {
 	e := newErrandList()
 	list, changed := e.after(0)
@@ -358,7 +360,7 @@ func TestErrands(t *testing.T) {
 	require.Empty(t, list)
 }
 
-// TestNumbers has questions be numbered, and tells which ones have their answers.
+// TestNumbers checks the numbers of questions, and which ones have their answers.
 func TestNumbers(t *testing.T) {
 	var n numbers
 	require.Equal(t, 1, n.answered())

@@ -338,7 +338,7 @@ func (w *Worker) remove(j *job) {
 // newJob makes the keys and the folder of a run.
 func (w *Worker) newJob(ctx context.Context, name string) (*job, error) {
 	member, err := w.Queue.Join(ctx, name)
-	if errors.Is(err, queue.ErrGone) { // the run is gone, so nobody will answer questions about its ticket
+	if errors.Is(err, queue.ErrGone) { // the run is gone, so its coordinator will not answer questions about the ticket
 		member, err = gone{}, nil
 	}
 	if err != nil {

@@ -48,7 +48,8 @@ import (
 // wait is longer than anything here takes.
 const wait = 5 * time.Minute
 
-// workerVariable has the test program be a worker: the folder where the test has put what it needs.
+// workerVariable makes the test program a worker: its value is the folder with the files that the test has written for
+// it.
 const workerVariable = "CCM_PUSH_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -77,13 +78,13 @@ type site struct {
 	hosts     map[string]*sshtest.Server
 	strangers map[string]bool              // hosts that trust another authority
 	old       bool                         // hosts know accounts alone, and no sites
-	admits    func(*ssh.Certificate) error // nil is all that the authority has certified
+	admits    func(*ssh.Certificate) error // check of the certificates; nil accepts all certificates of the authority
 	builds    []start.Build
-	full      []start.Build // for hosts that are watched; nil until [site.withFull]
+	full      []start.Build // full host programs, for watched hosts; nil until [site.withFull]
 	buildID   string
 
 	mu    sync.Mutex
-	files []string // that the plays were read from
+	files []string // files that the plays were read from
 }
 
 func (s *site) note(path string) {
@@ -98,7 +99,7 @@ func (s *site) read() []string {
 	return slices.Clone(s.files)
 }
 
-// newSite starts hosts that let nobody in without a certificate of the authority.
+// newSite starts hosts that accept only logins with a certificate of the authority.
 func newSite(t *testing.T, manifest string, names ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir(), hosts: map[string]*sshtest.Server{}}
@@ -149,7 +150,7 @@ func sent(b builds.Build) start.Build {
 	}
 }
 
-// letsIn lets those in whom the authority has certified.
+// letsIn accepts logins with a certificate of the authority.
 func (s *site) letsIn(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 	if cert, is := key.(*ssh.Certificate); is && s.admits != nil {
 		if err := s.admits(cert); err != nil {
@@ -203,7 +204,7 @@ func (s *site) inventory(more map[string]string) string {
 	return b.String()
 }
 
-// runner is that of a coordinator, or of a run without one.
+// runner returns the runner of a coordinator, or of a run without one.
 func (s *site) runner(inv string, to ...events.Reporter) *playbooks.Runner {
 	t := s.t
 	s.write("hosts.yaml", inv)
@@ -293,7 +294,7 @@ func (w *warnings) all() string {
 	return strings.Join(w.list, "\n")
 }
 
-// workerIn makes a worker of what a test has put into a folder.
+// workerIn makes a worker from the files that a test has written to a folder.
 func workerIn(folder, key string, q queue.Queue) (*Worker, error) {
 	own, err := keyring.ReadKey(filepath.Join(folder, key))
 	if err != nil {
@@ -327,7 +328,7 @@ func (s *site) work(q queue.Queue, key, at string, options ...func(*Worker)) *wa
 	return said
 }
 
-// A recorded keeps what is reported.
+// A recorded keeps the reported events.
 type recorded struct {
 	mu   sync.Mutex
 	list []events.Event
@@ -343,7 +344,7 @@ func (r *recorded) Report(e events.Event) {
 	}
 }
 
-// lines are what has been reported of each host, in its order, without times and homes.
+// lines returns the reports about each host, in their order, without times and homes.
 func (r *recorded) lines(s *site) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -378,7 +379,8 @@ func (s *site) run(c *Coordinator) events.Summary {
 	return summary()
 }
 
-// begin begins a coordinator's run, and gives what waits for how it has ended. Over is closed then.
+// begin begins a coordinator's run, and returns a function that waits for its summary. Over is closed at the end of the
+// run.
 func (s *site) begin(c *Coordinator) (summary func() events.Summary, over <-chan struct{}) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), wait)
@@ -451,7 +453,7 @@ func connect(t *testing.T, url string) queue.Queue {
 	return q
 }
 
-// TestRun takes a run over hosts of two sites by three workers: all is told as without them.
+// TestRun takes a run over hosts of two sites by three workers: all reports are as without workers.
 func TestRun(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, plays(), "web1", "web2", "web3", "db1", "db2")
@@ -484,7 +486,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// services are those that a test has registered. What is of the cluster nowhere cannot be.
+// services are the registrations of a test. Services of the cluster nowhere cannot be registered.
 type services struct {
 	mu   sync.Mutex
 	list []string
@@ -593,7 +595,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestStranger has a worker ask that is on no list, and a coordinator that a worker does not obey.
+// TestStranger has a worker that is on no list, and a coordinator that a worker does not obey.
 func TestStranger(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, plays(), "web1")
@@ -639,7 +641,7 @@ func TestStrangerBesideAWorker(t *testing.T) {
 	})
 }
 
-// TestNothingInTheClear looks for canaries in all that the server has on its disk during a run.
+// TestNothingInTheClear looks for canaries in all data that the server has on its disk during a run.
 func TestNothingInTheClear(t *testing.T) {
 	s := newSite(t, plays(), "web1", "web2")
 	s.write("motd.jet", "canary-of-a-template [[ Data.token ]]\n")
@@ -727,20 +729,20 @@ func workIn(folder string) error {
 	if os.Getenv(stillVariable) != "" {
 		w.Queue = still{q}
 	}
-	w.Shards = 1 // what it was at has ended when it takes something else
+	w.Shards = 1 // its shard has ended when it takes another one
 	w.BuildID, w.Builds, w.FullBuilds = its.id, its.lean, its.full
 	w.Say = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	return w.Run(context.Background(), nil)
 }
 
-// What a process of its own gets of the host programs, beside the files of the run: what they are, and the
+// Files about the host programs for a separate process, next to the files of the run: their descriptions, and the
 // programs themselves, compressed.
 const (
 	buildsFile  = "builds.json"
 	programFile = "program-" // and the number of the build
 )
 
-// A theirBuild is what a host program is.
+// A theirBuild describes a host program.
 type theirBuild struct {
 	ID               string
 	Full             bool
@@ -791,7 +793,7 @@ func givenBuilds(folder string) (all given, err error) {
 	return all, nil
 }
 
-// testLease is how long a lease of JetStream lasts here: a worker that is killed is missed after that.
+// testLease is how long a lease of JetStream lasts here: the loss of a killed worker is noticed after that.
 const testLease = 3 * time.Second
 
 // process starts a worker that can be killed.
@@ -812,8 +814,8 @@ func (s *site) process(url string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilledWorker kills a worker in the midst of its hosts. Another one goes on: what hosts have done,
-// and what is told of them, is as in a run that nobody cut.
+// TestKilledWorker kills a worker in the middle of its hosts. Another one continues: the changes of hosts, and the
+// reports about them, are as in a run without a loss.
 func TestKilledWorker(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	manifest := `
@@ -847,7 +849,7 @@ ccm:
 		})
 	}
 	r := s.runner(inv, got)
-	r.Options.NoLock = false // so that hosts keep what was done
+	r.Options.NoLock = false // so that hosts keep their results
 	c, warned := s.coordinator(q, r)
 	summary := s.run(c)
 	require.Equal(t, 3, summary.Totals.Hosts.OK, "%s", warned.all())
@@ -867,7 +869,7 @@ ccm:
 	}
 }
 
-// entered is a coordinator that does not ask whether hosts let workers in.
+// entered is a coordinator that does not check whether workers can log in to hosts.
 type entered struct{ *Coordinator }
 
 func (entered) Enter(context.Context, <-chan struct{}, []playbooks.Turn) error { return nil }
@@ -880,7 +882,7 @@ func TestLostCommand(t *testing.T) {
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
 	c.Runner.Workers = entered{c}
 	handed := make(chan struct{})
-	go func() { // a worker that takes hosts, and is gone
+	go func() { // a worker that takes hosts, and is lost
 		lease, err := q.Lease(t.Context(), "")
 		require.NoError(t, err)
 		var of ticket
@@ -943,7 +945,7 @@ ccm:
 	require.Len(t, got.lines(s), 2*4)
 }
 
-// TestAskedTwice has a worker ask the same again, as it does when it has heard nothing: its hosts are handed out once.
+// TestAskedTwice repeats a question of a worker, as a worker does without an answer: its hosts are handed out once.
 func TestAskedTwice(t *testing.T) {
 	s := newSite(t, plays(), "web1")
 	s.write("motd.jet", "x")
@@ -975,8 +977,7 @@ func TestAskedTwice(t *testing.T) {
 	require.Equal(t, 1, c.run.ledger.shards[of.Shard].taken)
 }
 
-// TestCutTwice has the time of hosts that come together be over twice: a timer that is set anew may have
-// gone off already.
+// TestCutTwice ends the waiting time of gathered hosts twice: a timer that is set again may have fired already.
 func TestCutTwice(t *testing.T) {
 	s := newSite(t, plays(), "web1")
 	s.write("motd.jet", "x")

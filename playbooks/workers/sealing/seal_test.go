@@ -29,7 +29,7 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	read(first[0])
-	read(first[0]) // what comes twice counts once
+	read(first[0]) // a repeated frame counts once
 	for _, frame := range second {
 		read(frame)
 	}
