@@ -57,7 +57,7 @@ func newState(h *inventory.Host, bugs func(text string), a *activity.Host) *host
 	return &hostState{host: h, bugs: bugs, activity: a}
 }
 
-// close gives the host up. It closes the connection first: only that ends a write to a host that reads nothing.
+// close gives up the host. It closes the connection first: only that ends a write to a host that reads nothing.
 func (s *hostState) close() {
 	if s.client != nil {
 		s.client.Close()

@@ -67,7 +67,7 @@ func (f *fleet) begins(p *part, host, resource string) {
 	f.started(events.ResourceStart{Play: p.play.Name, Host: host, Type: kind, Name: name, Once: resource})
 }
 
-// abandon gives the host up, with the resources in progress there.
+// abandon gives up the host, with the resources in progress there.
 func (g *stages) abandon() {
 	g.inside = map[int]bool{}
 	g.turns.Abandon(g.state.host.Name, func(index int) (what string, within time.Duration) {

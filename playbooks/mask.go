@@ -46,7 +46,7 @@ func (r *Runner) maskPasswords(mask *secret.Mask) {
 	}
 }
 
-// users returns the users as which the run logs in, and those of escalations.
+// users returns the users as which the run logs in, and the users of escalations.
 func (r *Runner) users() map[string]bool {
 	users := map[string]bool{}
 	for _, play := range r.Plays {

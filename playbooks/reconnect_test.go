@@ -30,7 +30,7 @@ type cutter struct {
 	to       string
 	cut      func(client, server net.Conn)
 	after    int64
-	down     bool // set to count the bytes from the host; otherwise those to it
+	down     bool // set to count the bytes from the host; otherwise the bytes to it
 
 	first atomic.Bool
 	done  chan struct{} // closed when the test ends

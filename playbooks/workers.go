@@ -226,7 +226,7 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	return end.Found, end.err()
 }
 
-// handOver gives a turn to a worker, and answers its questions.
+// handOver sends a turn to a worker, and answers its questions.
 func (p *hostPlay) handOver(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd {
 	answers, closed := p.answering(ctx, t)
 	end := p.runner.Workers.Take(ctx, stop, t, answers)

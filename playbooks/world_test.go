@@ -174,8 +174,8 @@ func (r *recorder) Report(e events.Event) {
 
 func (r *recorder) reset() { r.list = nil }
 
-// lines describes the events; those of each host stay in order, and the hosts
-// are sorted between the starts of plays.
+// lines describes the events; the events of each host stay in order, and the hosts are sorted between the starts of
+// plays.
 func (r *recorder) lines() []string {
 	var all, batch []string
 	flush := func() {

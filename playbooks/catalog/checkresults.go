@@ -43,8 +43,7 @@ func (c *Compiler) checkResults() error {
 	return manifest.Distinct(x.errs)
 }
 
-// manifest checks the resources of a manifest, and those of the manifests that they apply, in the order in which they
-// run.
+// manifest checks the resources of a manifest, and of the manifests that they apply, in the order in which they run.
 func (x *resultCheck) manifest(m *loadedManifest) {
 	for _, message := range []*manifest.Value{m.play.Pre, m.play.Post} {
 		if message == nil {

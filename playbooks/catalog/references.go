@@ -205,7 +205,7 @@ func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []grap
 	return all
 }
 
-// contains reports whether the entry inner is one of those that outer represents.
+// contains reports whether outer represents the entry inner.
 func (r *resolver) contains(outer, inner int) bool {
 	scope := r.entries[outer].Scope
 	return scope != nil && inner < outer && inner >= outer-scope.Entries

@@ -22,7 +22,8 @@ type uncompiled struct {
 	any      bool     // its subscriptions are not known: every change may refresh it
 }
 
-// notCompiled adds a resource with errors to those that cannot be compiled. It removes its entries, from first on.
+// notCompiled adds a resource with errors to the list of resources that cannot be compiled. It removes its entries,
+// from first on.
 func (x *expansion) notCompiled(ctx context.Context, r *manifest.Resource, env *templates.Env, first, notes int, errs yamlpos.Errors) {
 	d := x.draft
 	d.truncate(first, notes)

@@ -54,7 +54,7 @@ func watchCompiler(t *testing.T, options Options) *Compiler {
 	return c
 }
 
-// TestWatchRules checks that a resource's own settings override those of its surroundings and of the play.
+// TestWatchRules checks that a resource's own settings override the settings of its surroundings and of the play.
 func TestWatchRules(t *testing.T) {
 	ofCommandLine := watch.Defaults()
 	ofCommandLine.Mode, ofCommandLine.Fleet = watch.Off, 50

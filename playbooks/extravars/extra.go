@@ -207,8 +207,8 @@ func unquoted(value string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(value[1 : len(value)-1])
 }
 
-// ReadFacts returns the facts of a file, overridden by those of KEY=VALUE pairs, as in the documentation of CCM (its
-// program has the other precedence). The values of pairs are texts, and dots in a key have no meaning.
+// ReadFacts returns the facts of a file, overridden by KEY=VALUE pairs, as in the documentation of CCM (its program has
+// the other precedence). The values of pairs are texts, and dots in a key have no meaning.
 func ReadFacts(ctx context.Context, path string, pairs []string) (map[string]any, error) {
 	facts, err := factsFile(ctx, path)
 	for _, pair := range pairs {
@@ -270,7 +270,7 @@ func printedFacts(path string, facts map[string]any) (map[string]any, error) {
 	return facts[hosts[0]].(map[string]any), nil
 }
 
-// isGathered reports whether facts are those of a host: each has host.info.
+// isGathered reports whether facts come from a host: each host has host.info.
 func isGathered(facts map[string]any) bool {
 	host, ok := facts["host"].(map[string]any)
 	_, ok2 := host["info"].(map[string]any)

@@ -42,7 +42,7 @@ func (t Taint) checkElsewhere() error {
 	return errs.Err()
 }
 
-// Delegates calls visit with each place in the play that says literally where a resource or a gate runs. Values that
+// Delegates calls visit with each place in the play that names literally where a resource or a gate runs. Values that
 // are not scalars, such as lists, are errors already.
 func (p *Play) Delegates(visit func(on *yamlpos.Node)) {
 	Walk(p.Resources, func(r *Resource, _ int) {

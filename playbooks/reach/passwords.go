@@ -23,8 +23,8 @@ func passwordOf(text string, sealed *yamlpos.Node) *transport.Secret {
 	return nil
 }
 
-// SealedPasswords returns the sealed passwords that reaching a host needs: its own, and those of its jump hosts. conn
-// has the inventory's settings of the host.
+// SealedPasswords returns the sealed passwords that reaching a host needs: its own, and the passwords of its jump
+// hosts. conn has the inventory's settings of the host.
 func (o Options) SealedPasswords(inv *inventory.Inventory, conn inventory.Connection) (sealed []*yamlpos.Node) {
 	add := func(n *yamlpos.Node, decided bool) {
 		if n != nil && !decided {

@@ -11,8 +11,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
-// Target returns the target for a host of the inventory. conn has the inventory's settings of the host. The errors are
-// those of ssh_config or of the inventory, then those of [Options.Refused]: they are not faults of the host.
+// Target returns the target for a host of the inventory. conn has the inventory's settings of the host. It returns
+// first the errors of ssh_config or of the inventory, then the errors of [Options.Refused]: they are not faults of the
+// host.
 func (o Options) Target(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection) (transport.Target, error) {
 	if err := o.Refused(inv, h, conn).Err(); err != nil {
 		return transport.Target{}, err

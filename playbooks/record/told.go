@@ -24,7 +24,7 @@ type toldRun struct {
 	results map[toldOf]map[events.UntoldResult]int
 }
 
-type toldOf struct{ play, host, of string } // of is the host that a resource ran for, if that is another one
+type toldOf struct{ play, host, of string } // of is the host that a resource ran for; empty if it ran for its own host
 
 // Told returns the results that the runs of the store have reported.
 func (s Store) Told() *Told { return &Told{store: s, runs: map[string]toldRun{}} }

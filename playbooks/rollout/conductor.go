@@ -299,7 +299,7 @@ func (c *Conductor) NoProgress(d time.Duration) {
 	}
 }
 
-// NoPlaces records that no host has become healthy of those that hold the needed places.
+// NoPlaces records that none of the hosts that hold the needed places has become healthy.
 func (c *Conductor) NoPlaces() {
 	if !c.Stuck() {
 		return

@@ -261,7 +261,7 @@ func (s *Session) Acknowledge(of ...*wire.Once) {
 	s.tell(acks...)
 }
 
-// tell sends acknowledgements of reports that the host need not repeat.
+// tell acknowledges reports that the host need not repeat.
 func (s *Session) tell(acks ...*wire.Message) {
 	sent := make(chan struct{})
 	s.work.Go(func() {

@@ -250,7 +250,7 @@ func (j *Judge) Release(k Key) {
 	}
 }
 
-// Astray returns the drifted resources, in order, and those of them with a fight.
+// Astray returns the drifted resources, in order, and the drifted resources with a fight.
 func (j *Judge) Astray() (astray, fighting []Key) {
 	for k, i := range j.items {
 		if i.astray() {

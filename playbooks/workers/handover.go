@@ -304,8 +304,8 @@ func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(P
 	return err
 }
 
-// Fetch copies the record of a run, and those of the runs that it resumes, into a store. directory is the folder of the
-// same files on this machine.
+// Fetch copies the record of a run, and the records of the runs that it resumes, into a store. directory is the folder
+// of the same files on this machine.
 func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, directory string) error {
 	if s.said.Resumes != "" {
 		if _, err := to.Find(s.said.Resumes); errors.Is(err, record.ErrNone) {

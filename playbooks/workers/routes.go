@@ -42,7 +42,7 @@ func (r *routes) target(h *inventory.Host) (transport.Target, error) {
 	return r.runner.Connect.Target(r.runner.Inventory, h, h.Connection())
 }
 
-// reachable returns the site of a host. The error says why no worker can reach the host.
+// reachable returns the site of a host. The error contains the reason why no worker can reach the host.
 func (r *routes) reachable(host string) (site string, err error) {
 	target, err := r.target(r.runner.Inventory.Host(host))
 	if err != nil {

@@ -131,7 +131,7 @@ func (r *run) halt(why error) {
 	})
 }
 
-// kill orders all workers to end what they run, once.
+// kill orders all workers to end their running resources, once.
 func (r *run) kill(ctx context.Context) {
 	r.killing.Do(func() {
 		r.stop(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// A talker sends events to a coordinator, together with those of the next moment. It is a reporter of events.
+// A talker sends events to a coordinator, together with other events of the next moment. It is a reporter of events.
 type talker struct {
 	ctx    context.Context // context of the shift: reporters receive none
 	member queue.Member

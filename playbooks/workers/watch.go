@@ -60,7 +60,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// runErrands repairs watched hosts as the coordinator orders, until the end of ctx. hosts are those of the shift.
+// runErrands repairs watched hosts as the coordinator orders, until the end of ctx. hosts are the hosts of the shift.
 func (s *shift) runErrands(ctx context.Context, hosts map[string]bool) {
 	for got := 0; ; {
 		a, err := s.askOnce(ctx, asked{Errands: &got})

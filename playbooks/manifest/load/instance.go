@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// expand gives every resource that applies a manifest its own copy of that manifest, at every depth. Selection and the
+// expand makes a separate copy of a manifest for every resource that applies it, at every depth. Selection and the
 // meaning of references depend on the applying resource.
 func (f *file) expand(resources []*manifest.Resource) {
 	all, size := appliers(resources)

@@ -78,7 +78,7 @@ func TestKeysOfWatch(t *testing.T) {
 	}
 }
 
-// TestWatchOfAnIncludedPlay checks that the including play's settings override those of the included play.
+// TestWatchOfAnIncludedPlay checks that the including play's settings override the settings of the included play.
 func TestWatchOfAnIncludedPlay(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

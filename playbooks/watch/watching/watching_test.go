@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWatchGivesBackOnce gives memory back once hosts have only been listened to for a while, and not again
-// before a play has been sent to one.
+// TestWatchGivesBackOnce releases memory once hosts have only been listened to for a while, and not again before a play
+// has been sent to one.
 func TestWatchGivesBackOnce(t *testing.T) {
 	now := time.Now()
 	w := &Watching{}

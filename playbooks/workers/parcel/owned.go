@@ -69,7 +69,7 @@ func newOwned(ids, paths []string) owned {
 	return o
 }
 
-// learn records the content of a file, and the keys in it; for a folder, those of the files right in it.
+// learn records the content of a file, and the keys in it; for a folder, of the files directly in it.
 func (o *owned) learn(path string) {
 	info, err := os.Stat(path)
 	if err != nil {

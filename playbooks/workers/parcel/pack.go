@@ -22,7 +22,7 @@ import (
 // maxPacked limits the files of a run, in bytes, unpacked and packed.
 const maxPacked = 512 << 20
 
-// inventoryFolders have variables of an inventory: a worker gets those of its hosts in another way.
+// inventoryFolders have variables of an inventory: a worker gets the variables of its hosts in another way.
 var inventoryFolders = []string{"group_vars", "host_vars"}
 
 // A packer packs the files of a run under their absolute paths.

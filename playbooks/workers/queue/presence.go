@@ -26,7 +26,7 @@ type Presence struct {
 	// User is the nkey that the worker logs in with, "any" if it has none. Servers with roles let no other user announce the worker.
 	User string
 	Data []byte
-	Age  time.Duration // by the clock of the server
+	Age  time.Duration // age by the clock of the server
 }
 
 // announcements makes sure that there is the stream of announcements.

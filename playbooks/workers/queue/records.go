@@ -42,7 +42,7 @@ type Claim struct {
 	Name     string // hashed
 	Data     []byte
 	revision uint64
-	said     time.Time // by the clock of the server
+	said     time.Time // time by the clock of the server
 }
 
 // Records returns the records at the servers.
@@ -253,7 +253,7 @@ func (r *recordReader) lost(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// leave tells the server that this reader has ended, so that no one waits for it.
+// leave notifies the server that this reader has ended, so that the server does not wait for it.
 func (r *recordReader) leave(ctx context.Context) {
 	if r.consumer == nil {
 		return
