@@ -54,7 +54,7 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 			return f.workers.certify(ctx, authority, r.Options.Run, of)
 		},
 	}
-	if shared && !f.flags.Record.None { // without a record there is nothing to follow or resume
+	if shared && !f.flags.Record.None { // a run without a record cannot be followed or resumed
 		h, err := f.workers.handover(ctx)
 		if err != nil {
 			return nil, err

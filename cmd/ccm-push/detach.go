@@ -44,7 +44,8 @@ type detached struct {
 }
 
 // detach continues the run of a command without the terminal. In the process with the original command line it returns
-// an error, the end of the run or of this process; in the other process it returns nil.
+// an error: exit status 0 once the other process has left the terminal, or the status of that process if it has ended.
+// In the other process it returns nil.
 func (c *commandLine) detach(cmd *cobra.Command) error {
 	f := &c.fleet.detach
 	child := c.app.getenv(detachedVariable) != ""

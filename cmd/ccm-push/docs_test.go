@@ -77,7 +77,8 @@ func docDataOf(sections []docSection) []docBlock {
 	return data
 }
 
-// asOnHost replaces the folder and the account of the examples with those of the host, in all files of a script.
+// asOnHost replaces the folder and the account of the examples with the host's folder and account, in all files of a
+// script.
 func asOnHost(work string) error {
 	host := strings.NewReplacer(docFolder, filepath.Join(work, "web1"))
 	ids := map[string]int{"owner": os.Getuid(), "group": os.Getgid()}

@@ -40,7 +40,7 @@ type docScript struct {
 	n       int  // names files
 }
 
-// write returns the script of a section; nil if there is nothing to run.
+// write returns the script of a section; nil if the section has no commands or files to run.
 func (s *docScript) write(section docSection, data []docBlock) []byte {
 	s.line("sshhost web1")
 	if s.page == "guide/nats.md" {

@@ -234,7 +234,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.record.took(r, h)) }
 	end := show()
 	if f.app.canAsk() && !f.flags.Detach.Asked {
-		r.Ask = func(ctx context.Context, question string) (string, error) { // the live display would cover it
+		r.Ask = func(ctx context.Context, question string) (string, error) { // the live display would cover the question
 			_ = end(ctx)
 			defer func() { end = show() }()
 			return f.app.askLine(ctx, question)

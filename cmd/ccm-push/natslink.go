@@ -21,9 +21,9 @@ type natsLink struct {
 	kept    *natsdata.Store
 }
 
-// connection is the connection to NATS that a run shares. What flags say wins over the environment:
-// that may be about another server, so a URL or a context that is given leaves out both of its. Where
-// nothing says where NATS is, it is where workers take hosts from.
+// connection returns the connection to NATS that a run shares. Flags override the environment, which may name another
+// server: a URL or context in flags discards both of the environment. If neither names a server, it is the connection
+// to the workers.
 func (f *natsLink) connection() *natsconn.Link {
 	if f.link != nil {
 		return f.link
@@ -37,10 +37,10 @@ func (f *natsLink) connection() *natsconn.Link {
 	return f.link
 }
 
-// saysWhere reports whether it is said where NATS is.
+// saysWhere reports whether c names a NATS server.
 func saysWhere(c natsconn.Config) bool { return c.Servers != "" || c.Context != "" }
 
-// natsConfig completes what flags say with what the environment says; flag names the one with the URL.
+// natsConfig adds the values of the environment to the values of flags; flag is the name of the flag with the URL.
 func natsConfig(c natsconn.Config, flag string, a *app) natsconn.Config {
 	getenv := a.getenv
 	if strings.Contains(c.Servers, "@") {
@@ -67,7 +67,7 @@ func natsConfig(c natsconn.Config, flag string, a *app) natsconn.Config {
 	return c
 }
 
-// store is what CCM keeps in NATS, the same for all that asks.
+// store returns the data of CCM in NATS, always the same store.
 func (f *natsLink) store() *natsdata.Store {
 	if f.kept == nil {
 		f.kept = &natsdata.Store{Link: f.connection()}
@@ -80,7 +80,7 @@ func (f *natsLink) known() bool {
 	return saysWhere(natsConfig(f.flags.NATS.Config, flags.NATSFlag, f.app)) || f.flags.Workers.URL != ""
 }
 
-// services are those that are registered; without a value nothing is.
+// services returns the registry to which services are registered; nil without a stream or a server.
 func (f *natsLink) services() playbooks.Registry {
 	switch {
 	case f.flags.NATS.Registration == "" || !f.known():
@@ -91,7 +91,7 @@ func (f *natsLink) services() playbooks.Registry {
 	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}
 }
 
-// lookups are what functions of templates ask for; without a value they are refused.
+// lookups returns the source for functions of templates; nil without a server, then they are refused.
 func (f *natsLink) lookups() playbooks.Lookups {
 	if !f.known() {
 		return nil
@@ -99,7 +99,7 @@ func (f *natsLink) lookups() playbooks.Lookups {
 	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}
 }
 
-// unregistered says why what is to be registered is not; "" if it is.
+// unregistered returns why services are not registered; empty if they are.
 func (f *natsLink) unregistered() string {
 	const checked = "register_when_stable is checked, and then ignored: "
 	switch {

@@ -36,13 +36,13 @@ func natsserver(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("NATS_URL", srv.ClientURL())
 }
 
-// natsCommand stands for the nats command line in scripts, with what they call of it:
+// natsCommand replaces the nats command line in scripts, with the subcommands that they call:
 //
 //	nats kv add BUCKET
-//	nats kv put BUCKET KEY [VALUE]       without a value that of standard input
+//	nats kv put BUCKET KEY [VALUE]       reads standard input without a value
 //	nats object add BUCKET
 //	nats object put BUCKET FILE
-//	nats sub --count=N SUBJECT           says a word to standard error once it listens
+//	nats sub --count=N SUBJECT           prints a word to standard error once it listens
 func natsCommand() {
 	if err := natsCalled(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "nats:", err)

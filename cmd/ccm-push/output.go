@@ -12,13 +12,12 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 )
 
-// output is standard output or standard error. What nobody reads any more, since a pipe
-// has been closed or a terminal is gone, is dropped: a run does not end because of that.
-// Other errors, such as a full disk, are told.
+// output is standard output or standard error. If a pipe is closed or a terminal is gone, it drops the text: a run does
+// not end because of that. It returns other errors, such as a full disk.
 type output struct {
 	file     *os.File
 	terminal bool
-	// live prints what is written, above what it shows on the terminal; nil is none.
+	// live prints written text above its display on the terminal; nil disables it.
 	live atomic.Pointer[activity.Live]
 }
 
@@ -42,7 +41,7 @@ func (o *output) write(p []byte) (int, error) {
 	return n, err
 }
 
-// fileOf is the file behind a writer, for programs that write to it themselves.
+// fileOf returns the file of a writer, for programs that write to it themselves.
 func fileOf(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.file
@@ -50,7 +49,7 @@ func fileOf(w io.Writer) io.Writer {
 	return w
 }
 
-// terminalWidth is how many columns the terminal has that w is; 0 if it is none, or does not say.
+// terminalWidth returns the width of the terminal w, in columns; 0 if w is not a terminal, or its width is unknown.
 func terminalWidth(w io.Writer) int {
 	f, ok := fileOf(w).(*os.File)
 	if !ok {

@@ -83,8 +83,8 @@ func (p *plays) tellWarnings(list []*manifest.Play) error {
 	return errs.Err()
 }
 
-// runner returns the runner of the plays in files. If anything is wrong with them or with the
-// inventory, the error is all that validate would report.
+// runner returns the runner of the plays in files. If the plays or the inventory have errors, it returns the same
+// errors as validate.
 func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
 	a := p.fleet.app
 	r, err := p.readAll(ctx, p.load, purpose{manifests: paths})
@@ -106,8 +106,8 @@ func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, 
 	return r, nil
 }
 
-// readAll reads the plays of files and all that runs them. With an error it returns what
-// there is, if anything.
+// readAll reads the plays of files and returns their runner. With an error it returns the part that it has read, if
+// any.
 func (p *plays) readAll(ctx context.Context, load func(context.Context, []string) ([]*manifest.Play, error), wanted purpose) (*playbooks.Runner, error) {
 	if _, err := p.fleet.secrets.keys(ctx); err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (p *plays) render(ctx context.Context, out *printer, command string, paths 
 	return rendered, err
 }
 
-// onHost does something with the plays of manifests and one host, which is nil if there is
-// none with that name. The host is to be contacted unless --facts is given.
+// onHost calls do with the plays of manifests and one host, which is nil if no host has that name. The host may be
+// contacted unless --facts is given.
 func (p *plays) onHost(ctx context.Context, out *printer, paths []string, name string, do func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error) error {
 	r, err := p.runner(ctx, paths)
 	if err != nil {

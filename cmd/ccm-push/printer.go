@@ -77,7 +77,7 @@ func (p *printer) reporter(r *playbooks.Runner, options events.TextOptions) even
 	return documents
 }
 
-// replayer is a reporter for events that need not be those of a run under way. It prints to out, which
+// replayer returns a reporter for events that may come from a run that is not in progress. It prints to out, which
 // leads to standard output.
 func (p *printer) replayer(out io.Writer, options events.TextOptions) events.Reporter {
 	if p.json() {
@@ -103,8 +103,7 @@ func (p *printer) onTerminal() bool {
 // foldFrom is from how many hosts on outcomes are folded.
 var foldFrom = map[string]int{"auto": 4, "always": 1, "never": 0}
 
-// answers prints what hosts are asked for: the answers on standard output, and what is
-// wrong on standard error.
+// answers returns reporters for queries of hosts: they print answers on standard output, and errors on standard error.
 func (p *printer) answers(r *playbooks.Runner, trust func(hosts []string) string) []events.Reporter {
 	if p.json() {
 		return []events.Reporter{p.reporter(r, events.TextOptions{})}

@@ -26,14 +26,14 @@ type problem struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
-// problemFormats are those that validate has beside text.
+// problemFormats has the formats of validate in addition to text.
 var problemFormats = map[string]func(*printer, []problem) error{
 	"json":   func(p *printer, all []problem) error { return printJSON(p, all...) },
 	"github": (*printer).printAnnotations,
 	"gitlab": (*printer).printCodeQuality,
 }
 
-// problemsOf are all errors that an error is made of, behind the warnings.
+// problemsOf returns the warnings, and after them all errors in err.
 func problemsOf(warnings []string, err error) []problem {
 	var all []problem
 	add := func(severity string, e *yamlpos.Error) {
@@ -71,8 +71,8 @@ func (p problem) text() string {
 	return events.Block(text)
 }
 
-// pathIn is the path of the file from the folder that a CI system calls the project, which is what
-// it knows files by; as it is written if the file is not below that.
+// pathIn returns the path of the file relative to the project folder of a CI system, which identifies files by it;
+// unchanged if the file is not below that folder.
 func (p problem) pathIn(project string) string {
 	if project == "" || p.File == "" {
 		return filepath.ToSlash(p.File)
@@ -88,13 +88,13 @@ func (p problem) pathIn(project string) string {
 	return filepath.ToSlash(path)
 }
 
-// What workflow commands of GitHub would take for their own, see toolkit/packages/core/src/command.ts.
+// Characters with a meaning in GitHub's workflow commands, see toolkit/packages/core/src/command.ts.
 var (
 	githubText     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// printAnnotations prints workflow commands, which GitHub shows beside the lines of a pull request.
+// printAnnotations prints workflow commands, which GitHub shows next to the lines of a pull request.
 func (p *printer) printAnnotations(all []problem) error {
 	var b strings.Builder
 	for _, one := range all {
@@ -116,7 +116,7 @@ func (p *printer) printAnnotations(all []problem) error {
 	return p.print(b.String())
 }
 
-// A codeQualityIssue is an entry of GitLab's report: what it reads of the format of Code Climate.
+// A codeQualityIssue is an entry of GitLab's report: the part of the Code Climate format that GitLab reads.
 type codeQualityIssue struct {
 	Description string   `json:"description"`
 	CheckName   string   `json:"check_name"`
@@ -134,8 +134,8 @@ type lines struct {
 	Begin int `json:"begin"`
 }
 
-// printCodeQuality prints the report as one list. GitLab leaves out an entry without a path and a line:
-// what is about no file is about all of them.
+// printCodeQuality prints the report as one list. GitLab omits an entry without a path and a line, so a problem without
+// a file is reported for all files.
 func (p *printer) printCodeQuality(all []problem) error {
 	issues := []codeQualityIssue{}
 	seen := map[string]int{}
@@ -146,7 +146,7 @@ func (p *printer) printCodeQuality(all []problem) error {
 		}
 		issue.Location.Path = cmp.Or(one.pathIn(p.app.getenv("CI_PROJECT_DIR")), ".")
 		issue.Location.Lines.Begin = max(1, one.Line)
-		// Without the line: what only moves is no new problem.
+		// Without the line: a problem that only moves is not new.
 		what := strings.Join([]string{one.Severity, issue.Location.Path, one.Message}, "\x00")
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", what, seen[what]))
 		seen[what]++

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 )
 
-// What --progress takes.
+// Values of --progress.
 const (
 	progressAuto  = "auto"
 	progressLive  = "live"
@@ -24,8 +24,8 @@ const (
 	progressNone  = "none"
 )
 
-// progressMode decides how to show what hosts are at. terminal is about standard output, and
-// text says that it gets text for people: nothing else is written among what programs read.
+// progressMode returns how to show the progress of hosts. terminal reports whether standard output is one, and text
+// whether its format is text for people: output for programs gets nothing else.
 func progressMode(asked string, terminal, text bool, getenv func(string) string) string {
 	canDraw := terminal && text
 	switch {
@@ -39,12 +39,12 @@ func progressMode(asked string, terminal, text bool, getenv func(string) string)
 	return progressLive
 }
 
-// isSet reports whether a variable of the environment says yes.
+// isSet reports whether the value of an environment variable means yes.
 func isSet(value string) bool { return !slices.Contains([]string{"", "0", "false", "no"}, value) }
 
-// show shows what hosts are at. end ends that; it returns when all that was printed is on the
-// terminal, or at the end of its context. A run that asks shows nothing: who answers knows
-// what goes on. expected says how long a run of so many hosts takes.
+// show shows the progress of hosts. end stops it; it returns when all printed text is on the terminal, or at the end of
+// its context. A run with prompts shows nothing: the operator who answers sees its progress. expected returns the usual
+// time of a run of so many hosts.
 func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) time.Duration) (end func(context.Context) error) {
 	out, ok := p.app.out.(*output)
 	mode := progressMode(p.flags.Output.Progress, ok && out.terminal, p.flags.Output.Format == "text", p.app.getenv)
@@ -64,8 +64,7 @@ func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) 
 	return func(context.Context) error { return nil }
 }
 
-// showLive draws on standard output. What goes to standard error on the same terminal is
-// printed above that too.
+// showLive draws on standard output. Standard error on the same terminal is printed above the display too.
 func (p *printer) showLive(out *output, t *activity.Tracker, expected func(hosts int) time.Duration) (end func(context.Context) error) {
 	stopping, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -91,7 +90,7 @@ func (p *printer) showLive(out *output, t *activity.Tracker, expected func(hosts
 		}
 		signal.Stop(stopping)
 		signal.Stop(continued)
-		if errors.Is(err, context.Canceled) { // nothing can be told on a terminal that takes nothing
+		if errors.Is(err, context.Canceled) { // a terminal that accepts nothing cannot show the error
 			return nil
 		}
 		return err
@@ -109,8 +108,8 @@ func sameTerminal(a, b *output) bool {
 	return a.terminal && b.terminal && errors.Join(err, otherErr) == nil && os.SameFile(one, other)
 }
 
-// size is that of the terminal, for a program that may draw on it: one in the background,
-// behind what a shell does, may not.
+// size returns the size of the terminal, for a program that may draw on it; 0 for a program in the background, which
+// may not.
 func (o *output) size() (columns, rows int) {
 	if group, err := unix.IoctlGetInt(int(o.file.Fd()), unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() {
 		return 0, 0
@@ -122,12 +121,12 @@ func (o *output) size() (columns, rows int) {
 	return cmp.Or(columns, 80), rows // one that does not know has 0
 }
 
-// clear removes what is shown on the terminal by a run that is not waited for.
+// clear removes the display from the terminal, for a run that is not waited for.
 func (o *output) clear() {
 	if l := o.live.Load(); l != nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()         // it is waited for a moment
-		_ = l.Close(ctx) // nothing can be told on a terminal that takes nothing
+		_ = l.Close(ctx) // a terminal that accepts nothing cannot show the error
 		o.live.Store(nil)
 	}
 }

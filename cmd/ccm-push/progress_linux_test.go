@@ -52,8 +52,8 @@ type watched struct {
 	output   bytes.Buffer
 }
 
-// watch starts a run on a terminal. Its environment asks for nothing. A terminal drops what it
-// has not shown yet when Ctrl-C is pressed, unless it has noflsh (termios(3)).
+// watch starts a run on a terminal, with an environment that sets no progress mode. On Ctrl-C, a terminal drops text
+// that it has not shown yet, unless it has noflsh (termios(3)).
 func watch(t *testing.T, flags string) *watched {
 	t.Helper()
 	w := &watched{alone: pushAlone(t, "true", "stty noflsh; exec ccm-push --ssh-config=none -i hosts.yaml "+flags+" site.yaml")}
@@ -65,7 +65,7 @@ func watch(t *testing.T, flags string) *watched {
 	return w
 }
 
-// follow keeps what is written to the terminal.
+// follow keeps the text written to the terminal.
 func (w *watched) follow() {
 	w.read.Go(func() { // until the last program on it has ended
 		b := make([]byte, 4096)
@@ -93,8 +93,8 @@ func (w *watched) shows(text string) {
 	require.Eventually(w.t, func() bool { return strings.Contains(w.text(), text) }, time.Minute, 5*time.Millisecond, "%s", text)
 }
 
-// end waits for the end, and gives what has stayed on the terminal of one drawing after the
-// other: each is erased by the next.
+// end waits for the end, and returns the text that remains on the terminal after all drawings: each is erased by the
+// next.
 func (w *watched) end() (stayed string, status int) {
 	w.t.Helper()
 	status = w.status()
@@ -111,8 +111,7 @@ func (w *watched) end() (stayed string, status int) {
 	return regexp.MustCompile(`\x1b\[[0-9?]*[a-zA-Z]`).ReplaceAllString(strings.ReplaceAll(stayed, "\r", ""), ""), status
 }
 
-// TestLiveOnATerminal has a run end on a terminal in each way there is: what it showed while
-// it went on is gone.
+// TestLiveOnATerminal ends a run on a terminal in each possible way, and checks that its display is gone.
 func TestLiveOnATerminal(t *testing.T) {
 	const stopping = "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n"
 	const ctrlC = "\x03"

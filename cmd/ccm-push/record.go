@@ -28,8 +28,8 @@ type recording struct {
 	shared    *sharing // takes a copy of the record, with workers
 }
 
-// given are the flags of a run, for the record, with what was found without them: where the run
-// is resumed or undone, the environment and the folders may name another inventory and other data.
+// given returns the flags of a run, for the record, with the values found without flags: when the run is resumed or
+// undone, the environment and the folders may name another inventory and other data.
 func (f *recording) given() []record.Flag {
 	all := f.flags.Given()
 	if paths, err := f.inventory.sources(); err == nil && len(f.flags.Inventory.Paths) == 0 {
@@ -89,7 +89,7 @@ func ofRunner(r *playbooks.Runner, h record.Header) record.Header {
 	return h
 }
 
-// took gives what says how long the last run like this one took on so many hosts.
+// took returns a function that returns how long the last run like this one took for so many hosts.
 func (f *recording) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
 	store, err := f.app.records()
 	if err != nil || h.Command == "" {
@@ -100,7 +100,7 @@ func (f *recording) took(r *playbooks.Runner, h record.Header) func(hosts int) t
 	return func(hosts int) time.Duration { return store.Took(h, hosts) }
 }
 
-// told is what earlier runs have told, as far as it is recorded here.
+// told returns the results that earlier runs have reported, as far as they are recorded here; nil without records.
 func (f *recording) told() *record.Told {
 	store, err := f.app.records()
 	if err != nil {
@@ -109,8 +109,8 @@ func (f *recording) told() *record.Told {
 	return store.Told()
 }
 
-// header is what the record says of a run of manifests. It is made before the run begins,
-// so that it has the hashes of what was read.
+// header returns the record's description of a run of manifests. Callers make it before the run begins, so that it has
+// the hashes of the files that were read.
 func header(command string, paths []string, plays []*manifest.Play) record.Header {
 	h := record.Header{Command: command}
 	var shown []string
@@ -122,7 +122,7 @@ func header(command string, paths []string, plays []*manifest.Play) record.Heade
 	}
 	for _, p := range plays {
 		files := []string{p.File}
-		if p.Rollout != nil { // which may stand in a file of its own
+		if p.Rollout != nil { // the rollout may be in its own file
 			files = append(files, p.Rollout.At.File)
 		}
 		for _, file := range files {
@@ -208,7 +208,7 @@ func (a *app) shownRun(name string) (*record.Run, error) {
 	return r, err
 }
 
-// recordedRun gives the run with a name, see [record.Store.Find].
+// recordedRun returns the run with a name, see [record.Store.Find].
 func (a *app) recordedRun(name string) (*record.Run, error) {
 	store, err := a.records()
 	if err != nil {
@@ -217,7 +217,7 @@ func (a *app) recordedRun(name string) (*record.Run, error) {
 	return store.Find(name)
 }
 
-// adHocHeader is what the record says of an ad-hoc call.
+// adHocHeader returns the record's description of an ad-hoc call.
 func adHocHeader(pattern string, play *manifest.Play, output bool) record.Header {
 	h := record.Header{Command: "ad-hoc", AdHoc: output}
 	h.What = fmt.Sprintf("%s %s", pattern, strings.Join(play.LiteralRefs(), " "))

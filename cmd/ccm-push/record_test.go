@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// TestRecordedFlags has whoever adds a flag decide whether its values may be recorded: they
-// stand in a file for months.
+// TestRecordedFlags checks that each new flag is listed, so that its author decides whether its values may be recorded:
+// they are kept in a file for months.
 func TestRecordedFlags(t *testing.T) {
 	recorded := strings.Fields(`inventory limit playbook-dir allow-inventory-scripts allow-implicit-localhost allow-name-clash
 		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources nats nats-context nats-creds nats-nkey nats-ca nats-cert nats-key check diff step strict facts
@@ -48,7 +48,7 @@ func TestGivenFlags(t *testing.T) {
 	}
 	require.Equal(t, record.Flag{Name: "hiera", Words: list("kv://B/k")}, flags.Recorded("hiera", list("kv://B/k")))
 
-	// They are given to another command line, but for those that it has.
+	// Pass them to another command line, except flags that it has already.
 	again := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root = again.root()
 	require.NoError(t, root.ParseFlags(list("-i c")))

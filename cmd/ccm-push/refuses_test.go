@@ -29,8 +29,8 @@ const invalidHosts = `all:
     db: {hosts: {db1: }}
 `
 
-// manifestCases writes every manifest of the tests below dir: those of scripts and of schemas, and the
-// texts in Go files that look like one. It returns their paths, each in the folder that it belongs to.
+// manifestCases writes every manifest of the tests below dir: from scripts, from schemas, and from texts in Go files
+// that look like one. It returns their paths, each in its own folder.
 func manifestCases(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	isManifest := regexp.MustCompile(`(?m)(^|[ {-])(ccm|resources): *[\[{\n]`).MatchString
@@ -79,8 +79,7 @@ func manifestCases(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// errorsIn are the errors in what the program has written. Those of values that cannot be opened are
-// left out: validate opens none.
+// errorsIn returns the errors in the program's output, without errors of encrypted values: validate decrypts none.
 func errorsIn(stderr string) string {
 	var kept strings.Builder
 	skip := false

@@ -49,7 +49,7 @@ func (f *natsLink) registry() (natsdata.Registry, error) {
 	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}, nil
 }
 
-// filtered is the registry, and the cluster, protocol, service and address that arguments ask it for.
+// filtered returns the registry, and the cluster, protocol, service and address to query it for, from arguments.
 func (f *natsLink) filtered(args []string) (r natsdata.Registry, of [4]string, err error) {
 	copy(of[:], args)
 	r, err = f.registry()

@@ -21,7 +21,7 @@ import (
 // reports writes the files of --log, --junit, --report and --metrics.
 type reports flags.Reports
 
-// forRuns reports flags for a command that is no run.
+// forRuns returns an error for flags of reports if the command is not a run.
 func (f reports) forRuns(cmd *cobra.Command) error {
 	if !cmd.HasParent() || slices.Contains([]string{"resume", "undo", "check-health", "report", "watch"}, cmd.Name()) {
 		return nil
@@ -32,7 +32,7 @@ func (f reports) forRuns(cmd *cobra.Command) error {
 	return nil
 }
 
-// reportFormat is the format of a file by its name; nil if that tells none.
+// reportFormat returns the format of a file by its name; nil if the name has no known ending.
 func reportFormat(path string) report.Format {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".md", ".html":
@@ -41,7 +41,7 @@ func reportFormat(path string) report.Format {
 	return nil
 }
 
-// files are those that are written at the end; nil if there are none.
+// files returns the files to write at the end; nil means none.
 func (f reports) files() *report.Files {
 	var files report.Files
 	if f.JUnit != "" {
@@ -60,8 +60,8 @@ func (f reports) files() *report.Files {
 	return &files
 }
 
-// reporters are what writes the files. The error says which could not be written. They are
-// closed when the run has ended.
+// reporters returns the reporters that write the files. Its error names a file that cannot be written. The caller calls
+// closeAll when the run has ended.
 func (f reports) reporters() (to []events.Reporter, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	if files := f.files(); files != nil {
@@ -80,8 +80,8 @@ func (f reports) reporters() (to []events.Reporter, closeAll func() error, err e
 	return to, closeAll, nil
 }
 
-// appendTo opens a file to append lines to it. What it holds begins as such a line does: an
-// inventory that is given by mistake is left as it is.
+// appendTo opens a file to append lines to it. Its content must begin like such a line: an inventory that is given by
+// mistake stays unchanged.
 func appendTo(path, line string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 		if err := begins(path, line); err != nil {
@@ -134,12 +134,12 @@ progress or was killed, the report ends with the last recorded event.`,
 	return c
 }
 
-// formats are those of --format.
+// formats has the formats of --format.
 var formats = map[string]report.Format{"md": (*report.Run).Markdown, "html": (*report.Run).HTML, "junit": (*report.Run).JUnit}
 
 const formatNames = "md, html or junit"
 
-// reportRun gives the events of a recorded run to the reporters of reports.
+// reportRun sends the events of a recorded run to the reporters of reports.
 func reportRun(a *app, p *printer, name, format string) error {
 	write, known := formats[format]
 	switch {
@@ -171,7 +171,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 	}
 	for _, one := range to {
 		if files, ok := one.(*report.Files); ok && r.End == nil {
-			files.Write() // of a run that was killed, what it came to
+			files.Write() // the results so far of a run that was killed
 		}
 	}
 	if err := errors.Join(stream.Err(), closeAll()); err != nil || format == "" {

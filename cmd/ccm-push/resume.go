@@ -56,7 +56,7 @@ ends. To use the new version, pass --replan.`,
 	return c
 }
 
-// resume goes on with a run.
+// resume resumes a run.
 func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, name string, replan bool) error {
 	store, err := p.fleet.app.records()
 	if err != nil {
@@ -131,8 +131,8 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	return p.run(ctx, r, out, h)
 }
 
-// findResumable gives the run with a name, or the last one that applied manifests: whoever has
-// looked at a failed run with --check since then means that run.
+// findResumable returns the run with a name, or the last one that applied manifests: after a --check run, the operator
+// still means the failed run before it.
 func findResumable(store record.Store, name string) (*record.Run, error) {
 	ofManifests := func(r *record.Run) bool { return len(r.Manifests) > 0 }
 	if name == "" || name == "last" {
@@ -177,9 +177,9 @@ func ended(run *record.Run) error {
 	return nil
 }
 
-// returnTo gives the program the folder and the options of a run.
+// returnTo sets the folder and the options of the program to the values of a run.
 func returnTo(run *record.Run, set *pflag.FlagSet) error {
-	// What the limit selected is recorded host by host; and nobody is asked again.
+	// The hosts that the limit selected are recorded one by one; and there are no prompts again.
 	recorded := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains([]string{"limit", "step", "detach"}, f.Name) })
 	if err := givenAgain(run, recorded, set); err != nil {
 		return err

@@ -129,14 +129,14 @@ func completeRelease(a *app) completer {
 	}
 }
 
-// A steer says something to rollouts.
+// A steer sends commands to rollouts.
 type steer struct {
 	plays   *plays
 	printer *printer
 }
 
-// say says something to a rollout and prints what it is at then. Without anybody who runs it,
-// something else is done.
+// say sends a command to a rollout and prints its status afterwards. If no process runs the rollout, it calls
+// withoutAnybody.
 func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutAnybody func(*cobra.Command, *record.Run) error) error {
 	store, err := s.plays.fleet.app.records()
 	if err != nil {
@@ -163,8 +163,8 @@ func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutA
 	return s.print(run, reply.Status)
 }
 
-// findRollout gives the run with a name; without one, the newest that listens, or else the newest
-// one of manifests that was no check run.
+// findRollout returns the run with a name; without one, the newest that listens, or else the newest one of manifests
+// that was not a check run.
 func findRollout(store record.Store, name string) (*record.Run, error) {
 	if name != "" {
 		return store.Find(name)
@@ -194,7 +194,7 @@ func findRollout(store record.Store, name string) (*record.Run, error) {
 	return run, nil
 }
 
-// whoSays is who says something: USER@MACHINE.
+// whoSays returns the sender of commands: USER@MACHINE.
 func whoSays() (string, error) {
 	account, err := user.Current()
 	if err != nil {
@@ -204,7 +204,7 @@ func whoSays() (string, error) {
 	return who, nil
 }
 
-// recorded prints what the record says of a rollout.
+// recorded prints the recorded status of a rollout.
 func (s *steer) recorded(run *record.Run) error {
 	if err := ended(run); err != nil {
 		return fmt.Errorf("%w; it has no rollout, or does not listen yet", err)
@@ -231,7 +231,7 @@ func (s *steer) print(run *record.Run, status *rollout.Status) error {
 	return s.printer.print(statusText(run, status))
 }
 
-// statusText is what people are told of a rollout.
+// statusText returns the status of a rollout for people.
 func statusText(run *record.Run, s *rollout.Status) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -277,7 +277,7 @@ func statusText(run *record.Run, s *rollout.Status) string {
 	return b.String()
 }
 
-// whatNext is what can be said to a rollout, or done about it.
+// whatNext returns the commands that apply to a rollout now.
 func whatNext(s *rollout.Status) string {
 	release := ""
 	if len(s.Held) > 0 {

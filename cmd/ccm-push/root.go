@@ -51,7 +51,7 @@ func (c *commandLine) execute(ctx context.Context, argv []string) error {
 	root := c.root()
 	isType := func(s string) bool { return slices.Contains(c.app.registry.Names(), s) }
 	isCommand := func(s string) bool {
-		// cobra adds its hidden helpers by itself. A topic is none: hosts may be called that.
+		// cobra adds its hidden helpers by itself. A topic is not a command: hosts may have its name.
 		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == s && c.Runnable() }) ||
 			slices.Contains([]string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, s)
 	}
@@ -187,8 +187,8 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	return c.plays.apply(ctx, &c.printer, args)
 }
 
-// commandMistake recognises a first word that may be meant as a subcommand, before
-// what is a manifest or near the name of one.
+// commandMistake recognises a first word that may be meant as a subcommand, also before a manifest or a word that looks
+// like one.
 func commandMistake(root *cobra.Command, args []string) error {
 	word := args[0]
 	if _, err := os.Stat(word); err == nil || strings.ContainsAny(word, "./") {
@@ -216,8 +216,8 @@ func commandMistake(root *cobra.Command, args []string) error {
 	return nil
 }
 
-// adHocMistake recognises a pattern and a word that is no resource type, and a resource type without a
-// pattern, which would be told to be missing manifests.
+// adHocMistake recognises a pattern and a word that is not a resource type, and a resource type without a pattern.
+// Without this check, the error would be missing manifests.
 func adHocMistake(args, types []string) error {
 	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) {
 		return nil
@@ -243,7 +243,7 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// atLeast refuses fewer words than a command needs, and says which.
+// atLeast refuses fewer words than a command needs, and names the missing ones.
 func atLeast(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

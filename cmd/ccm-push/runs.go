@@ -129,8 +129,8 @@ func whatOf(h record.Header) string {
 	return what
 }
 
-// shortWhat is what a run was about in a list, one line for each: the command of an ad-hoc call can
-// be a whole script.
+// shortWhat shortens the description of a run to one line in a list: the command of an ad-hoc call can be a whole
+// script.
 func shortWhat(what string) string {
 	const most = 40
 	what = events.Line(what)
@@ -193,7 +193,7 @@ events of the run.`,
 	return c
 }
 
-// showRun prints the events of a run once more.
+// showRun prints the events of a recorded run.
 func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	if p.flags.Output.Format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; runs show prints text or events")
@@ -226,10 +226,9 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	return p.print("\n" + playTableText(table))
 }
 
-// playTableText is a line for all hosts that ended the same plays in the same way. Hosts that had
-// nothing to do are left out.
+// playTableText returns a line for all hosts that ended the same plays in the same way. It omits hosts without work.
 func playTableText(t *record.PlayTable) string {
-	const columns, most = 60, 30 // of host names; lines
+	const columns, most = 60, 30 // width of host names; maximum number of lines
 	words := map[events.State]string{record.NotMeant: "-", record.Begun: "begun", events.StateNotStarted: "not started"}
 	cells := func(host string) string {
 		var b strings.Builder
@@ -311,8 +310,7 @@ func diffRuns(a *app, p *printer, nameA, nameB string) error {
 	return p.print(diffText(all))
 }
 
-// diffText has a line per difference; what is the same for several hosts stands once,
-// behind all of them.
+// diffText returns a line per difference; a difference that several hosts share is printed once, after their names.
 func diffText(all []record.Difference) string {
 	if len(all) == 0 {
 		return "no difference\n"

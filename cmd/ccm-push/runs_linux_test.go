@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRunsOnATerminal has the newest runs stay on the screen, and says how many older ones there
-// are; what does not go to a terminal has them all.
+// TestRunsOnATerminal checks that the newest runs stay on the screen, with the number of older ones; other output has
+// all runs.
 func TestRunsOnATerminal(t *testing.T) {
 	a := pushAlone(t, "true", `for i in $(seq 22); do ccm-push --ssh-config=none -i hosts.yaml web1 exec "echo $i" >/dev/null; done
 echo $(ccm-push runs | grep -c 'exec#echo') in all; exec ccm-push runs`)

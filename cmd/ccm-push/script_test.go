@@ -45,14 +45,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"ccm-push": scriptMain, "nats": natsCommand})
 }
 
-// tests are those of this package; scripts call the same binary as the program, which is
-// not to see what is set here.
+// tests are the tests of this package; scripts call the same binary as the program, which must not see the settings
+// made here.
 type tests struct{ *testing.M }
 
 // Run implements [testscript.TestingM].
 func (t tests) Run() int {
-	// It is not left to who runs the tests which modes the files of scripts have, nor how
-	// long their names are: reports shorten them, and those of sockets are short.
+	// Set the umask and the temporary folder, so that they do not depend on the user: the modes of files must be the
+	// same, and names short, since reports shorten them and socket names are limited.
 	syscall.Umask(0o022)
 	os.Setenv("TMPDIR", "/tmp")
 	// Scripts wait for each other's programs more than they compute. Root's wait for one lock.
@@ -70,13 +70,12 @@ func (t tests) Run() int {
 // scriptMain is the program as scripts call it. All hosts of a script are this
 // machine, so that for root there is only one lock: let them wait for each other.
 func scriptMain() {
-	// Away from the terminal of whoever runs the tests, which nobody shall be asked
-	// on. With ttyin this fails: there is a terminal of the script then. A process that is detached
-	// leaves by itself.
+	// Detach from the terminal of the tests, so that there are no prompts on it. With ttyin this fails: the script has
+	// its own terminal. A detached process leaves by itself.
 	if os.Getenv(detachedVariable) == "" {
 		_, _ = syscall.Setsid()
 	}
-	// What this machine's ssh_config says is not what scripts are about.
+	// Scripts do not depend on this machine's ssh_config.
 	flags := []string{"--module-dir", os.Getenv("MODULE_DIR"), "--ssh-config", "none"}
 	if os.Getuid() == 0 {
 		flags = append(flags, "--lock-timeout", "60")
@@ -92,8 +91,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// scriptParams are what all scripts run with: the program, host programs for this machine,
-// and the commands that scripts have.
+// scriptParams returns the parameters of all scripts: the program, host programs for this machine, and the commands of
+// scripts.
 func scriptParams(t *testing.T) testscript.Params {
 	programs := hostPrograms(t)
 	checker := schematest.Compile(t, events.Schema())
@@ -158,8 +157,8 @@ func needsPrograms(ts *testscript.TestScript, neg bool, args []string) {
 	needs.Program(scriptTB{script: ts.Value(scriptTB{}).(testscript.T)}, args...)
 }
 
-// undocumented finds the first event below a folder that is not as the schema of events has it:
-// in the records of all runs of a script, in logs, and in what scripts keep of standard output.
+// undocumented finds the first event below a folder that does not match the schema of events: in the records of all
+// runs of a script, in logs, and in standard output that scripts keep.
 func undocumented(checker schematest.Checker, dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -176,9 +175,9 @@ func undocumented(checker schematest.Checker, dir string) error {
 		for line := range bytes.Lines(text) {
 			e, decodeErr := events.Decode(line)
 			if !recorded && (decodeErr != nil || !bytes.HasPrefix(line, []byte(`{"event":`))) {
-				continue // a script has put something in place of what differs from run to run
+				continue // a script has replaced the values that differ from run to run
 			}
-			if decodeErr == nil && recorded { // in records, what is empty is left out
+			if decodeErr == nil && recorded { // records omit empty values
 				var whole bytes.Buffer
 				events.NewJSON(&whole).Report(e)
 				line = whole.Bytes()
@@ -235,7 +234,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// What differs from run to run, and what stands for it.
+// Values that differ from run to run, and their replacements.
 var volatile = []struct{ pattern, text string }{
 	{`"time":"[^"]*"`, `"time":"TIME"`},
 	{`"run":"[^"]*"`, `"run":"RUN"`},
@@ -249,8 +248,8 @@ var volatile = []struct{ pattern, text string }{
 	{`\b[0-9.]+m?s\b`, `0s`},
 }
 
-// normal writes a file or stdout anew, without what differs from run to run:
-// normal stdout NEW.
+// normal writes a file or stdout to a new file, with replacements for values that differ from run to run: normal stdout
+// NEW.
 func normal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: normal FILE NEW")
@@ -274,7 +273,7 @@ type hostsKey struct{}
 
 // scriptHosts are the SSH servers of a script.
 type scriptHosts struct {
-	dir     string // of the script
+	dir     string // folder of the script
 	names   []string
 	servers map[string]*sshtest.Server
 }
@@ -289,14 +288,13 @@ func (h *scriptHosts) close() {
 	}
 }
 
-// connection is how the inventory leads to a host.
+// connection returns the connect settings of a host for the inventory.
 func (h *scriptHosts) connection(name string) string {
 	s := h.servers[name]
 	return fmt.Sprintf("{address: %s, port: %d, user: %s, private_key: %s, known_hosts: %s}", s.Host, s.Port, s.User, s.KeyFile, s.KnownHosts)
 }
 
-// writeInventory writes hosts.yaml: root is the folder that a host has for
-// itself, me and group own what is made in it.
+// writeInventory writes hosts.yaml: root is the host's own folder, me and group own the files made in it.
 func (h *scriptHosts) writeInventory() error {
 	text := fmt.Sprintf("all:\n  vars: {me: \"%d\", group: \"%d\"}\n  hosts:\n", os.Getuid(), os.Getgid())
 	for _, name := range h.names {
@@ -305,10 +303,10 @@ func (h *scriptHosts) writeInventory() error {
 	return os.WriteFile(filepath.Join(h.dir, "hosts.yaml"), []byte(text), 0o644)
 }
 
-// sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
-// NAME... The options are silent, closes (at the banner), reject, greets (as a
-// login shell may), exits (as a profile may), unknown (known_hosts is empty), empty (no earlier run has sent the host program), outlives (what runs is not ended with its
-// connection), path=FOLDER (its programs come before those of this machine) and certified=FILE: who logs in needs a certificate of that public key.
+// sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION] NAME... The options are silent, closes (at
+// the banner), reject, greets (as a login shell may), exits (as a profile may), unknown (known_hosts is empty), empty
+// (no earlier run has sent the host program), outlives (programs do not end with their connection), path=FOLDER (its
+// programs precede the programs of this machine) and certified=FILE (a login needs a certificate of that public key).
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown, empty := sshtest.Config{}, false, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {

@@ -182,10 +182,10 @@ func wholeError(name string) error {
 	return &yamlpos.Error{File: name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "ccm-push secret edit " + name}
 }
 
-// maxValue is how large a value may be, in bytes.
+// maxValue bounds a value, in bytes.
 const maxValue = 1 << 20
 
-// secretValue asks for a value, or reads it from standard input.
+// secretValue prompts for a value, or reads it from standard input.
 func (a *app) secretValue(ctx context.Context, key string) (string, error) {
 	if a.canAsk() {
 		waiting, end := a.untilStop(ctx)
@@ -271,7 +271,7 @@ func (f *unsealer) encrypt(ctx context.Context, name string, whole bool) (said s
 	return encryptedValues(file, marked), nil
 }
 
-// encryptedValues says that n values of a file are encrypted now.
+// encryptedValues returns a message that n values of a file are encrypted now.
 func encryptedValues(d *project.Document, n int) string {
 	values := "values"
 	if n == 1 {
@@ -298,7 +298,8 @@ func encryptWhole(name string) (said string, err error) {
 	return fmt.Sprintf("%s: encrypted, for %s", events.Line(name), forWhom(d)), nil
 }
 
-// forWhom names those that the rules give a file to; of one with a header, those in it.
+// forWhom returns the names of the readers of a file: the readers in its header if it has one, else the readers of the
+// rules.
 func forWhom(d *project.Document) string {
 	if d.File != nil && d.File.Header != nil {
 		return namesOf(d.File.Header.Readers)

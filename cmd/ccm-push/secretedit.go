@@ -81,7 +81,7 @@ func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error
 	}
 }
 
-// again asks whether a text that cannot be encrypted is to be edited once more.
+// again asks the operator whether to edit a text again that cannot be encrypted.
 func (f *unsealer) again(ctx context.Context, wrong error) bool {
 	if !f.app.canAsk() {
 		return false

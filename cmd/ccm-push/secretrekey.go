@@ -67,7 +67,7 @@ func (f *unsealer) rekey(ctx context.Context, p *printer, one *project.Project, 
 	return p.print(b.String())
 }
 
-// checkRekey says what rekey would do, without a key.
+// checkRekey prints the changes that rekey would make, without a key.
 func checkRekey(p *printer, one *project.Project) error {
 	documents, err := one.Documents()
 	if err != nil {
@@ -95,7 +95,7 @@ func checkRekey(p *printer, one *project.Project) error {
 	return nil
 }
 
-// changeOf says how the people of a file would change.
+// changeOf describes how the readers of a file would change.
 func changeOf(a *project.Access) string {
 	var parts []string
 	for _, who := range a.To {
@@ -184,7 +184,7 @@ func printWho(p *printer, names []string) error {
 	return p.print(b.String())
 }
 
-// accesses tells of files, or of all of the project here.
+// accesses returns the access to files, or to all files of the project in this folder.
 func accesses(names []string) (list []*project.Access, err error) {
 	if len(names) == 0 {
 		one, err := project.Of(".")

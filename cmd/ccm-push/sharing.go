@@ -14,15 +14,14 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-// sharing is what others, elsewhere, can follow of a run with workers, and go on with. It takes the copy
-// of the record.
+// sharing shares a run with workers, so that other machines can follow and resume it. It writes the copy of the record.
 type sharing struct {
 	what    string // the run is about, for people
 	copied  *workers.Copy
-	resumed *workers.Lease // of the run that is gone on with, until the run that does so has it
+	resumed *workers.Lease // lease of the run to resume, until the resuming run takes it
 }
 
-// handover is where runs are shared.
+// handover returns the store of shared runs.
 func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 	a := f.app
 	key, err := keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.configuration(coordinatorKey)))
@@ -49,7 +48,8 @@ func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 	return &workers.Handover{Queue: q, Records: records, Key: key, Operators: ring, Holder: holder(account), Warn: a.warn}, err
 }
 
-// fetch takes the lease of a run that was begun elsewhere, and its record into the store. It gives its id.
+// fetch takes the lease of a run that was begun elsewhere, and copies its record into the store. It returns the run's
+// id.
 func (f *workersLink) fetch(ctx context.Context, store record.Store, name string) (string, error) {
 	h, err := f.handover(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *sharing) share(ctx context.Context, h *workers.Handover, run, name stri
 	return copied.Lost(), nil
 }
 
-// lost is closed when others go on with the run; nil never is.
+// lost returns a channel that is closed when another machine resumes the run; nil if the run is not shared.
 func (s *sharing) lost() <-chan struct{} {
 	if s.copied == nil {
 		return nil
@@ -110,7 +110,7 @@ func (s *sharing) lost() <-chan struct{} {
 	return s.copied.Lost()
 }
 
-// firstOf gives a channel that is closed when the first of three is, until end.
+// firstOf returns a channel that is closed when the first of three is, until end.
 func firstOf(one, two, three <-chan struct{}) (first <-chan struct{}, end func()) {
 	closed, over := make(chan struct{}), make(chan struct{})
 	var waiting sync.WaitGroup
@@ -130,7 +130,7 @@ func firstOf(one, two, three <-chan struct{}) (first <-chan struct{}, end func()
 	}
 }
 
-// end has the run be shared no more, or be for others to go on with.
+// end stops sharing the run, or releases it so that other machines can resume it.
 func (s *sharing) end(ctx context.Context, warn func(string)) {
 	if s.copied == nil {
 		return
@@ -141,7 +141,7 @@ func (s *sharing) end(ctx context.Context, warn func(string)) {
 	s.copied = nil
 }
 
-// giveBack lets others go on with a run that was not gone on with here.
+// giveBack releases a run that was not resumed here, so that others can resume it.
 func (s *sharing) giveBack(ctx context.Context, warn func(string)) {
 	if s.resumed == nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionScripts have shells ask this program, by cobra's hidden command __complete. They
-// are ours since those of cobra evaluate what has been typed ("$(…)", and in fish what stands
-// behind a semicolon inside of quotes), and since its one for bash needs bash-completion.
+// completionScripts complete words in shells through cobra's hidden command __complete. They replace the scripts of
+// cobra, which evaluate typed text ("$(…)", and in fish the text after a semicolon inside quotes), and of which the one
+// for bash needs bash-completion.
 //
 //go:embed shells
 var completionScripts embed.FS

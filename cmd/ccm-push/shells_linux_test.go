@@ -66,13 +66,12 @@ var typing = []struct {
 	{"ccm-push dee\tman\t", []string{"deep/manifest.yaml"}},
 	{"ccm-push --log=sit\t", []string{"--log=site.yaml"}},
 	{"ccm-push -i ~/oth\t facts elsew\t", []string{"-i", "$HOME/other.yaml", "facts", "elsewhere"}},
-	// Nothing that is typed is run by the tab key, and an error is no word.
+	// The Tab key runs no typed command, and an error is not a completion.
 	{"ccm-push db1 exec 'true; echo >>ran' '$(echo >>ran)' \"$(echo 1 >>ran)\" x\t", []string{"db1", "exec", "true; echo >>ran", "$(echo >>ran)", "", "x"}},
 	{"ccm-push --nonsense web1 z\t", []string{"--nonsense", "web1", "z"}},
 }
 
-// TestShells has each shell complete lines that are typed on a terminal, and asks it which words
-// it has in the end.
+// TestShells types lines on a terminal of each shell, completes them, and checks the words of the result.
 func TestShells(t *testing.T) {
 	t.Parallel()
 	for shell, setup := range shellSetup {
@@ -85,7 +84,7 @@ func TestShells(t *testing.T) {
 				want := "<ccm-push><" + strings.Join(test.want, "><") + ">"
 				require.Equal(t, strings.ReplaceAll(want, "$HOME/", s.home+"/"), s.words(test.line), "%q\n%s", test.line, s.screen())
 			}
-			// Twice where there are several: a list, with what they are.
+			// Press Tab twice for several completions: a list, with descriptions.
 			_, err := io.WriteString(s.terminal, "ccm-push runs \t\t")
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return strings.Contains(s.screen(), "print hosts and resources") },
@@ -136,29 +135,29 @@ func startShell(t *testing.T, argv []string) *shell {
 	return s
 }
 
-// Write implements [io.Writer] for what the terminal shows.
+// Write implements [io.Writer] for the output of the terminal.
 func (s *shell) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shown.Write(p)
 }
 
-// screen is all that the terminal has shown.
+// screen returns all output of the terminal.
 func (s *shell) screen() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shown.String()
 }
 
-// run has the shell run a line, and waits until it has.
+// run runs a line in the shell, and waits for its end.
 func (s *shell) run(line string) { s.typed(line, "") }
 
-// words are those that a line with ccm-push has, each in angle brackets.
+// words returns the words of a line with ccm-push, each in angle brackets.
 func (s *shell) words(line string) string {
 	return s.typed(line, "\x01printf '<%s>' \x05") // Ctrl-A and Ctrl-E: to the beginning, to the end
 }
 
-// typed types a line and what completes it to a command, and gives what that prints.
+// typed types a line and the keys that complete it to a command, and returns the output of that command.
 func (s *shell) typed(line, command string) string {
 	s.t.Helper()
 	s.lines++

@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Bounds of what is shown of a source: lines of it, runes of a line, and how far into a file it
-// is looked for, in bytes.
+// Limits of the shown source: lines, runes of a line, and bytes of a file that are searched.
 const (
 	maxSourceLines = 20
 	maxSourceWidth = 120
@@ -59,8 +58,7 @@ func placed(err error) (all []*yamlpos.Error) {
 	return all
 }
 
-// sourceLine is the line of an error and a mark below it, each behind a line feed; "" if it
-// cannot be shown.
+// sourceLine returns the line of an error and a mark below it, each after a line feed; empty if it cannot be shown.
 func sourceLine(e *yamlpos.Error) string {
 	if e.Line < 1 || e.File == "" {
 		return ""
@@ -85,7 +83,7 @@ func cut(runes []rune, from int) string {
 	return string(runes[from:min(len(runes), from+maxSourceWidth)])
 }
 
-// lineOf reads a line of a text file; not one in which a secret stands.
+// lineOf reads a line of a text file; it refuses a line with a secret.
 func lineOf(path string, number int) (string, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSourceLineOfSecrets shows no line in which a secret stands, nor those that go on with it.
+// TestSourceLineOfSecrets checks that no line with a secret is shown, nor its continuation lines.
 func TestSourceLineOfSecrets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	text := "a: 1\nb:\n  c: !secret |\n    hunter2\n\n    hunter3\n  d: 2\ne: !secret {x: y,\n  z: hunter4}\nf: 3\n"

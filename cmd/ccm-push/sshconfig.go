@@ -18,11 +18,10 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
-// systemSSHConfig is where OpenSSH has what counts for all users.
+// systemSSHConfig is the path of OpenSSH's configuration for all users.
 const systemSSHConfig = "/etc/ssh/ssh_config"
 
-// readSSHConfig reads ssh_config(5): the file that --ssh-config names, or the user's own
-// and that of the system.
+// readSSHConfig reads ssh_config(5): the file of --ssh-config, or the files of the user and the system.
 func (f *connections) readSSHConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
 	uid, err := strconv.Atoi(account.Uid)
 	if err != nil {
@@ -51,7 +50,7 @@ func (f *connections) readSSHConfig(ctx context.Context, account *user.User) (*s
 	return config, nil
 }
 
-// sshConfigFiles are the files to read: the one that is named, or the usual ones.
+// sshConfigFiles returns the files to read: the named one, or the usual ones.
 func sshConfigFiles(named, home string) []sshconfig.File {
 	if named == "none" {
 		return nil
@@ -69,7 +68,7 @@ func sshConfigFiles(named, home string) []sshconfig.File {
 	return files
 }
 
-// positioned gives mistakes in ssh_config the form that those in other files have.
+// positioned converts errors of ssh_config to the form of errors in other files.
 func positioned(err error) error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -85,7 +84,7 @@ func positioned(err error) error {
 	return errs.Err()
 }
 
-// maxMatchExec is how long a command of "Match exec" may take.
+// maxMatchExec is the timeout of a command of "Match exec".
 const maxMatchExec = 10 * time.Second
 
 // matchExec runs a command of "Match exec" as ssh does, by the user's shell and

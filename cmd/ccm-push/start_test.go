@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStartCompilesNothing keeps regular expressions and templates out of what each start
-// initialises, which people notice at each call: they are compiled where they are first used
-// (sync.OnceValue).
+// TestStartCompilesNothing checks that no regular expressions and templates are compiled at each start, since people
+// notice that time at each call. They are compiled at their first use (sync.OnceValue).
 func TestStartCompilesNothing(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"cmd", "facts", "inventory", "modules", "playbooks", "templates", "transport"} {

@@ -42,7 +42,7 @@ exec, have no state: use a check run (--check) for resources of these types.`,
 	}
 }
 
-// statusTypes names the types that can be asked.
+// statusTypes returns the names of the types whose status can be queried.
 func statusTypes(registry modules.Registry) []string {
 	var names []string
 	for _, t := range registry {
@@ -76,7 +76,7 @@ func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string
 	return f.run(ctx, r, p, record.Header{}, p.answers(r, f.trustCommand)...)
 }
 
-// noStatus says what else there is for a type that cannot be asked.
+// noStatus returns the error with the alternatives for a type whose status cannot be queried.
 func noStatus(t modules.Type, kind, pattern string, types []string) error {
 	if t.New == nil {
 		return fmt.Errorf("unknown resource type %q; use one of %s", kind, strings.Join(types, ", "))

@@ -13,11 +13,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
 )
 
-// A steering lets other terminals speak to the rollouts of a run, or to one that watches, from its beginning on: it is a
-// reporter behind the recorder, which has made the folder by then.
+// A steering accepts commands from other terminals for the rollouts of a run, or for a run that watches, from its
+// beginning. It is a reporter after the recorder, which has made the folder by then.
 type steering struct {
 	app      *app
-	folder   string // of the run
+	folder   string // path of the run's folder
 	requests chan rollout.Request
 	server   *control.Server
 }
@@ -29,7 +29,7 @@ func newSteering(r *playbooks.Runner, given *flags.All, a *app) *steering {
 		return nil
 	}
 	store, err := a.records()
-	if err != nil { // which is told where it is recorded
+	if err != nil { // the recorder reports this error
 		return nil
 	}
 	s := &steering{app: a, folder: store.FolderOf(r.Options.Run), requests: make(chan rollout.Request)}
@@ -51,7 +51,7 @@ func (s *steering) Report(e events.Event) {
 	}
 	var err error
 	s.server, err = control.Listen(s.folder, s.requests)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is not recorded, and that is told
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a folder the run is not recorded, which is already reported
 		s.app.warn("nothing can be said to this run from another terminal: " + err.Error())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// askLine asks for a line on the terminal of the process. The end of ctx ends the question.
+// askLine prompts for a line on the terminal of the process. The end of ctx ends the prompt.
 func (a *app) askLine(ctx context.Context, question string) (string, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0) // whose reads can be interrupted
 	if err != nil {
@@ -19,7 +19,7 @@ func (a *app) askLine(ctx context.Context, question string) (string, error) {
 	if _, err := fmt.Fprint(tty, question); err != nil {
 		return "", err
 	}
-	line, err := bufio.NewReader(tty).ReadString('\n') // a terminal gives no more than a line at once
+	line, err := bufio.NewReader(tty).ReadString('\n') // a terminal returns at most one line at once
 	if err != nil {
 		fmt.Fprintln(tty)
 	}

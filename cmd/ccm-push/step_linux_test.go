@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stepped run has three resources that do something, and one that is as it should be, on
-// two hosts that are this machine.
+// A stepped run has three resources that change something, and one in its desired state, on two hosts that are this
+// machine.
 const steppedSite = `name: web tier
 ccm:
   resources:
@@ -64,7 +64,7 @@ func TestStep(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		answers [][2]string
-		log     string // what was done
+		log     string // applied resources
 		says    []string
 		status  int
 	}{

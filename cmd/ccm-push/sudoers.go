@@ -38,7 +38,7 @@ func printSudoers(ctx context.Context, f *fleet, p *printer, pattern string) err
 		return err
 	}
 	defer r.Dialer.Close()
-	if err := r.CheckReach(hosts); err != nil { // of whom it might not be known who logs in
+	if err := r.CheckReach(hosts); err != nil { // without this, the login user of a host might be unknown
 		return err
 	}
 	rules, err := r.Sudoers(hosts)

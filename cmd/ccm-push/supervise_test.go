@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheThirdSignalWaitsForNothing(t *testing.T) {
-	// The program waits for ever: nobody writes to what it reads as a limit.
+	// The program waits forever: no process writes to the pipe that it reads as a limit.
 	in, out, err := os.Pipe()
 	require.NoError(t, err)
 	defer in.Close()
@@ -52,8 +52,8 @@ func TestAClosedTerminalKillsNothing(t *testing.T) {
 	require.Equal(t, "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n", stderr.String())
 }
 
-// TestTheFirstSignalEndsLoading is about an inventory that never comes: a pipe that
-// nobody opens for writing, one that nobody writes to, and a script that hangs.
+// TestTheFirstSignalEndsLoading uses an inventory that never arrives: a pipe that no process opens for writing, a pipe
+// without writes, and a script that hangs.
 func TestTheFirstSignalEndsLoading(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, syscall.Mkfifo("pipe", 0o600))

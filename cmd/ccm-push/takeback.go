@@ -30,8 +30,8 @@ func takesBack(plays []*manifest.Play, given *flags.All) error {
 	return nil
 }
 
-// takeBack undoes what a run has changed on hosts, since its rollout has stopped and says so. It is
-// a run of its own, which keeps to how many hosts may be out, and to nothing else of the rollout.
+// takeBack undoes the changes of a run on hosts after its rollout has stopped, if the rollout is set to take them back.
+// The undo is a separate run, which keeps only the limit of unavailable hosts from the rollout.
 func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) error {
 	store, err := f.app.records()
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	r := *of
 	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
 	r.Options.Run, r.Options.Progress, r.Options.Origin, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, record.Origin{}, "", ""
-	r.Options.Manifests, r.Options.Watch = nil, nil // so nobody is told to resume it, and what is taken back is not watched
+	r.Options.Manifests, r.Options.Watch = nil, nil // so that there is no hint to resume it, and no watch of undone changes
 	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
 	if !of.TakeBackAll {
 		h.Flags = []record.Flag{{Name: "limit", Words: []string{strings.Join(of.TakeBack, ",")}}} // so that it counts as partial

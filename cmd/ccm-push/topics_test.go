@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEnvironmentTopic finds in the sources which variables of the environment are read, and
-// looks whether help tells of each.
+// TestEnvironmentTopic finds the environment variables that the sources read, and checks that help describes each.
 func TestEnvironmentTopic(t *testing.T) {
 	t.Parallel()
 	text, err := topicTexts.ReadFile("topics/environment.txt")
@@ -38,9 +37,8 @@ var (
 	variableFamily = regexp.MustCompile(`^(CCM|DSC|OTEL|XDG)_[A-Z_]+$`)
 )
 
-// readVariables lists the variables that the Go files below a folder read: by what is called
-// Getenv or LookupEnv, by an index of what is called environ, or whose names say that they are
-// some.
+// readVariables lists the variables that the Go files below a folder read: arguments of functions named Getenv or
+// LookupEnv, indexes of variables named environ, and names in the form of a variable family.
 func readVariables(t *testing.T, root string, leaveOut ...string) []string {
 	t.Helper()
 	constants, mentioned := map[string]string{}, map[string]bool{}
@@ -103,7 +101,7 @@ func mention(names map[string]bool, e ast.Expr) {
 	}
 }
 
-// lastName is that of an identifier, with or without what it belongs to.
+// lastName returns the last name of an identifier or a selector.
 func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -136,7 +134,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// TestHelpFits has flags told of in lines that a terminal has room for, and whole where there is none.
+// TestHelpFits checks that help describes flags in lines that fit the terminal, and in whole lines without a terminal.
 func TestHelpFits(t *testing.T) {
 	root := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
 	longest := func(columns int) int {

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/tracing"
 )
 
-// tracer is the reporter of a trace, if --trace or the environment asks for one. It is closed when
-// the run has ended; what a collector has not taken then is a warning, and no error.
+// tracer returns the reporter of a trace, if --trace or the environment enables one. The caller calls closeAll when the
+// run has ended; data that a collector has not accepted by then is a warning, not an error.
 func (f reports) tracer(ctx context.Context, a *app) (to []events.Reporter, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	config, err := tracing.FromEnvironment(a.getenv)

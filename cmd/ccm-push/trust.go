@@ -13,7 +13,7 @@ import (
 // trustOptions are the flags of trust.
 type trustOptions struct {
 	yes          bool
-	fingerprints string // path; "" is none
+	fingerprints string // path; empty means none
 }
 
 func trustCommand(f *fleet, p *printer) *cobra.Command {

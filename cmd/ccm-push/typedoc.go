@@ -55,7 +55,7 @@ func noType(types modules.Registry, name string) error {
 	return fmt.Errorf("unknown resource type %q; use one of %s", name, strings.Join(types.Names(), ", "))
 }
 
-// docWidth is where the lines of a documentation are broken, in characters.
+// docWidth is the line width of a type's documentation, in characters.
 const docWidth = 90
 
 func typeList(types modules.Registry) string {
@@ -99,7 +99,7 @@ func typeDoc(t modules.Type) (string, error) {
 	return b.String(), nil
 }
 
-// kinds says what a property takes.
+// kinds describes the values that a property accepts.
 func kinds(f modules.Field) []string {
 	list := []string{kindName(f.Type)}
 	if len(f.Enum) > 0 {

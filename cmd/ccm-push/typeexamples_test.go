@@ -26,8 +26,8 @@ import (
 // rootTypes need root and a host of their own; the tests of e2e apply their examples.
 var rootTypes = []string{"group", "user", "service", "package", "upgrade", "debconf", "repository", "cron", "authorized_key", "sysctl", "mount", "swap", "locale", "hostname", "timezone", "kmod", "sudoers", "alternatives", "container", "firewall", "selinux", "seboolean", "fcontext", "seport", "reboot"}
 
-// TestTypeExamples runs the examples that types have: all are validated, and those that an
-// ordinary user can apply are, twice: the second time nothing is left to do.
+// TestTypeExamples validates the examples of all types, and applies each example that an ordinary user can apply twice:
+// the second time changes nothing.
 func TestTypeExamples(t *testing.T) {
 	t.Parallel()
 	pages := http.NewServeMux()
@@ -36,7 +36,7 @@ func TestTypeExamples(t *testing.T) {
 	pages.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"state": "up", "checks": [{"name": "database", "ok": true}]}`)
 	})
-	var site atomic.Value // what /sites/shop was told
+	var site atomic.Value // last body put to /sites/shop
 	pages.HandleFunc("/sites/shop", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			text, _ := io.ReadAll(r.Body)
@@ -134,8 +134,8 @@ var (
 	rootOwner = regexp.MustCompile(`\b(owner|group): root\b`)
 )
 
-// inPlace puts folders of the host in the place of those of a system, whoever runs the tests in
-// that of root, and a server of the test in that of the web.
+// inPlace replaces the folders of a system with folders of the host, root with the user of the tests, and a server of
+// the web with a server of the test.
 func inPlace(work, web string) error {
 	host := filepath.Join(work, "web1")
 	ids := map[string]int{"owner": os.Getuid(), "group": os.Getgid()}
@@ -156,8 +156,7 @@ func inPlace(work, web string) error {
 	})
 }
 
-// TestTypeDocFits has the lines of a type's documentation end where they shall; examples are as
-// they are written.
+// TestTypeDocFits checks the line width of a type's documentation; examples keep their own lines.
 func TestTypeDocFits(t *testing.T) {
 	for _, typ := range builtin.Types() {
 		text, err := typeDoc(typ)

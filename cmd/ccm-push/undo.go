@@ -65,7 +65,7 @@ type undoCall struct {
 	*fleet
 	printer *printer
 	set     *pflag.FlagSet // which the options of the run are added to
-	name    string         // of the run; empty means the last one
+	name    string         // name of the run; empty means the last one
 	only    []string       // resources; empty means all
 }
 
@@ -103,7 +103,7 @@ func (u *undoCall) run(ctx context.Context) error {
 	if err := u.returnTo(run, elsewhere); err != nil {
 		return err
 	}
-	var manifests []string // beside which variables of hosts may stand
+	var manifests []string // paths; variables of hosts may be next to them
 	for _, m := range run.Manifests {
 		if !m.Withheld {
 			manifests = append(manifests, m.Path)
@@ -138,9 +138,8 @@ func (u *undoCall) run(ctx context.Context) error {
 	return f.run(ctx, r, u.printer, h, append(to, f.record.reporters(r, h)...)...)
 }
 
-// lookFor warns of hosts of a run that the inventory no longer has. If it has none of them, it is most likely the
-// wrong inventory: that is an error. what is the name of the command, and elsewhere the whole command with another
-// inventory.
+// lookFor warns of hosts of a run that the inventory no longer has. If it has none of them, it is most likely the wrong
+// inventory: that is an error. what is the name of the command, and elsewhere the whole command with another inventory.
 func lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what, elsewhere string, warn func(string)) error {
 	var gone []string
 	there := false
@@ -177,11 +176,11 @@ func resumedBy(runs []*record.Run) string {
 	return ", resumed by " + strings.Join(ids, ", ")
 }
 
-// previewed is how many resources are listed before an undo.
+// previewed is the maximum number of resources that are listed before an undo.
 const previewed = 20
 
-// confirm prints on a terminal what an undo will do, and asks whether it shall. Without a terminal the
-// run must be named, as in command.
+// confirm prints on a terminal the changes of an undo, and prompts for confirmation. Without a terminal the run must be
+// named, as in command.
 func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, only []string, command string) error {
 	f, name := u.fleet, u.name
 	switch {
@@ -236,7 +235,7 @@ func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, only []strin
 	return nil
 }
 
-// restorable reports whether changes of a resource can be undone, as far as its type says.
+// restorable reports whether changes of a resource can be undone, as far as its type declares it.
 func restorable(types modules.Registry, ref string) bool {
 	name, _, _ := strings.Cut(ref, "#")
 	typ, known := types.Lookup(name)
@@ -304,8 +303,8 @@ var notForUndo = []string{
 	"rollout", "canary", "include-broken", "yes", "hold", "session", "require", "subscribe", "alias",
 }
 
-// returnTo gives the program the folder of a run, and its options that say which hosts there
-// are and how they are reached. elsewhere is the command with another inventory.
+// returnTo sets the folder of the program to the folder of a run, and the options that select and reach hosts.
+// elsewhere is the command with another inventory.
 func (u *undoCall) returnTo(run *record.Run, elsewhere string) error {
 	set := u.set
 	switch err := flags.ChangeTo(run, set); {

@@ -30,8 +30,7 @@ type unsealer struct {
 	ring   *sealed.Ring  // nil until it is needed
 }
 
-// keys open what is encrypted in the files that a command reads. The first Ctrl-C ends the
-// question for a password.
+// keys returns the keys that decrypt the files that a command reads. The first Ctrl-C ends the prompt for a password.
 func (f *unsealer) keys(ctx context.Context) (*sealed.Ring, error) {
 	if f.ring != nil {
 		return f.ring, nil
@@ -55,7 +54,8 @@ func (f *unsealer) keys(ctx context.Context) (*sealed.Ring, error) {
 	return f.ring, nil
 }
 
-// playKeys are keys for files that workers get, who are told what is encrypted in them.
+// playKeys returns the keys for files that workers get. With workers, it records the encrypted values, which are sent
+// to them.
 func (f *unsealer) playKeys(ctx context.Context) (*sealed.Ring, error) {
 	ring, err := f.keys(ctx)
 	if err != nil || f.flags.Workers.URL == "" {
@@ -64,7 +64,7 @@ func (f *unsealer) playKeys(ctx context.Context) (*sealed.Ring, error) {
 	return f.sealed.Recording(ring), nil
 }
 
-// runsProgram runs programs that open what they have encrypted. Ctrl-C ends them.
+// runsProgram returns a function that runs programs to decrypt values that they have encrypted. Ctrl-C ends them.
 func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte) ([]byte, error) {
 	return func(argv []string, input []byte) ([]byte, error) {
 		waiting, end := a.untilStop(ctx)
@@ -76,7 +76,7 @@ func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte)
 	}
 }
 
-// ask runs the programs that print secrets, until the first Ctrl-C.
+// ask returns a function that runs the programs that print secrets, until the first Ctrl-C.
 func (f *unsealer) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
 	return func(argv []string, timeout time.Duration) (string, error) {
 		waiting, end := f.app.untilStop(ctx)

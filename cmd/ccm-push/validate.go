@@ -29,7 +29,7 @@ Code Quality report.`,
 	}
 }
 
-// validate reports all that is wrong with manifests and the inventory.
+// validate reports all errors of manifests and the inventory.
 func (p *plays) validate(ctx context.Context, out *printer, paths []string) error {
 	if err := p.fleet.flags.RefuseSelection("validate"); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *plays) validate(ctx context.Context, out *printer, paths []string) erro
 	return printErr
 }
 
-// check prints what was found to be valid, or returns all that is wrong.
+// check prints the valid parts, or returns all errors.
 func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	f, a := p.fleet, p.fleet.app
 	ctx, end := a.untilStop(ctx)
@@ -88,7 +88,7 @@ func (p *plays) readStrictly(ctx context.Context, paths []string) ([]*manifest.P
 	return list, err
 }
 
-// summary says what was found to be valid.
+// summary returns the number of valid plays and resources, as text.
 func summary(plays []*manifest.Play) string {
 	resources := 0
 	for _, p := range plays {

@@ -137,10 +137,10 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	return w.runs(ctx, r, paths, to)
 }
 
-// runs has hosts watched by the run of r, and then by those that follow it. The status is that of the
-// last one that has carried out plays, and what has become of hosts at the end.
+// runs watches hosts with the run of r, and then with the runs that follow it. The status is the status of the last run
+// that carried out plays, and of the hosts at the end.
 func (w *watchCall) runs(ctx context.Context, r *playbooks.Runner, paths []string, to []events.Reporter) error {
-	valid := r // the last one that was not refused
+	valid := r // last runner that was not refused
 	defer func() {
 		r.Dialer.Close()
 		valid.Dialer.Close()

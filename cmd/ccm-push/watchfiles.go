@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// lookEvery is how often the files are looked at that a watch is made of.
+// lookEvery is the interval at which the files of a watch are checked.
 const lookEvery = time.Second
 
 // A watchedRun is one of the runs of a watch: it watches hosts until the files have changed that it is
@@ -24,10 +24,10 @@ type watchedRun struct {
 	call    *watchCall
 	runner  *playbooks.Runner
 	paths   []string
-	begun   bool              // hosts may have been worked on
+	begun   bool              // hosts may have changed
 	watches chan struct{}     // closed when hosts are watched
 	until   chan struct{}     // closed when another run is to follow
-	next    *playbooks.Runner // that one; nil if there is none
+	next    *playbooks.Runner // following runner; nil means none
 }
 
 // Report notes how far the run is.
@@ -99,8 +99,7 @@ func (r *watchedRun) look(ctx context.Context) {
 	}
 }
 
-// read reads manifests and inventory as they are now, and reports what is wrong with them, as validate
-// does.
+// read reads manifests and inventory again, and returns their errors, as validate does.
 func (r *watchedRun) read(ctx context.Context) (*playbooks.Runner, error) {
 	pl := r.call.plays
 	next, err := pl.runner(ctx, r.paths)
@@ -108,7 +107,7 @@ func (r *watchedRun) read(ctx context.Context) (*playbooks.Runner, error) {
 		return nil, err
 	}
 	checked := *next
-	checked.Connect.Warn = nil // the run itself tells that
+	checked.Connect.Warn = nil // the run itself prints the warnings
 	pl.fleet.connection.mentionPasswords(&checked.Connect)
 	return next, checked.Validate(ctx, nil, pl.fleet.flags.Variables.Facts != "")
 }
@@ -129,7 +128,7 @@ func (w *watchCall) plan(ctx context.Context, r *playbooks.Runner) error {
 // shownPaths names files for people: below the working folder without that, and of many the first ones.
 func shownPaths(paths []string) string {
 	const most = 3
-	here, _ := os.Getwd() // else they stay as they are
+	here, _ := os.Getwd() // on an error, paths stay unchanged
 	var names []string
 	for i, path := range paths {
 		if i == most && len(paths) > most {

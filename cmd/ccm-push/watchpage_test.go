@@ -13,15 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWatchPage runs the commands of docs/guide/watch.md on its manifest: those that end by themselves to their
-// end, of which a second has to do for thirty, and the others until the host is watched. The hook is told of a file
-// that is removed, and a manifest that is not valid any more prints what the page shows. Its unit is run by a test with
-// a real systemd, TestFleetWatchService.
+// TestWatchPage runs the commands of docs/guide/watch.md on its manifest: commands that end by themselves to their end,
+// with a timeout of 1 s for the page's 30 s, and the others until the host is watched. The hook receives an event for a
+// removed file, and a manifest that becomes invalid prints the text of the page. TestFleetWatchService runs its unit
+// with a real systemd.
 func TestWatchPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/guide/watch.md")
 	require.NoError(t, err)
-	page := map[string]docBlock{} // blocks that are no commands, by their section
+	page := map[string]docBlock{} // blocks that are not commands, by their section
 	var commands []string
 	for _, section := range parseDocPage(string(text)) {
 		for _, b := range section.blocks {

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/tell"
 )
 
-// watchTellFlags say who else is told what becomes of watched hosts.
+// watchTellFlags are the flags for other receivers of the events of watched hosts.
 type watchTellFlags struct {
 	hooks  []string
 	listen string
@@ -24,7 +24,8 @@ func (f *watchTellFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.listen, "listen", "", "serve Prometheus metrics at http://`address`/metrics: PORT (on 127.0.0.1) or HOST:PORT")
 }
 
-// reporters are what tells them; they are closed when the run has ended. What fails then is a warning.
+// reporters returns the reporters for these receivers. The caller calls closeAll when the run has ended. Errors at that
+// time are warnings.
 func (f *watchTellFlags) reporters(ctx context.Context, a *app) (to []events.Reporter, closeAll func(), err error) {
 	var open []func() error
 	closeAll = func() {

@@ -30,7 +30,7 @@ type workersLink struct {
 	app   *app
 	flags *flags.All
 
-	recipe *parcel.Recipe // of the manifests that were read; nil if there are none
+	recipe *parcel.Recipe // recipe of the manifests that were read; nil means none
 	link   *natsconn.Link // to the queue; nil until it is needed
 	shared sharing
 	// listFile gets a line for each file that workers get; nil drops the lines.
@@ -39,7 +39,7 @@ type workersLink struct {
 	answered atomic.Pointer[func() bool]
 
 	mu    sync.Mutex
-	files []string // that were read for it
+	files []string // files read for the plays
 }
 
 // The files that are looked for in the folder of the configuration.
@@ -84,10 +84,10 @@ func (f *workersLink) read() []string {
 	return slices.Clone(f.files)
 }
 
-// errFromHere is that workers cannot do something.
+// errFromHere is the error for an operation that workers do not support.
 var errFromHere = errors.New("--workers: workers cannot do this; remove --workers, or pass --workers ''")
 
-// recipeOf is what plays are made of.
+// recipeOf returns the recipe of plays.
 func (f *workersLink) recipeOf(plays []*manifest.Play) (parcel.Recipe, error) {
 	switch {
 	case slices.ContainsFunc(plays, func(p *manifest.Play) bool { return p.Undo != nil }):
@@ -160,13 +160,13 @@ func (f *workersLink) connection() *natsconn.Link {
 			}
 			warn(text)
 		}
-		config.Outage = f.app.warn // each time: runs that watch go on for weeks
+		config.Outage = f.app.warn // each time: runs that watch continue for weeks
 		f.link = natsconn.New(config)
 	}
 	return f.link
 }
 
-// queue is where coordinators and workers meet.
+// queue returns the queue between coordinators and workers.
 func (f *workersLink) queue(ctx context.Context) (*queue.JetStream, error) {
 	conn, err := f.connection().Conn(ctx)
 	if err != nil {

@@ -120,7 +120,7 @@ func write(texts map[string]string) ([]string, error) {
 	return paths, nil
 }
 
-// writeNew writes a file that nobody has made in the meantime either.
+// writeNew writes a new file; it fails if another process has made the file in the meantime.
 func writeNew(at, text string) error {
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// The type that docs/internals/adding-a-type.md shows is what a new one begins as: a test
-// compiles it as it stands there, and holds it against the contract of types.
+// A new type begins as the type that docs/internals/adding-a-type.md shows: a test compiles that text unchanged, and
+// checks it against the contract of types.
 const (
 	examplePage = "docs/internals/adding-a-type.md"
 	example     = "tidy"

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/starter"
 )
 
-// checkout is a folder with what a checkout of the sources is known by, and the page.
+// checkout returns a folder with the files that identify a checkout of the sources, and the page.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
