@@ -27,7 +27,7 @@ import (
 // Limits of the controller's memory for one host: while it is connected and in the middle of its catalog, and when it
 // is done.
 const (
-	maxConnected = 150 << 10 // bytes
+	maxConnected = 160 << 10 // bytes
 	maxWatched   = 130 << 10 // bytes: it is watched, and idle
 	maxFinished  = 3 << 10   // bytes: its counts, for the summary, and its share of common data and of hosts in progress
 )

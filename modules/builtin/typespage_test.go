@@ -105,7 +105,7 @@ var explained = map[string]map[column]string{
 	"hostname": {watched: "files at once; the current name by polling"},
 	"wait":     {certain: "whether the condition becomes true in time. With `path` or `command`, also later resources", watched: "by polling"},
 	"http": {
-		certain: "requests that write. If an earlier resource would change something, all requests",
+		certain: "requests that write; if an earlier resource would change something, all requests are uncertain",
 		undone:  "no", watched: "by polling",
 	},
 	"git": {certain: "the files that git fetches or checks out", watched: "the commit at once; changed files and new commits of the source by polling"},
