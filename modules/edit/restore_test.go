@@ -74,7 +74,7 @@ func TestNoReversal(t *testing.T) {
 	large := strings.Repeat("a long line of a file\n", 4000)
 	for _, test := range []struct{ name, before, after, err string }{
 		{"no UTF-8", "a\xff\n", "b\n", "the changed lines of /f are not UTF-8, so they cannot be kept"},
-		{"too much", large, "b\n", "the changed lines of /f have more than the 64 KiB that can be kept"},
+		{"too much", large, "b\n", "the changed lines of /f are larger than 64 KiB, so the host cannot store them"},
 		{"in the midst of equal lines", strings.Repeat("x\n", 100) + "y\n" + strings.Repeat("x\n", 100), strings.Repeat("x\n", 200),
 			"/f has too many equal lines, so the place of the changed lines cannot be recorded"},
 	} {

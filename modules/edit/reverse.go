@@ -94,7 +94,7 @@ func (r *Restore) fits(file string) error {
 		}
 	}
 	if size > modules.MaxKept {
-		return modules.Refuse("the changed lines of %s have more than the %d KiB that can be kept", file, modules.MaxKept>>10)
+		return modules.Refuse("the changed lines of %s are larger than %d KiB, so the host cannot store them", file, modules.MaxKept>>10)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 var no = false
 
-const continued = "/f:2: the value continues on the next line, which an ini resource cannot read (use a line or replace resource)"
+const continued = "/f:2: the value continues on the next line, which the type ini cannot read (use a resource of type line or replace)"
 
 var edits = []struct {
 	name   string

@@ -137,7 +137,7 @@ func whole(t *edit.Text, in []span, all []option, file string) error {
 			continued = !isBlank(line) && !isComment(line) && indent(line) > indent(t.Lines[o.at].Text)
 		}
 		if continued {
-			return modules.Refuse("%s:%d: the value continues on the next line, which an ini resource cannot read (use a line or replace resource)", file, o.at+1)
+			return modules.Refuse("%s:%d: the value continues on the next line, which the type ini cannot read (use a resource of type line or replace)", file, o.at+1)
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func RequestInvite(ctx context.Context, conn *nats.Conn, r InviteRequest) error 
 	msg, err := conn.RequestWithContext(ctx, Invites, text)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("this server is not a ccm-push-broker, or an older one: %w\n  hint: add the worker by hand, see docs/guide/workers.md", err)
+		return fmt.Errorf("this server does not know invitations: it is not a ccm-push-broker, or its version is too old: %w\n  hint: add the worker by hand, see docs/guide/workers.md", err)
 	case err != nil && errors.Is(conn.LastError(), nats.ErrPermissionViolation):
 		return fmt.Errorf("the broker: %w\n  hint: inviting workers needs the role coordinator or operator", conn.LastError())
 	case err != nil:
