@@ -20,7 +20,7 @@ import (
 func explainResourceCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain MANIFEST... HOST TYPE#NAME",
-		Short: "print why a host has a resource, where its properties come from, and its past results",
+		Short: "print why a host has a resource, the sources of its properties, and its results",
 		Long: `ccm-push explain describes one resource on one host: the place in the manifest, the conditions, the
 source of each property, the resources before and after, and the results in recorded runs.
 
