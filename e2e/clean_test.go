@@ -12,7 +12,7 @@ import (
 // everyFile lists all files of a host, except those that change by themselves.
 const everyFile = `find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp/e2e -o -path /var/log -o -path /run/sudo -o -path /run/faillock \) -prune -o -print; find /run -name '*ccm*'`
 
-// TestFleetClean runs everything that leaves files behind, and finds none of them after clean.
+// TestFleetClean runs everything that leaves files on a host, and finds none of them after clean.
 func TestFleetClean(t *testing.T) {
 	f := startFleet(t)
 	f.sh("h001", "rm -rf /home/app/.cache /run/ccm-push; mkdir -p -m 700 /root/.cache /home/deploy/.cache; chown deploy: /home/deploy/.cache; "+

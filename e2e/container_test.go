@@ -20,7 +20,7 @@ func startBeside(t *testing.T, hosts ...string) *fleet {
 }
 
 // podmanGenerator makes services of quadlet files, which podman 4.3 does not support. It does only what the test needs.
-// The words that it reads and passes on are those of quadlet.
+// It reads the keywords of quadlet and passes them on.
 const podmanGenerator = `#!/bin/sh
 for file in /etc/containers/systemd/*.container; do
 	[ -e "$file" ] || continue

@@ -173,7 +173,7 @@ type cutOutcome struct {
 	Alone map[string]int // how often what runs once has run, on all hosts together
 }
 
-// A cutRun is a run with its parts. Its last link is that of the coordinator.
+// A cutRun is a run with its parts. Its last link belongs to the coordinator.
 type cutRun struct {
 	tb          testing.TB
 	fleet       *fleet

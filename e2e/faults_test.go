@@ -87,8 +87,8 @@ func TestFleetFaults(t *testing.T) {
 		return append([]string{"-i", inventory, "-e", "level=" + level, "--idle-timeout", "3", "--deadline", "start=20", "--deadline", "handshake=20", "--deadline", "auth=20", "--reconnect", "60", "--lock-timeout", "60", "site.yaml"}, more...)
 	}
 	f.sh("s001", "rm -rf /var/lib/ccm-push /run/e2e-*")
-	// The host program is there, and the service runs. Sending the program has no deadline of seconds: beside other
-	// tests it takes longer.
+	// The host program is there, and the service runs. Sending the program has no deadline of seconds: it takes longer
+	// while other tests run.
 	f.push("-i", "root.yaml", "-e", "level=none", "site.yaml").requireCode(t, 0)
 	want := f.push(args(f.behind("s001", uncut.Port()), "uncut", "--output", "json")...)
 	want.requireCode(t, 0)

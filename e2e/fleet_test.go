@@ -33,8 +33,8 @@ type fleet struct {
 	number int // FLEET
 }
 
-// fleets holds the numbers of the free fleets, six or those of FLEET ("5 9"). So many host tests run at once, if
-// -parallel allows: each uses about a quarter of a processor.
+// fleets holds the numbers of the free fleets: six, or the numbers in FLEET ("5 9"). That many host tests run at once,
+// if -parallel allows it: each test uses about a quarter of a processor.
 var fleets = func() chan int {
 	own := strings.Fields(cmp.Or(os.Getenv("FLEET"), "0 1 2 3 4 5"))
 	numbers := make(chan int, len(own))
@@ -81,7 +81,7 @@ func startFleet(t *testing.T) *fleet {
 
 func (f *fleet) path(name string) string { return filepath.Join(f.dir, name) }
 
-// address returns an address of its network: "0.11" is that of h001.
+// address returns an address of its network: "0.11" is the address of h001.
 func (f *fleet) address(host string) string { return fmt.Sprintf("10.%d.%s", 78+f.number, host) }
 
 func (f *fleet) command(args ...string) *exec.Cmd {
@@ -346,8 +346,8 @@ func TestFleetBecome(t *testing.T) {
 	t.Logf("sudo with a password: %s", failed[0].Error)
 }
 
-// TestFleetFullDisk has no room for the host program in its usual place: it is installed elsewhere, and nothing is left
-// behind.
+// TestFleetFullDisk leaves no space for the host program in its usual place: the program is installed elsewhere, and no
+// file remains.
 func TestFleetFullDisk(t *testing.T) {
 	f := startFleet(t)
 	for _, inventory := range []string{"root.yaml", "deploy.yaml"} { // as oneself, and through sudo

@@ -165,7 +165,8 @@ func TestFleetIgnoresTERM(t *testing.T) {
 	gone()
 	require.False(t, f.holds("h001", "test -e /tmp/e2e-after"))
 
-	// The command survives a killed host program. The next run does not start beside it, and prints how to end it.
+	// The command survives a killed host program. The next run does not start while the command runs, and prints how to
+	// end it.
 	f.sh("h001", "rm /tmp/e2e-*")
 	run = pushCommand(t, f.dir, "-i", "root.yaml", "--reconnect", "0", "site.yaml")
 	require.NoError(t, run.Start())

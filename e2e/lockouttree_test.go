@@ -123,7 +123,7 @@ func nodeAt(path string, entry fs.DirEntry) (string, error) {
 	return text + attributes, err
 }
 
-// attributesOf returns the extended attributes of a file or directory, except those of the overlay.
+// attributesOf returns the extended attributes of a file or directory, except attributes of the overlay.
 func attributesOf(path string) (string, error) {
 	names := make([]byte, 4096)
 	n, err := unix.Llistxattr(path, names)

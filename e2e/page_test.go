@@ -182,7 +182,7 @@ echo 'deb [trusted=yes] copy:/srv/repo ./' >/etc/apt/sources.list
 apt-get -qq update`)
 }
 
-// here replaces the addresses of the page by those of the hosts.
+// here replaces the addresses in the page with the addresses of the hosts.
 func (f *fleet) here(text string) string {
 	return strings.ReplaceAll(text, "192.0.2.1", f.address("1.1"))
 }

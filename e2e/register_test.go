@@ -73,9 +73,10 @@ func TestFleetRegister(t *testing.T) {
 	require.Equal(t, "uncut\n", f.sh("s001", "cat /run/e2e-migrated"))
 	require.Equal(t, "start\n", f.sh("s001", "cat /run/e2e-register"))
 
-	// The results of a stage are one packet of the host; the last packets are those of three stages, and of the end. If
-	// several results share a packet, the first cuts are before the catalog. After the login the host is dialled again;
-	// before its end the host is unreachable, unchanged, and left to the next run.
+	// The host sends the results of a stage in one packet; its last packets are the results of three stages, and the
+	// end. If several results share a packet, the first cuts are before the catalog. After a cut that follows the
+	// login, the controller dials the host again. After an earlier cut, the host is unreachable and unchanged, and the
+	// next run must change it.
 	for back := range 6 {
 		fault := faultproxy.Fault{Kind: faultproxy.Cut, Direction: faultproxy.FromServer, Packets: passed.Packets - back}
 		t.Run(fault.String(), func(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 // sites share (tc, in a network namespace of its own; root). It is compared with a second run, which finds all hosts
 // converged. Hosts accept a relay's login after 300 ms, and each delivery occupies the relay for 25 ms, one after the
 // other: that is half of the processor time of a delivery with OpenSSH 9.2 (docs/internals/performance.md), and 1
-// Gbit/s carries the program in 22 ms. All hosts and relays are one process beside the controller, so deliveries carry
-// no bytes: encrypting the program for each host, which real relays do on their own processors, took 10 ms a host, and
-// everything else takes 7.
+// Gbit/s carries the program in 22 ms. All hosts and relays are one process on the machine of the controller, so
+// deliveries carry no bytes: encrypting the program for each host, which real relays do on their own processors, took
+// 10 ms a host, and everything else takes 7.
 //
 //	x-ideal             wall time, as a multiple of that of the second run with a copy for each relay
 //	first-s, second-s   wall time

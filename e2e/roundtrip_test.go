@@ -15,7 +15,7 @@ type roundTrip struct {
 	prepare string // for the shell, like the next ones: creates the former state
 	site    string // resources, indented by four
 	state   string // prints the state of all their things
-	want    string // that state after they are applied
+	want    string // expected state after the properties are applied
 	drift   string // the change by hand
 	maybe   bool   // only the run shows whether all of it can be done
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// A meter is a TCP proxy that counts the round trips that a client waits for: after a message of the client, the answer
-// comes later than the data before it by more than half the round-trip time of the link behind the meter. Data that
+// A meter is a TCP proxy. It counts the round trips for which a client waits: answers to a message of the client that
+// arrive later than the data before it, by more than half the round-trip time of the link behind the meter. Data that
 // come at about the same time, such as two packets of a greeting, are one answer.
 type meter struct {
 	port  int
@@ -144,7 +144,7 @@ func (s *server) openssh(tb testing.TB, port int, command string) {
 	require.NoError(tb, cmd.Run(), "%s", &out)
 }
 
-// behind makes the server's known names those of another port.
+// behind adds known names of the server at another port.
 func (s *server) behind(tb testing.TB, port int) {
 	tb.Helper()
 	at := *s

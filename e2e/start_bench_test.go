@@ -61,8 +61,8 @@ func BenchmarkFirstDial(b *testing.B) {
 	}
 }
 
-// BenchmarkHostProgram measures the time from the start of the host program to its greeting, without facts and with
-// those of the host.
+// BenchmarkHostProgram measures the time from the start of the host program to its greeting, without facts and with the
+// facts of the host.
 func BenchmarkHostProgram(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "ccm-module")
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "github.com/ccm-push/ccm-push/cmd/ccm-module")

@@ -47,8 +47,7 @@ type Report struct {
 	Facts map[string]json.RawMessage `json:"facts"`
 	// Custom are the host's own fact files, to be merged over Facts in this order.
 	Custom []CustomFile `json:"custom,omitempty"`
-	// Asked has the answers to the queries of plays, by the names of the facts that they become. They replace other
-	// facts of these names.
+	// Asked has the results of the queries of plays, by fact name. They replace other facts with these names.
 	Asked map[string]json.RawMessage `json:"asked,omitempty"`
 	// Partial lists the parts that are missing from the report, and why: one line each, beginning with the collector or
 	// the path.

@@ -113,7 +113,7 @@ func (inv *Inventory) followed() (list []connection.Settings) {
 }
 
 // Passwords lists all passwords in clear text, wherever they are set and whether or not a host gets them, so that the
-// caller can hide them. Of the variables it includes those that a password of a host refers to.
+// caller can hide them. It also lists the variables that a password of a host refers to.
 func (inv *Inventory) Passwords() (texts []string) {
 	for _, p := range inv.places() {
 		texts = append(texts, p.settings.Passwords()...)

@@ -13,8 +13,8 @@ import (
 // ErrNone is why an inventory is not found.
 var ErrNone = errors.New("no inventory")
 
-// Find returns the inventory to read if none is named: the one that the environment names, or the first existing
-// default. A default in the working folder is refused if another user may have put it there.
+// Find returns the inventory to read if the command line names no inventory: the inventory of the environment, or the
+// first existing default. A default in the working folder is refused if another user may have put it there.
 func Find(getenv func(string) string) (string, error) {
 	if path := getenv("CCM_PUSH_INVENTORY"); path != "" {
 		return path, nil

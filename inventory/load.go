@@ -77,7 +77,7 @@ func (b *builder) load(ctx context.Context, path string) error {
 	return b.item(ctx, item)
 }
 
-// note reports that a file is about to be read, or a folder listed.
+// note reports a file before it is read, or a folder before it is listed.
 func (b *builder) note(path string) {
 	if note := b.inv.options.Note; note != nil {
 		note(path)

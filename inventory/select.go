@@ -22,8 +22,8 @@ type PatternError = pattern.Error
 // Select returns the hosts that a pattern selects, each once, in Ansible's order. Terms are separated by commas, or by
 // colons or blanks if there is no comma: web (a group or a host), web* (groups and hosts), ~web\d+ (a regex, anchored
 // at the start), web[0], web[-1], web[1:3] and web[2:] (by index), rack[1:9]-a (a range of names), web[1-3,7] (a node
-// set). &web keeps only hosts of web, !web drops them; both apply after all other terms, and to all hosts if there are
-// no other terms. Unlike in Ansible, an empty pattern does not mean all.
+// set). &web keeps only hosts of web, !web drops them. Both apply after all other terms; without other terms they apply
+// to all hosts. Unlike in Ansible, an empty pattern does not mean all.
 //
 // The warnings name the terms that match nothing, with a hint; they are an error with [Options.StrictPatterns]. A
 // pattern that selects nothing is an error that wraps [ErrNothing], or a warning with [Options.AllowEmpty].

@@ -11,7 +11,7 @@ import (
 )
 
 // Arguments returns the properties of ad-hoc arguments: the name, then property=value. If the type has a CommandLine,
-// that reads them.
+// it parses the words.
 func (t Type) Arguments(words []string) (map[string]any, error) {
 	if t.CommandLine != nil {
 		return t.CommandLine(words)

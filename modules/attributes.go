@@ -24,7 +24,7 @@ func KeptAttributes(forecast Forecast, path string, at FileInfo) Attributes {
 	return Attributes{Mode: at.Mode, UID: at.UID, GID: at.GID}
 }
 
-// Given returns a with the owner, group and mode of a resource; an empty one keeps that of a.
+// Given returns a with the owner, group and mode of a resource. An empty owner, group or mode keeps the value in a.
 func (a Attributes) Given(ctx context.Context, accounts Accounts, owner, group, mode string) (_ Attributes, err error) {
 	if mode != "" {
 		if a.Mode, a.Exact, err = ParseFullMode(mode); err != nil {

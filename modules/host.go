@@ -133,8 +133,8 @@ type FileWriter interface {
 	// It replaces a symbolic link at path, and does not follow it. Extended attributes of a former regular file are
 	// kept, except capabilities, unless the file belonged to another user.
 	Write(ctx context.Context, path string, r io.Reader, a Attributes) error
-	// WriteIf is Write, but before the rename it calls approve with the path of the temporary file, which is complete
-	// by then. approve must not change it. If approve returns an error, WriteIf returns it, and path is unchanged.
+	// WriteIf is Write, but before the rename it calls approve with the path of the complete temporary file. approve
+	// must not change the file. If approve returns an error, WriteIf returns it, and path is unchanged.
 	WriteIf(ctx context.Context, path string, r io.Reader, a Attributes, approve func(temp string) error) error
 	// Copy writes a regular file again, as to, with its owner, group and permission bits.
 	// It is for people: what takes a run back leaves it.
@@ -189,14 +189,14 @@ type FileInfo struct {
 	Links  int    // names of a regular file: a change through one of several shows under all
 }
 
-// Attributes are the attributes to set on a file or directory. Negative ids keep those of the file (new files get those
-// of the process).
+// Attributes are the attributes to set on a file or directory. Negative ids keep the ids of the file (new files get the
+// ids of the process).
 type Attributes struct {
 	Mode fs.FileMode // permission bits, setuid, setgid and sticky
 	UID  int
 	GID  int
-	// Exact makes Mode remove setuid, setgid and sticky if it has none of them. Without it, a directory keeps its own,
-	// and a new one gets those of its parent.
+	// Exact makes Mode remove setuid, setgid and sticky if it has none of them. Without it, a directory keeps these
+	// bits, and a new directory gets the bits of its parent.
 	Exact bool
 	// Of is the required kind of the object at the path, for [FileWriter.SetAttributes]; "" means anything but a
 	// symbolic link. Another user may have just replaced the object.

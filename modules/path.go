@@ -50,9 +50,8 @@ func NoDirectory(files FileReader, dir string, err error) error {
 // maxLinks is the number of symbolic links that one path may pass, as in Linux.
 const maxLinks = 40
 
-// Follow describes the target of name, through any number of symbolic links. The error is fs.ErrNotExist for a link
-// that leads nowhere, and syscall.ELOOP for a circle. It reads single paths only, so that it sees predictions in a
-// check run.
+// Follow describes the target of name, through any number of symbolic links. The error is fs.ErrNotExist if a link has
+// no target, and syscall.ELOOP for a circle. It reads single paths only, so that it sees predictions in a check run.
 func Follow(files FileReader, name string) (FileInfo, error) {
 	info, err := files.Stat(name)
 	if err != nil || info.Kind != Symlink {
@@ -65,8 +64,8 @@ func Follow(files FileReader, name string) (FileInfo, error) {
 	return files.Stat(at)
 }
 
-// Resolve returns the target of name as a path without symbolic links, and the links that it passed, each by such a
-// path, too. Its errors are those of [Follow].
+// Resolve returns the target of name as a path without symbolic links. passed has the links on the way, also by such
+// paths. The errors are the same as of [Follow].
 func Resolve(files FileReader, name string) (at string, passed []string, err error) {
 	rest := elements(name)
 	at = "/"

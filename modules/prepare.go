@@ -18,13 +18,13 @@ type Preparer interface {
 // Source has the controller's services for a [Preparer]. A program without a controller (one-shot `ccm-module run`)
 // provides them from the local disk.
 type Source struct {
-	// File returns the bytes of a file of the play's folder. The path is relative to the manifest; one that leads out
-	// of the folder is an error.
+	// File returns the bytes of a file of the play's folder. The path is relative to the manifest; a path out of the
+	// folder is an error.
 	File func(ctx context.Context, path string) (Content, error)
 	// Text takes a text that the play has rendered, and returns the content that represents it in the catalog.
 	Text func(ctx context.Context, text Content) (Content, error)
 	// Download returns a file of a web server as a promised content. It is downloaded at most once per run, when the
-	// first host requests it. nil if there is no controller.
+	// first host requests it. nil without a controller.
 	Download func(ctx context.Context, d Download) (Content, error)
 	// Downloaded is Download at once: the hash is known then. Where nothing is applied, nothing
 	// is got, and it is promised.
@@ -35,7 +35,7 @@ type Source struct {
 	// Resources opens the folder resources/ next to the manifest, and records that hosts need it; nil if the play has
 	// none.
 	Resources func() fs.FS
-	// YAML converts a YAML document to JSON; nil if there is no controller. Errors have a line and a column.
+	// YAML converts a YAML document to JSON; nil without a controller. Errors have a line and a column.
 	YAML func(text []byte) (json.RawMessage, error)
 	// Memo returns a value made of files of the play: make is called at the first call with a key, for all hosts of a
 	// run. Goroutines may call Memo concurrently; nil keeps nothing.
@@ -65,8 +65,8 @@ type Requirements struct {
 	// FullProgram: the full host program, with parts that the lean one omits because most hosts never need them, such
 	// as an HTTP client (files behind the build tag "full").
 	FullProgram bool
-	// Resources: Prepare always reads the folder resources/ of the play, see [Source].Resources. If it cannot be sent,
-	// that is reported before any host is contacted.
+	// Resources: Prepare always reads the folder resources/ of the play, see [Source].Resources. If the folder cannot
+	// be sent, an error is reported before any host is contacted.
 	Resources bool
 	// Tree: Prepare has a folder of the play rendered, see [Source].Tree; nil has none. The
 	// controller looks at the templates before any host is contacted, as far as the

@@ -24,7 +24,7 @@ func HasProgram(files FileReader, dirs, name string) bool {
 }
 
 // HasRootRights reports whether the process may replace path, a file that belongs to root on most hosts. It ignores
-// refusals that also apply to root, such as those of a read-only file system.
+// refusals that also apply to root, for example of a read-only file system.
 func HasRootRights(files FileRights, path string) bool {
 	err := files.MayReplace(path)
 	return !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrKernelRefuses)

@@ -10,7 +10,7 @@ type PropertyError struct {
 	Path string // the property, with dots and indexes below it: "environment[2]"; "" is the resource itself
 	Msg  string // lower case, values quoted with %q
 	Hint string // text to write instead; may be empty
-	// Unknown is the unknown member of the property at Path, if the error is about that, and Known are the allowed
+	// Unknown is the unknown member of the property at Path, if the error reports such a member. Known has the allowed
 	// members.
 	Unknown string
 	Known   []string

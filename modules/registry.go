@@ -13,10 +13,10 @@ type Type struct {
 	Name string          // as written in manifests: "file"
 	Doc  string          // one paragraph for `ccm-push doc`
 	New  func() Resource // a pointer to zero properties
-	// Family, if set, returns types that cannot be listed, by a name with a slash: those of foreign programs. r is the
+	// Family, if set, returns types of foreign programs, by a name with a slash. These types cannot be listed. r is the
 	// calling registry.
 	Family func(r Registry, name string) (Type, bool)
-	// Below, if set, is the property that contains all keys of a resource in a manifest, except those that all types
+	// Below, if set, is the property that contains all keys of a resource in a manifest, except the keys that all types
 	// have.
 	Below string
 	// ReportsState declares that the resources report their state, by [Reporter].State, so that others can receive it

@@ -19,7 +19,7 @@ type Related interface {
 type Relation struct {
 	Verb  Verb
 	Thing Thing
-	Reach Reach  // of Needs and Leaves; other verbs concern the thing itself
+	Reach Reach  // for Needs and Leaves; other verbs concern the thing itself
 	Weak  bool   // a guess, by a name: in a circle it is dropped first
 	Why   string // role of the thing for Needs and Leaves, such as "owner"
 }
@@ -27,9 +27,9 @@ type Relation struct {
 // A Verb is the action of a resource on a thing.
 type Verb int
 
-// Verbs. A resource that Needs a thing runs after resources that make or edit it; one that Leaves it, before resources
-// that remove it. Resources that edit the same thing take turns, after those that make it; so do resources with Turns,
-// which does not order others.
+// Verbs. A resource that Needs a thing runs after resources that make or edit it. A resource that Leaves a thing runs
+// before resources that remove it. Resources that edit the same thing take turns, after resources that make it.
+// Resources with Turns also take turns, but Turns does not order other resources.
 const (
 	Makes Verb = iota + 1
 	Removes
@@ -94,8 +94,8 @@ func NeedsOwner(owner, group string) []Relation {
 	return all
 }
 
-// packagePaths are directories with packages' own settings and data: usually, a path below one belongs to the package
-// that its next element names.
+// packagePaths are directories with packages' own settings and data. Usually, the next element of a path below them is
+// the name of its package.
 var packagePaths = []string{"/etc", "/etc/default", "/etc/sysconfig", "/var/lib", "/var/log", "/usr/share", "/opt"}
 
 // NeedsPackageOf orders a resource after the package that a path probably belongs to, by its name:

@@ -13,8 +13,8 @@ type Resource interface {
 	// Validate reports faults that the tags of the struct cannot express, as PropertyErrors (joined when there are
 	// several). It depends on the values alone, before and after Prepare, with zero values for properties that are not
 	// known yet. A controller tries variants of unknown properties, and reports faults of all variants. So the verdict
-	// about one property may depend on whether another one is given, on its enum or its boolean; if it depends on more,
-	// the error names both.
+	// about one property may depend on another property only by its presence, its enum or its boolean. If it depends on
+	// more, the error names both properties.
 	Validate() error
 	Check(ctx context.Context, h Host) (Plan, error)
 	Apply(ctx context.Context, h Host, p Plan) error
@@ -23,7 +23,7 @@ type Resource interface {
 // A Plan is the result of Check: the differences, and the actions of Apply. The zero Plan means that nothing differs.
 type Plan struct {
 	// Action describes Apply, as the end of a sentence that begins with "Would have": "created the file". Empty means
-	// that there is nothing to do. For several parts see [Plan.Predicted].
+	// no change. For several parts see [Plan.Predicted].
 	Action string
 	// Changes are the properties that differ, with both values. An action
 	// without a comparable state (a command) has none.
@@ -124,8 +124,8 @@ const (
 	MountEffect EffectKind = "mount"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
-	// LiveEffect belongs to no plan. A type that examines the host by itself, such as its network, looks it up in the
-	// forecast: its answer is then as uncertain as that of a probe.
+	// LiveEffect belongs to no plan. A type that examines the host itself, for example its network, looks up this
+	// effect in the forecast: its answer is then as uncertain as the answer of a probe.
 	LiveEffect EffectKind = "live"
 )
 
@@ -133,8 +133,8 @@ const (
 // predicted.
 const OffersEffect EffectKind = "offers"
 
-// Differ returns the effects of a plan that changes paths in a way that it does not predict. kind is the kind of effect
-// that predicts the meaning of these files; empty if there is none.
+// Differ returns the effects of a plan whose changes of paths are not predicted. kind is the kind of effect that
+// predicts the meaning of these files, or empty.
 func Differ(kind EffectKind, paths ...string) []Effect {
 	var effects []Effect
 	for _, p := range paths {

@@ -26,7 +26,7 @@ type TreeUse struct {
 type TreeRequest struct {
 	Source      string // the folder, relative to the manifest
 	Engine      string // jet, go, or none
-	Left, Right string // delimiters; both empty means those of the engine
+	Left, Right string // delimiters; both empty means the engine's
 	SkipEmpty   bool   // skip files of white space only
 	// Data takes the place of the play's data, unless it is empty.
 	Data map[string]any

@@ -24,11 +24,12 @@ func OthersWrite(dir FileInfo, uid int) bool {
 	return dir.UID != 0 && dir.UID != uid || dir.Mode&0o022 != 0
 }
 
-// CheckFollow decides for a user whether to follow the link, which any user may have planted who may write its
-// directory. With owned, its target must belong to the link's own owner (see CheckOwner). The error is an [ErrPlanted].
+// CheckFollow decides for a user whether to follow the link. Any user with write access to the directory may have
+// planted the link. With owned, its target must belong to the link's own owner (see CheckOwner). The error is an
+// [ErrPlanted].
 //
-// Links of root are not followed there, because a user who may write the directory can have renamed them. A user other
-// than root follows links of its own.
+// Links of root are not followed in such a directory, because a user with write access can have renamed them. A user
+// other than root follows links of its own.
 func (l PassedLink) CheckFollow(uid int) (owned bool, err error) {
 	switch {
 	case !OthersWrite(l.Dir, uid), l.UID == uid && uid != 0:
@@ -149,8 +150,8 @@ func MayFollow(stat func(path string) (FileInfo, error), name string, uid int) e
 	return err
 }
 
-// SameOwner reports whether an open file has the owner, group and mode that were seen before. A user who can put a link
-// in its place meanwhile must not get the rights of its target.
+// SameOwner reports whether an open file has the owner, group and mode in seen. Meanwhile a user may have replaced the
+// file by a link, and must not get the rights of its target.
 func SameOwner(r io.Reader, seen FileInfo) bool {
 	opened, ok := r.(interface{ Stat() (fs.FileInfo, error) })
 	if !ok { // the text of a forecast
@@ -181,9 +182,9 @@ func OpenSeen(files FileReader, name string, seen FileInfo) (io.ReadCloser, erro
 // staff, which may write to /usr/local, is 50 (Debian Policy, 9.2.2).
 const firstGroup = 100
 
-// OthersMayChange returns an error that names the user, other than root and uid, who could replace the object at a
-// path: by its own permissions, those of a directory above it or of a link on the way. nil means that only root and uid
-// can. root must not run a file that others could change.
+// OthersMayChange returns an error if a user other than root and uid could replace the object at a path. The cause may
+// be its own permissions, or permissions of a directory above it or of a link on the way. The error names the user. nil
+// means that only root and uid can replace the object. root must not run a file that others could change.
 func OthersMayChange(files FileReader, name string, uid int) error {
 	at, passed, err := Resolve(files, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// owned are files by path, of which only the attributes matter.
+// owned maps paths to files; only their attributes matter.
 type owned map[string]modules.FileInfo
 
 // ownedFiles are the files of a host without anything else.

@@ -15,7 +15,7 @@ type State struct {
 	Restart []json.RawMessage `json:"restart,omitempty"`
 }
 
-// Last returns After, or Before if there is no After.
+// Last returns After, or Before without After.
 func (s State) Last() json.RawMessage {
 	if s.After != nil {
 		return s.After

@@ -89,7 +89,8 @@ func script(dir, name string, seconds int, require ...int) wire.Entry {
 	return wire.Entry{Type: "exec", Name: name, Properties: properties, Require: require}
 }
 
-// cutOff returns three scripts that run at once, of which the first ends while others run, and two that depend on them.
+// cutOff returns three scripts that start together, and two scripts that depend on them. The first script ends while
+// the others run.
 func cutOff(dir string) *wire.Message {
 	return &wire.Message{Catalog: &wire.Catalog{
 		Parallel: 3,

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveBack returns memory to the system that an idle watch does not need: of the heap, and of the program itself, most
-// of which will not run again. Pages that are needed later are read again.
+// giveBack returns memory to the system that an idle watch does not need: memory of the heap, and pages of the program
+// itself. Most of this code will not run again. The system reads pages again when they are needed.
 func giveBack() {
 	debug.FreeOSMemory()
 	self, err := os.Readlink("/proc/self/exe")

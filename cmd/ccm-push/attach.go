@@ -114,7 +114,7 @@ func findAttachable(a *app, name string) (*record.Run, error) {
 	return run, err
 }
 
-// noneUnderWay is the error if there is no run to follow.
+// noneUnderWay is the error if no run is in progress.
 type noneUnderWay struct{ error }
 
 func (noneUnderWay) Error() string {

@@ -24,7 +24,7 @@ const (
 	authorityKey     = "CCM_PUSH_CA_KEY"
 )
 
-// authority returns the authority, or nil if none is given.
+// authority returns the certificate authority, or nil if the flags name no authority.
 func (f *authorities) authority() (*usercert.Authority, error) {
 	command, key := f.flags.Authority.Command, f.flags.Authority.Key
 	if command == "" && key == "" {

@@ -26,8 +26,8 @@ type detaching struct {
 	flags *flags.All
 
 	words []string // the command line
-	// tell, in the other process, receives the report that it has left the terminal. If the process ends without that
-	// report, the run has ended.
+	// tell is the file on which the other process reports that it has left the terminal. If the process ends without
+	// that report, the run has ended.
 	tell *os.File
 }
 

@@ -1,10 +1,9 @@
 // Command ccm-push drives a fleet to a desired state over SSH.
 //
-// main starts it and turns signals into the ways to end it; app has what the program gets from its
-// user: streams, environment, signals. A commandLine splits the words (argv.go) and parses the flags
-// that commands share into one value, flags.All. A fleet makes a playbooks.Runner of it, plays reads
-// manifests for it, a printer prints. Each command is a file: flags in, one call, value printed.
+// main starts the program, and stops or kills the run on signals. An app holds the streams, the environment and the
+// signals. A commandLine splits the arguments (argv.go) and parses the shared flags into one value, flags.All. A fleet
+// makes a playbooks.Runner from that value, plays reads the manifests, and a printer prints. Each command is a file: it
+// reads its flags, makes one call, and prints the result.
 //
-// Code that another program than this one could use does not belong here. It belongs to the package
-// that it is about.
+// Code that another program could use belongs in a package of that subject, not here.
 package main

@@ -171,8 +171,8 @@ func (p *plays) render(ctx context.Context, out *printer, command string, paths 
 	return rendered, err
 }
 
-// onHost calls do with the plays of manifests and one host, which is nil if no host has that name. The host may be
-// contacted unless --facts is given.
+// onHost calls do with the plays of manifests and one host, which is nil if no host has that name. Without --facts,
+// onHost may contact the host.
 func (p *plays) onHost(ctx context.Context, out *printer, paths []string, name string, do func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error) error {
 	r, err := p.runner(ctx, paths)
 	if err != nil {

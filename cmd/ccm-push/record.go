@@ -51,8 +51,8 @@ func (a *app) records() (record.Store, error) {
 	return store, err
 }
 
-// reporters returns the reporter that records a run; none with --no-record, or where there is no
-// place for it.
+// reporters returns the reporter that records a run. It returns none with --no-record, or if no folder can hold the
+// record.
 func (f *recording) reporters(r *playbooks.Runner, h record.Header) []events.Reporter {
 	if f.flags.Record.None {
 		return nil

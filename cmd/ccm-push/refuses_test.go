@@ -30,7 +30,7 @@ const invalidHosts = `all:
 `
 
 // manifestCases writes every manifest of the tests below dir: from scripts, from schemas, and from texts in Go files
-// that look like one. It returns their paths, each in its own folder.
+// that look like manifests. It returns their paths, each in its own folder.
 func manifestCases(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	isManifest := regexp.MustCompile(`(?m)(^|[ {-])(ccm|resources): *[\[{\n]`).MatchString

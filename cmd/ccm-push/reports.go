@@ -80,8 +80,8 @@ func (f reports) reporters() (to []events.Reporter, closeAll func() error, err e
 	return to, closeAll, nil
 }
 
-// appendTo opens a file to append lines to it. Its content must begin like such a line: an inventory that is given by
-// mistake stays unchanged.
+// appendTo opens a file to append lines to it. Its content must begin like such a line: an inventory that the operator
+// names by mistake stays unchanged.
 func appendTo(path, line string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 		if err := begins(path, line); err != nil {

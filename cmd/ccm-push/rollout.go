@@ -163,8 +163,8 @@ func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutA
 	return s.print(run, reply.Status)
 }
 
-// findRollout returns the run with a name; without one, the newest that listens, or else the newest one of manifests
-// that was not a check run.
+// findRollout returns the run with a name. Without a name it returns the newest run that listens, or else the newest
+// run of manifests that was not a check run.
 func findRollout(store record.Store, name string) (*record.Run, error) {
 	if name != "" {
 		return store.Find(name)

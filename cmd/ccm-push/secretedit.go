@@ -81,7 +81,7 @@ func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error
 	}
 }
 
-// again asks the operator whether to edit a text again that cannot be encrypted.
+// again prompts the operator after an encryption error, and reports whether to edit the text again.
 func (f *unsealer) again(ctx context.Context, wrong error) bool {
 	if !f.app.canAsk() {
 		return false

@@ -9,8 +9,8 @@ import (
 )
 
 // completionScripts complete words in shells through cobra's hidden command __complete. They replace the scripts of
-// cobra, which evaluate typed text ("$(…)", and in fish the text after a semicolon inside quotes), and of which the one
-// for bash needs bash-completion.
+// cobra, for two reasons. Those scripts evaluate typed text ("$(…)", and in fish the text after a semicolon inside
+// quotes). The script for bash needs bash-completion.
 //
 //go:embed shells
 var completionScripts embed.FS

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/outcomes"
 )
 
-// playsOf stands for the test of random plays in names of scripts.
+// playsOf is the placeholder for the test of random plays in names of scripts.
 const playsOf = "Plays"
 
 // call is the script that makes a call of ccm-push. It ends without a failure, because plays may fail.

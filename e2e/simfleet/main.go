@@ -6,8 +6,8 @@
 //	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift] [-relays N] [-near 300ms] [-each 25ms] [-net 10.178]
 //
 // It writes hosts.yaml and the keys that it names to DIR, and prints a "ready" line. The fleet ends with its standard
-// input. At its end, and for each line that it reads before, it prints the processor time that it took and the number
-// of bytes on its connections.
+// input. At its end, and for each line of input, it prints its processor time and the number of bytes on its
+// connections.
 //
 // With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource
 // before a line is read. With -drift the last resource of each watched play drifts at once, and again after its repair.
@@ -160,7 +160,7 @@ type fleet struct {
 	sent      atomic.Int64      // hosts that were sent it by the controller
 }
 
-// mended returns the number of hosts on which something was applied after they had been watched.
+// mended returns the number of hosts that applied a resource after they had been watched.
 func (f *fleet) mended() (n int) {
 	f.hosts.Range(func(_, applied any) bool {
 		if applied.(bool) {

@@ -149,7 +149,7 @@ func jsonScalar(n *yamlpos.Node) string {
 	return Scalar(n)
 }
 
-// jsonText quotes a text. Like Python it keeps characters beyond ASCII, except those that a terminal would obey.
+// jsonText quotes a text. Like Python it keeps characters beyond ASCII, but it escapes control characters of terminals.
 func jsonText(s string) string {
 	text, err := printable.JSON(s)
 	if err != nil { // every string can be encoded
@@ -164,8 +164,8 @@ const (
 	vaultKey  = "__ansible_vault"
 )
 
-// Marked returns n with texts instead of such maps, as Ansible reads JSON. It returns n itself if there is no such map.
-// by opens encrypted values and may be nil.
+// Marked returns n with texts instead of such maps, as Ansible reads JSON. Without such a map, it returns n itself. by
+// opens encrypted values and may be nil.
 func Marked(n *yamlpos.Node, by yamlpos.Opener) *yamlpos.Node {
 	if text := markedText(n, by); text != nil {
 		return text

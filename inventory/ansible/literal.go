@@ -13,8 +13,8 @@ import (
 
 // Literal returns the value of text as Ansible's INI inventories read it: the value of a Python literal
 // (ast.literal_eval), else the text itself. True, 1_000, 0x1f, 'quoted', [1, 2], (1, 2) and {'a': None} are literals;
-// true, yes, 010 and 1.2.3 are text. Tuples and sets become lists, complex numbers stay text. The node has the position
-// of at.
+// true, yes, 010 and 1.2.3 are text. Tuples and sets become lists, complex numbers stay text. The returned node has the
+// same position as at.
 func Literal(at *yamlpos.Node, text string) *yamlpos.Node {
 	p := literalParser{at: at, rest: strings.TrimLeft(text, " \t")}
 	if n, ok := p.expression(); ok {

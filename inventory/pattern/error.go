@@ -51,7 +51,7 @@ func termErrorf(hint, format string, args ...any) error {
 	return &TermError{fmt.Sprintf(format, args...), hint}
 }
 
-// inTerm adds to an error which of several terms it is about.
+// inTerm adds the term to an error, if the pattern has several terms.
 func inTerm(terms []string, term string, err error) error {
 	if te, ok := errors.AsType[*TermError](err); ok && len(terms) > 1 {
 		return termErrorf(te.Hint, "%s: %s", term, te.Msg)

@@ -34,8 +34,9 @@ type Node struct {
 	// Sealed opens a scalar whose Text and Value are encrypted, or that a program prints; nil for any other. See
 	// [KeepSealed].
 	Sealed *Sealed
-	// Secret reports that a scalar has the tag !secret, is in a list or map that has it, is sealed, or is in a file
-	// that is encrypted as a whole. On a list or map it reports that it contains such a scalar. See [Secrets].
+	// Secret marks a scalar with the tag !secret, a scalar in a list or map with that tag, a sealed scalar, and any
+	// scalar in a file that is encrypted as a whole. On a list or map it reports that it contains such a scalar. See
+	// [Secrets].
 	Secret bool
 	// Comment has the YAML comments above the node and on its line, without the leading # and blank, lines joined by
 	// newlines. It is set on the items of lists and, for maps, on the keys.
@@ -52,7 +53,7 @@ type Node struct {
 // if their texts are.
 type Pair struct{ Key, Value *Node }
 
-// Get returns the value of a key. It returns nil if n is not a map or has no such key.
+// Get returns the value of a key, or nil if n is not a map or lacks the key.
 func (n *Node) Get(key string) *Node {
 	for _, p := range n.Pairs {
 		if p.Key.Text == key {

@@ -5,7 +5,7 @@ package yamlpos
 type pairSet struct {
 	pairs  []Pair
 	merged map[string]bool // keys that came through <<
-	index  map[string]int  // by key, for large sets
+	index  map[string]int  // positions by key, for large sets
 }
 
 // largeSet is the number of keys from which on a map finds them faster.
@@ -47,7 +47,7 @@ func (s *pairSet) write(key, value *Node) error {
 	return nil
 }
 
-// merge adds the value of <<: a map, or a list of maps, of which the first to have a key wins.
+// merge adds the value of <<: a map, or a list of maps. If several maps have a key, the first one wins.
 func (s *pairSet) merge(from *Node) error {
 	switch from.Kind {
 	case Map:

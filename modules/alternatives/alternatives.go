@@ -37,7 +37,7 @@ const (
 	absent   = "absent"
 )
 
-// defaultPriority is the priority of an alternative if none is given.
+// defaultPriority is the priority of an alternative without a priority.
 const defaultPriority = 50
 
 // Type is the entry of the registry.

@@ -56,7 +56,8 @@ func (g group) best() string {
 	return best.path
 }
 
-// The folders in which programs store alternatives: dpkg's, and that of Red Hat and SUSE.
+// databases are the folders in which programs store alternatives: first dpkg's folder, then the folder of Red Hat and
+// SUSE.
 var databases = []string{"/var/lib/dpkg/alternatives", "/var/lib/alternatives"}
 
 // database is the folder of the program of this host.

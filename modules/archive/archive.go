@@ -113,7 +113,7 @@ func (a *Archive) download() modules.Download {
 	return d
 }
 
-// digest is the checksum in the form for comparisons; empty if none is given.
+// digest returns the checksum in the form for comparisons, or "" without a checksum.
 func (a *Archive) digest() string {
 	return strings.ToLower(strings.TrimPrefix(a.Checksum, "sha256:"))
 }

@@ -54,7 +54,7 @@ func (a *Archive) receive(ctx context.Context, h modules.Host, own *stagingFile)
 	return nil
 }
 
-// verify compares the file with the checksum, if one is given.
+// verify compares the file with the checksum, if the resource has a checksum.
 func (a *Archive) verify(ctx context.Context, own *stagingFile) error {
 	if a.Checksum == "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// The modes of new paths: those that sshd requires; users other than the owner need no access (sshd(8), StrictModes).
+// The modes of new paths, as sshd requires them; users other than the owner need no access (sshd(8), StrictModes).
 const (
 	dirMode  fs.FileMode = 0o700
 	fileMode             = "0600"

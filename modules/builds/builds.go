@@ -1,6 +1,6 @@
 // Package builds contains the host programs that a controller can send: two builds of cmd/ccm-module per operating
-// system and architecture. The lean one is for nearly every host; the full one (build tag "full") also has the parts
-// that only a modules.Requirer may need. Both are built from the same sources and have one id.
+// system and architecture. The lean one is for nearly every host; the full one (build tag "full") also has parts for
+// types that implement modules.Requirer. Both are built from the same sources and have one id.
 //
 // `make` cross-compiles them into the folder bin, from where they are embedded. A controller that was built without
 // them needs a folder with the same layout, see [Load].

@@ -39,8 +39,8 @@ type index struct {
 	Builds []Entry `json:"builds"`
 }
 
-// The characters that the values of an entry may have; no value is empty. The values become file names, and arguments
-// of the script that starts the program on a host.
+// The characters that are allowed in the values of an entry; no value is empty. The values become file names, and
+// arguments of the script that starts the program on a host.
 const (
 	platformRunes = "abcdefghijklmnopqrstuvwxyz0123456789"
 	idRunes       = platformRunes + "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-"

@@ -36,7 +36,7 @@ func (g *family) path() string {
 	return "$ROOT/" + name
 }
 
-// properties are the properties of a resource, with those that every file has.
+// properties are the properties of a resource, in addition to the properties of every file.
 type properties map[string]any
 
 func (p properties) owned(mode string) properties {

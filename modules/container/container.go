@@ -176,7 +176,7 @@ func (c *Container) validateShapes() error {
 	return errors.Join(errs...)
 }
 
-// isPort reports whether podman or docker accepts a port in this form; each number except those of an address must be a
+// isPort reports whether podman or docker accepts a port in this form; each number outside of an address must be a
 // port.
 func isPort(text string) bool {
 	if !portShape().MatchString(text) {

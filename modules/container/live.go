@@ -31,7 +31,7 @@ type made struct {
 	Network string            `json:"network,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Restart string            `json:"restart,omitempty"`
-	Enable  bool              `json:"enable,omitempty"` // for quadlet
+	Enable  bool              `json:"enable,omitempty"` // used only with quadlet
 	User    string            `json:"user,omitempty"`
 	Memory  string            `json:"memory,omitempty"`
 	CPUs    string            `json:"cpus,omitempty"`

@@ -134,8 +134,8 @@ func (t crontab) consult(ctx context.Context, h modules.Host) {
 	}
 }
 
-// isMissing reports whether crontab -l has reported that there is no crontab, in the words of Vixie's cron, which
-// Debian's and cronie are based on, or in those of busybox.
+// isMissing reports whether the error of crontab -l means a missing crontab. It knows the message of Vixie's cron, on
+// which Debian's cron and cronie are based, and the message of busybox.
 func isMissing(stderr string) bool {
 	return strings.Contains(strings.ToLower(stderr), "no crontab for") ||
 		strings.Contains(stderr, "can't open") && strings.Contains(stderr, "No such file")

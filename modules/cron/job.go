@@ -35,7 +35,7 @@ func parseJob(line string) (j job, ok bool) {
 	return j, ok
 }
 
-// splitJob splits a line that may be an entry for any of the supported crons, some of which have more syntax than we
+// splitJob splits a line that may be an entry for any of the supported crons. Some crons have more syntax than we
 // write: -, ~ and other words with @.
 func splitJob(line string) (j job, ok bool) {
 	if line == "" || strings.IndexByte("0123456789*@~-", line[0]) < 0 {

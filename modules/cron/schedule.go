@@ -47,7 +47,7 @@ func (v value) validate() error {
 	return nil
 }
 
-// element returns what is wrong with an element of the list; "" means nothing.
+// element returns the error in an element of the list, or "".
 func (v value) element(text string) (msg, hint string) {
 	span, step, hasStep := strings.Cut(text, "/")
 	from, to, isRange := strings.Cut(span, "-")

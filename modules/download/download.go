@@ -20,7 +20,7 @@ import (
 
 // A Client gets files. The zero value is ready.
 type Client struct {
-	Roots *x509.CertPool // trusted certificates; nil means those of the machine
+	Roots *x509.CertPool // trusted certificates; nil means the certificates of the machine
 	Idle  time.Duration  // how long a server may send nothing; 0 means 60s
 	Tries int            // how often a download is begun or continued in all; 0 means 5
 	Pause time.Duration  // before the second try; it doubles; 0 means 1s
@@ -266,7 +266,7 @@ var (
 	errOnDisk   = errors.New("writing it")
 )
 
-// A bounded writer accepts a limited number of bytes. Its errors are different from those of the reader.
+// A bounded writer accepts a limited number of bytes. The caller can distinguish its errors from errors of the reader.
 type bounded struct {
 	w    io.Writer
 	left int64

@@ -143,7 +143,7 @@ func (r rules) subset(want, have map[string]any) bool {
 // matches assigns a separate element to each wanted one: it finds an augmenting path for each, since an element may
 // cover several.
 func (r rules) matches(want, have []any) bool {
-	taken := make([]int, len(have)) // by element of have: 1 + the index of its wanted element
+	taken := make([]int, len(have)) // for each element of have: 1 + the index of its wanted element
 	var place func(i int, tried []bool) bool
 	place = func(i int, tried []bool) bool {
 		for j := range have { // a free one first: lists of many equal elements are common

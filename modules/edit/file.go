@@ -42,7 +42,7 @@ type Done struct {
 	Warning string // also of a text that is right
 }
 
-// steps are the steps of Apply: to write a file, unless the one that Check has seen has been changed.
+// steps are the steps of Apply. They write a file, unless the file has changed since Check.
 type steps struct {
 	seen   string // SHA-256 of the file; empty if it did not exist
 	want   modules.Attributes

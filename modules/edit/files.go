@@ -96,8 +96,8 @@ func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then 
 	})
 }
 
-// Reversal returns the restores of the files, by their paths: the property "restore" of a [modules.Reverser]. kept is
-// that property of the stored resource, or nil.
+// Reversal returns the restores of the files, by path, as the property "restore" of a [modules.Reverser]. kept is this
+// property of the stored resource, or nil.
 func (all Files) Reversal(h modules.Host, kept map[string]*Restore) (map[string]*Restore, error) {
 	back := map[string]*Restore{}
 	for _, f := range all {

@@ -107,9 +107,9 @@ func randomWork(random *rand.Rand) wire.Catalog {
 	return cat
 }
 
-// TestAnythingAtOnce runs random catalogs, of which some are stopped or killed. Each entry has one result, after the
-// results of its requirements; no two entries change a thing at once, and every semaphore is released. The synctest
-// bubble finds endless waits.
+// TestAnythingAtOnce runs random catalogs. Some are stopped or killed. Each entry has one result, after the results of
+// its requirements; no two entries change a thing at once, and every semaphore is released. The synctest bubble finds
+// endless waits.
 func TestAnythingAtOnce(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {

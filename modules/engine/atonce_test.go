@@ -23,8 +23,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// randomGraph returns a catalog of real files, directories and commands in $, each of which depends on some earlier
-// ones. A command fails if a requirement of it has not happened.
+// randomGraph returns a catalog of real files, directories and commands in $. Each depends on some earlier entries. A
+// command fails if one of its requirements has not run.
 func randomGraph(random *rand.Rand) wire.Catalog {
 	var cat wire.Catalog
 	var dirs []int

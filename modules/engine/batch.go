@@ -20,7 +20,7 @@ type batch struct {
 	members []*attempt // attempt of the first job, which has claimed its things, and of the others
 }
 
-// carryOut applies and verifies the plan, together with those of other jobs that can join it.
+// carryOut applies and verifies the plan, together with the plans of other jobs that can join it.
 func (a *attempt) carryOut(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
 	first, ok := j.resource.(modules.Batcher)
@@ -49,8 +49,7 @@ func (b *batch) collect(ctx context.Context) {
 	}
 }
 
-// candidates lists the jobs that may join the first one: the next ones in a list, or those that are ready to run
-// meanwhile.
+// candidates lists the jobs that may join the first one: the next jobs in a list, or the jobs that have become ready.
 func (b *batch) candidates() []*job {
 	var list []*job
 	if scheduler := b.run.real.scheduler; scheduler != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestBecauseNamesWhatIsPending: a prediction that depends on an uncertain one, but has nothing to do, names the cause
-// of that uncertainty.
+// TestBecauseNamesWhatIsPending uses a prediction that depends on an uncertain one, but has nothing to do. It names the
+// cause of the uncertainty.
 func TestBecauseNamesWhatIsPending(t *testing.T) {
 	changes := file("$/conf", `"mode":"0644","content":"x"`)
 	guarded := command("true", `"unless":"true"`) // stable, on the host as it is

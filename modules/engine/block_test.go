@@ -187,7 +187,7 @@ func inspect(t *testing.T, seed uint64, entries []wire.Entry, results []wire.Res
 	is := func(list []int, statuses ...wire.Status) bool {
 		return slices.ContainsFunc(list, func(k int) bool { return slices.Contains(statuses, results[k].Status) })
 	}
-	// An entry that runs has no such reason to be skipped.
+	// An entry that runs has none of these reasons to be skipped.
 	left := func(list []int) bool {
 		return slices.ContainsFunc(list, func(k int) bool { return results[k].Message == "only if its block fails" })
 	}

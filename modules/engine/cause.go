@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// cause returns why the plan is due, by the notes of the last run; "" if they cannot be read or there is no store. A
-// change for the manifest invalidates the notes of earlier runs, so cause updates the notes before the change.
+// cause returns why the plan is due, from the notes of the last run; "" without readable notes. A change for the
+// manifest invalidates the notes of earlier runs, so cause updates the notes before the change.
 func (a *attempt) cause() wire.Cause {
 	t, r, j := a.turn, a.turn.run, a.turn.job
 	if r.engine.Applied == nil {

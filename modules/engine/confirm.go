@@ -24,7 +24,7 @@ type Confirmer interface {
 	Arm(ctx context.Context, a Arming) error
 }
 
-// An Arming describes the change that is about to be made.
+// An Arming describes a login-path change before it is made.
 type Arming struct {
 	Index int    // index of the entry
 	Why   string // it needs to be confirmed

@@ -60,8 +60,7 @@ type Engine struct {
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
-	// Import requests from the controller the values that an entry receives from other hosts; nil if there is no
-	// controller.
+	// Import requests the values from other hosts for an entry; nil without a controller.
 	Import func(ctx context.Context, index int) (*wire.Imported, error)
 	// Semaphores waits for the semaphores of an entry, and returns a function that releases them; nil if there are no
 	// other hosts. would describes the pending action.
@@ -76,12 +75,12 @@ type Engine struct {
 	// Hand sends a part of a file to the controller; nil without one.
 	Hand func(ctx context.Context, p *wire.Part) error
 
-	// Elsewhere has the controller run an entry on another host, and returns the result; nil if there is no controller.
+	// Elsewhere makes the controller run an entry on another host, and returns the result; nil without a controller.
 	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)
 
 	history   *history // nil before the first catalog
 	rehearsed *history // history of the last rehearsal; may be nil
-	undone    []undone // by entry of the catalog, if the catalog undoes a run
+	undone    []undone // changes to undo, by entry of the catalog; nil unless the catalog undoes a run
 }
 
 // Rules judges the host by rules of goss.
@@ -135,8 +134,8 @@ func (e *Engine) historyOf(cat *wire.Catalog) *history {
 	return e.rehearsed
 }
 
-// predict returns the forecasts that a catalog starts with: in a check run those of the earlier catalogs, which were
-// not applied.
+// predict returns the forecasts at the start of a catalog. In a check run they include the forecasts of the earlier
+// catalogs, which were not applied.
 func (h *history) predict(cat *wire.Catalog, host modules.Host) *forecast.Pair {
 	if !cat.Check || h.forecasts == nil {
 		h.forecasts = forecast.NewPair(host)

@@ -18,7 +18,7 @@ type hindsight struct {
 	inDoubt map[int]string // entries whose predictions are uncertain because of that, and why
 }
 
-// holdBack collects results if later ones may put them in doubt. tell reports them.
+// holdBack collects results if later results may put them in doubt. tell reports the collected results.
 func (r *run) holdBack() (tell func() error) {
 	if !r.mayConflict() {
 		return func() error { return nil }

@@ -47,7 +47,7 @@ func (h *realHost) change(f func()) {
 	h.forget()
 }
 
-// forget drops preloaded data, since the host is about to change.
+// forget drops preloaded data before the host changes.
 func (h *realHost) forget() {
 	h.preloads.drop()
 	h.changes.Add(1)

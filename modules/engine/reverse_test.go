@@ -455,8 +455,8 @@ func TestManifestsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestNothingIsUndoneElsewhere replaces a directory by a link: nothing is restored through it to a place that the owner
-// of the link could not write to.
+// TestNothingIsUndoneElsewhere replaces a directory by a link. The undo restores nothing through the link into a place
+// where the owner of the link could not write.
 func TestNothingIsUndoneElsewhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		before string

@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestRoomIsCounted predicts files of which each fits alone: the first one that does not fit after the others is
-// uncertain, and so is every later one. Without a file to write, no prediction is uncertain.
+// TestRoomIsCounted predicts files. Each fits on the disk alone, but not all together. The first file that does not fit
+// after the others is uncertain, and so is every later file. Without a file to write, no prediction is uncertain.
 func TestRoomIsCounted(t *testing.T) {
 	dir := t.TempDir()
 	one := `"content":"` + strings.Repeat("x", 20<<10) + `","mode":"0644"`

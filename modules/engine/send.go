@@ -67,7 +67,7 @@ func (t *turn) export() {
 	}
 }
 
-// keepSent stores the values that the job has sent, if it has run. Otherwise it loads those of the last time.
+// keepSent stores the values that the job has sent, if it has run. Otherwise it loads the values of the last run.
 func (t *turn) keepSent() {
 	j, kept := t.job, t.run.history.sent
 	if err := kept.Open(); err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A play that uses the results of its resources is sent as several catalogs, each of which begins with the entries of
-// the one before: see [wire.Catalog].Until. Their results are known here, so a stage continues as if it had come with
-// the earlier ones: a subscriber of a changed resource is refreshed, and no entry has its turn twice. The notes know
-// the due refreshes of a stage.
+// A play that uses the results of its resources is sent as several catalogs. Each begins with the entries of the
+// catalog before: see [wire.Catalog].Until. Their results are known here, so a stage runs as if all catalogs were one:
+// a subscriber of a changed resource is refreshed, and no entry runs twice. The notes contain the due refreshes of a
+// stage.
 
-// later reports whether a job belongs to a later stage. It is listed in this stage if it may be refreshed by an entry
-// of it, or skipped because of a failure.
+// later reports whether a job belongs to a later stage. This stage lists such a job if an entry of this stage may
+// refresh it, or if a failure may skip it.
 func (r *run) later(j *job) bool { return r.cat.Until > 0 && j.index >= r.cat.Until }
 
 // awaits reports whether the stage ends before a job. Jobs that a failure has ended are reported at once.

@@ -26,7 +26,7 @@ type Standing struct {
 }
 
 // Stand is [Engine.Run] for a check run that is a rehearsal. It returns a Standing that can be checked again, or nil if
-// it was stopped. Only this run sends requests to the controller: later checks reuse the answers.
+// the run was stopped. Only this run sends requests to the controller: later checks reuse the answers.
 func (e *Engine) Stand(ctx context.Context, cat *wire.Catalog, emit func(*wire.Result) error) (s *Standing, stopped bool, err error) {
 	own, answers := *e, newAnswers()
 	answers.record(&own)
@@ -84,7 +84,7 @@ func (s *Standing) Check(ctx context.Context, again func(i int) bool) (*Standing
 	return r.stands(s.engine, s.cat), nil
 }
 
-// stands returns the outcome of a run.
+// stands returns the outcome of a run as a Standing.
 func (r *run) stands(e *Engine, cat *wire.Catalog) *Standing {
 	return &Standing{engine: e, cat: cat, jobs: r.jobs[:len(cat.Entries)], plans: r.forecasts.pair.Plans(), states: r.history.states}
 }

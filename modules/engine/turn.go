@@ -16,7 +16,7 @@ type turn struct {
 	properties json.RawMessage // properties with received values; nil if it receives none
 	free       func()          // releases its semaphores; nil if it holds none
 	began      modules.Repeat  // the command that the turn has started, if any
-	ended      int             // number of completed tries, including those of earlier sessions
+	ended      int             // number of completed tries, including tries in earlier sessions
 }
 
 func (r *run) newTurn(j *job) *turn { return &turn{run: r, job: j, said: &said{}} }
@@ -38,7 +38,7 @@ func (t *turn) wantsSemaphores() bool {
 	return t.run.engine.Semaphores != nil && len(t.job.entry.Sema) > 0 && t.free == nil && !t.job.predicts()
 }
 
-// takeSemaphores waits for the semaphores of the job, which is about to apply a plan. Preloaded data may be outdated
+// takeSemaphores waits for the semaphores of the job before a plan is applied. Preloaded data may be outdated
 // afterwards.
 func (t *turn) takeSemaphores(ctx context.Context, plan modules.Plan) error {
 	var release func()

@@ -32,7 +32,7 @@ type undoing struct {
 	step      func(context.Context, *job) (began bool, err error)
 	reversals []reversal           // the last applied first
 	owners    map[string][]subject // the resources of the session, by the thing they look after; their own subject is the part of it
-	below     map[string]string    // by directory, a resource below it
+	below     map[string]string    // resource below a directory, by directory
 }
 
 // undo undoes resources that have left the manifest, if the catalog knows them. step processes a job.
@@ -157,8 +157,8 @@ func (u *undoing) findOwner(v *reversal) {
 	}
 }
 
-// moved refuses to undo a change in another place than where it was made: a user who can replace a directory by a link
-// must not direct a write to a foreign place.
+// moved refuses an undo if the path now leads to another place than at the time of the change: a user that can replace
+// a directory by a link must not redirect a write.
 func (u *undoing) moved(v *reversal) error {
 	if now := u.run.forecasts.place(v.Subject); now != v.Place {
 		was, _, _ := strings.Cut(v.Subject, "\n")
@@ -176,8 +176,8 @@ func (u *undoing) message() *wire.Reversals {
 	return m
 }
 
-// putBack undoes the resources that have left, one after the other, in jobs after those of the catalog. A resource that
-// is not undone is only reported, so it counts as excluded.
+// putBack undoes the resources that have left the manifest, one after the other, in jobs after the jobs of the catalog.
+// A resource that is not undone is only reported, so it counts as excluded.
 func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 	r := u.run
 	r.real.scheduler = nil

@@ -146,8 +146,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoSuchUser runs a command as a user who does not exist. Root fails on starting it; other users get an error
-// before, since only root could.
+// TestNoSuchUser runs a command as a missing user. Root fails on starting it; other users get an error before, since
+// only root could.
 func TestNoSuchUser(t *testing.T) {
 	const properties = `{"name":"true","user":"4000000000"}`
 	if os.Geteuid() != 0 {

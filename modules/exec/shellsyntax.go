@@ -88,8 +88,8 @@ var (
 	script     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-[a-z]*[ce]$`) }) // sh -c, perl -ne
 )
 
-// A shellWord is a word of a command: bare is its unquoted beginning, up to the first quote, and expanded is the text
-// that a shell would expand, which is bare and the text in double quotes.
+// A shellWord is a word of a command. bare is its unquoted beginning, up to the first quote. expanded is the text that
+// a shell would expand: bare and the text in double quotes.
 type shellWord struct{ bare, expanded string }
 
 // shellWords splits a command as the host will, and separates the quoted text.

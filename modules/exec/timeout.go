@@ -16,7 +16,7 @@ const (
 	year  = 365 * day
 )
 
-// unitOf returns the length of a unit of a timeout: those of Go and, from the duration parser of CCM, d, w, M (30 days)
+// unitOf returns the length of a unit of a timeout: Go's units and, from the duration parser of CCM, d, w, M (30 days)
 // and y (365 days).
 func unitOf(name string) (time.Duration, bool) {
 	switch name {

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage"
 )
 
-// A Fcontext is the label of files whose paths match. The host stores it in addition to those of the policy.
+// A Fcontext is the label of files whose paths match. The host stores it in addition to the labels of the policy.
 type Fcontext struct {
 	Name       string   `json:"name" text:"argument" required:"true" looks:"^[^\\s'\"]+$" doc:"a regular expression of whole paths, such as /srv/web(/.*)?; something else if target has it"`
 	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: files have only the label from the policy"`

@@ -47,8 +47,8 @@ func (f *File) below(ctx context.Context, h modules.Host) (*below, error) {
 	return &below{File: &numbered, h: h}, nil
 }
 
-// walk goes from the top down: a user who loses a directory can put nothing more into it. It checks all entries of a
-// directory before it enters one.
+// walk goes from the top down: a user that no longer owns a directory can put nothing more into it. It checks all
+// entries of a directory before it enters one.
 func (b *below) walk(ctx context.Context, dir string, depth int) error {
 	if depth == maxDepth {
 		return modules.Refuse("%s: more than %d directories are in each other", dir, maxDepth)

@@ -115,7 +115,7 @@ func (e exchangingWriter) SetAttributes(ctx context.Context, path string, a modu
 // TestRecurseWhileExchanged exchanges paths of a tree after they have been checked.
 func TestRecurseWhileExchanged(t *testing.T) {
 	for name, test := range map[string]struct {
-		at       string // path that is about to get its attributes
+		at       string // next path that gets its attributes
 		exchange func(t *testing.T, root string)
 		err      string
 	}{

@@ -61,8 +61,8 @@ func (f *File) download() modules.Download {
 	return d
 }
 
-// prepareRemote tells the controller to offer the server's content. Without a checksum the controller downloads it at
-// once, since it cannot know whether a host already has it.
+// prepareRemote makes the controller offer the server's content. Without a checksum the controller downloads the
+// content at once, since it cannot know whether a host already has it.
 func (f *File) prepareRemote(ctx context.Context, src modules.Source) error {
 	if f.Fetch == byHost || f.Validate() != nil {
 		return nil

@@ -32,8 +32,8 @@ func (d firewalldRules) files() []string {
 	return []string{"/etc/firewalld/zones/" + d.zone + ".xml"}
 }
 
-// words are the rules in the language of firewall-cmd(1). firewalld applies rich rules with a lower priority first, and
-// of two with the same one, the rule that drops (firewalld.richlanguage(5)).
+// words are the rules in the language of firewall-cmd(1). firewalld applies rich rules with a lower priority first. If
+// two rules have the same priority, it applies the rule that drops first (firewalld.richlanguage(5)).
 func (d firewalldRules) words(h modules.Host, rules []rule) ([]string, error) {
 	var all []string
 	named := d.hasService(h.Files)

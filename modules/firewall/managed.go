@@ -170,8 +170,8 @@ func (f *Firewall) applyManaged(ctx context.Context, h modules.Host, calls [][]s
 	return nil
 }
 
-// reversalManaged returns the properties that restore the rules of the resource, together with those of the stored
-// resource: a rule is identified by its text, which may differ in each run.
+// reversalManaged returns the properties that restore the rules of the resource. It adds the rules of the stored
+// resource, because rules are identified by their texts, and these may differ in each run.
 func (f *Firewall) reversalManaged(ctx context.Context, h modules.Host, m manager, earlier modules.Resource) (map[string]any, error) {
 	all, _, err := f.about(h, m)
 	if err != nil {

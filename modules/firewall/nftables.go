@@ -25,7 +25,7 @@ type ruleset struct {
 	whole   bool   // and it is unchanged since this type made it
 	rules   []rule // rules of our table
 	gates   []gate
-	chains  []*chain // all; those of others are not changed
+	chains  []*chain // all chains; chains of others are not changed
 }
 
 // effect is the kind of effect whose key is the name of a firewall and whose state is a [ruleset].
@@ -208,7 +208,7 @@ func (f *Firewall) loads(files modules.FileReader) string {
 	return loadFiles[len(loadFiles)-1]
 }
 
-// files returns the files that store the rules, with these rules as those of the resource.
+// files returns the files that store the rules; want replaces the rules of the resource.
 func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edit.Files, error) {
 	have, err := f.keptNow(files)
 	if err != nil {

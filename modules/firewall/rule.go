@@ -137,8 +137,8 @@ func merged(all []span) []span {
 	return out
 }
 
-// ordered sorts rules by precedence: a narrower source comes first, then a rule that is bound to an interface; of two
-// alike, the one that accepts nothing.
+// ordered sorts rules by precedence: a narrower source comes first, then a rule that is bound to an interface, then a
+// rule that accepts nothing.
 func ordered(rules []rule) []rule {
 	bits := func(r rule) int {
 		if !r.source.IsValid() {

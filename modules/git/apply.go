@@ -43,7 +43,7 @@ func (g *Git) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 // clone makes the checkout next to its path, and renames it when it is complete.
 func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
 	temp := g.temporary()
-	if err := h.Files.Remove(ctx, temp, true); err != nil && !modules.NotThere(err) { // of an interrupted run
+	if err := h.Files.Remove(ctx, temp, true); err != nil && !modules.NotThere(err) { // left by an interrupted run
 		return err
 	}
 	if do.into.GID < 0 {

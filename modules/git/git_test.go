@@ -389,7 +389,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// TestCheckoutOfAnotherUser runs git as another user, who owns the whole checkout.
+// TestCheckoutOfAnotherUser runs git as another user; this user owns the whole checkout.
 func TestCheckoutOfAnotherUser(t *testing.T) {
 	needs.Root(t, "only root can act for others")
 	s, root := newSource(t), t.TempDir()
@@ -415,7 +415,7 @@ func TestCheckoutOfAnotherUser(t *testing.T) {
 	require.EqualError(t, err, fmt.Sprintf("%q belongs to nobody: git refuses to run there as root (write 'user: nobody', or change the owner)", d))
 }
 
-// TestUnknownGitServer uses a server with an unknown key: there is no prompt, and the server is not trusted.
+// TestUnknownGitServer uses a server with an unknown key: git shows no prompt, and the server is not trusted.
 func TestUnknownGitServer(t *testing.T) {
 	newSource(t) // skips the test if git is missing
 	sshd := needs.Program(t, "sshd", "ssh", "ssh-keygen")

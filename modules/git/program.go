@@ -56,7 +56,7 @@ type program struct {
 
 func (g *Git) in(dir string) program { return program{g, dir} }
 
-// who is the user that git runs as, and whose home it uses.
+// who returns the user for git: git runs as this user, with this user's home.
 func (g *Git) who() string { return cmp.Or(g.User, strconv.Itoa(os.Geteuid())) }
 
 func (p program) command(within time.Duration, words ...string) modules.Command {

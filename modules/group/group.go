@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A Group is a local group. A property that is not given is not changed. Its members are set by the resources of users.
+// A Group is a local group. A missing property means no change. Its members are set by the resources of users.
 type Group struct {
 	Name   string `json:"name" required:"true" looks:"^[A-Za-z_][A-Za-z0-9_.-]{0,31}[$]?$" doc:"name of the group"`
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it exists; the primary group of a user is not removed"`

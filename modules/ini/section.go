@@ -52,8 +52,8 @@ func sections(t *edit.Text, name string) []span {
 	return all
 }
 
-// lastOption returns the line after the last option of a section. Comments above the next header, and below a header
-// that is commented out, belong to the next section.
+// lastOption returns the line after the last option of a section. Comments above the next header belong to the next
+// section, and so do comments below a header that is commented out.
 func lastOption(t *edit.Text, s span) int {
 	end := s.end
 	for end > s.first && (isBlank(t.Lines[end-1].Text) || isComment(t.Lines[end-1].Text)) {

@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
-// A KnownHost is a host in a known_hosts file, with all its keys: keys of the host that are not given are removed,
-// since a man in the middle would present an old key.
+// A KnownHost is a host in a known_hosts file, with all its keys: all other keys of the host are removed, since a man
+// in the middle would present an old key.
 type KnownHost struct {
 	Name   string   `json:"name" text:"argument" required:"true" doc:"the host as clients call it: git.example.net, 192.0.2.11, [git.example.net]:2222"`
 	Ensure string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host is known"`

@@ -134,7 +134,8 @@ func (l *Listener) attend(ctx context.Context) {
 	}
 }
 
-// serve connects to the bus and looks for units there until the connection ends. It returns why there is no connection.
+// serve connects to the bus and looks for units there until the connection ends. It returns the reason for a missing
+// connection.
 func (l *Listener) serve(ctx context.Context, lost bool) (why string) {
 	u := &l.units
 	ctx, cancel := context.WithCancel(ctx)
@@ -320,7 +321,7 @@ func (s unitSignals) DeliverSignal(iface, member string, signal *dbus.Signal) {
 		}
 		return ""
 	}
-	stale := func(other bool) { // mu is held, so there is no other sender
+	stale := func(other bool) { // mu is held, so this goroutine is the only sender
 		select {
 		case waiting := <-l.units.stale:
 			other = other || waiting

@@ -38,8 +38,8 @@ type Fixture struct {
 	Passing string
 	// Outside contains absolute paths of trees outside the root in which Apply may change something.
 	Outside []string
-	// Kept is a pattern, see [path.Match], of paths below the root at or below which a test program keeps the files
-	// that the real program keeps at or below KeptAs. KeptAs is empty if the real program has no such path.
+	// Kept is a pattern of paths below the root (see [path.Match]). At or below these paths a test program keeps its
+	// files; the real program keeps them at or below KeptAs. KeptAs is empty if the real program has no such path.
 	Kept, KeptAs string
 	// Declared, if set, records the declared paths of several calls of [Converges]. The caller judges them.
 	Declared *Declared

@@ -15,11 +15,11 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// nobody is the ID of the ordinary user and group that tests run as in place of root.
+// nobody is the ID of the user and group that replace root in tests.
 const nobody = 65534
 
-// AsOrdinaryUser runs a test function as a user who is not root, since permissions mean nothing to root: if root runs
-// the tests, in a second process that runs only this test. The test must do nothing else.
+// AsOrdinaryUser runs a test function as a user other than root, because permissions do not restrict root. If root runs
+// the tests, a second process runs only this test. The test must do nothing else.
 func AsOrdinaryUser(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -41,9 +41,9 @@ const raceTime = 2 * time.Second
 // exchangeEnv has the test program exchange two names instead.
 const exchangeEnv = "CCM_EXCHANGE"
 
-// Trapped tests a type against a user who plants links. A check run refuses existing links with the same message as the
-// run that follows. A link that appears and disappears does not divert changes by root. The test must do nothing else,
-// and needs root.
+// Trapped tests a type against an attacker that plants links. A check run refuses existing links with the same message
+// as the run that follows. A link that appears and disappears does not divert changes by root. The test must do nothing
+// else, and needs root.
 func Trapped(t *testing.T, typ modules.Type, traps ...Trap) {
 	if dir := os.Getenv(exchangeEnv); dir != "" {
 		exchange(t, dir)

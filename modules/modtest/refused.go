@@ -133,7 +133,7 @@ type refusing struct {
 	steps   []taken
 	refused string
 	command bool
-	written map[string]bool // paths that the type itself has written; not paths of which it has set owner and mode only
+	written map[string]bool // paths that the type itself has written, not only their owner and mode
 }
 
 // A taken is a step of Apply.

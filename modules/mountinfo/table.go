@@ -73,8 +73,8 @@ type Found struct {
 	Below string // its mount point, relative to the place; "" is the place itself
 }
 
-// On returns the mounts at a place and below it, also those that were made through another bind mount of the place: the
-// kernel refuses to remove a mount point, through whichever path it was mounted.
+// On returns the mounts at a place and below it. It includes mounts that were made through another bind mount of the
+// place, because the kernel refuses to remove any mount point.
 func (t Table) On(top Place) []Found {
 	all := t.in(top, nil)
 	for _, f := range slices.Backward(all) {

@@ -32,7 +32,7 @@ func (a apt) installed(ctx context.Context, name string) (State, error) {
 	switch {
 	case err != nil:
 		return State{}, err
-	case exit.Code > 1: // 1: no such package
+	case exit.Code > 1: // 1: unknown package
 		return State{}, failure("dpkg-query", exit, nil)
 	}
 	_, qualified, _ := strings.Cut(name, ":")

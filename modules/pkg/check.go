@@ -222,7 +222,7 @@ func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, er
 	switch {
 	case err != nil:
 		return nil, err
-	case have.Installed && p.Ensure == latest && order >= 0: // it is newer than the available one
+	case have.Installed && p.Ensure == latest && order >= 0: // newer than the available version
 		return nil, nil
 	case order > 0:
 		return &steps{verb: downgrade, version: version}, nil

@@ -73,7 +73,7 @@ func (dnf) fetch(context.Context) error { return nil }
 // argv begins a command line of dnf.
 func (d dnf) argv(arguments ...string) []string {
 	argv := []string{d.program}
-	if d.program != "dnf5" { // dnf5 has no such option, and waits
+	if d.program != "dnf5" { // dnf5 lacks this option, and waits
 		argv = append(argv, "--setopt=exit_on_lock=True")
 	}
 	if d.limited {

@@ -85,7 +85,7 @@ func (a *access) locker(ctx context.Context, lockedOut func(modules.Exit) (strin
 	return err
 }
 
-// The files in which dnf records locked packages: those of dnf 4, where locking is a plugin, and of dnf 5.
+// The files in which dnf records locked packages: with dnf 4, where locking is a plugin, and with dnf 5.
 const (
 	dnfLocks     = "/etc/dnf/plugins/versionlock.list"
 	dnfLockSetup = "/etc/dnf/plugins/versionlock.conf"

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLanguageOrder compares versions in ascending order; those of one line are equal. Most examples are from PEP 440
-// ("Summary of permitted suffixes and relative ordering") and semver.org (11).
+// TestLanguageOrder compares versions in ascending order; the versions in one line are equal. Most examples are from
+// PEP 440 ("Summary of permitted suffixes and relative ordering") and semver.org (11).
 func TestLanguageOrder(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -63,8 +63,8 @@ type changer interface {
 
 // lister sees to the lists of available packages.
 type lister interface {
-	// fresh reports whether the lists are younger than the given age. It is always true for a manager that fetches them
-	// by itself.
+	// fresh reports whether the lists are younger than the given age. It is always true for a manager that fetches the
+	// lists itself.
 	fresh(ctx context.Context, within time.Duration) (bool, error)
 	fetch(ctx context.Context) error
 }

@@ -113,7 +113,8 @@ func number(epoch string) int {
 }
 
 // compareAlpm orders two versions, [epoch:]version[-release], as pacman does (vercmp(8)): below 0 if the first is
-// lower. The order is that of old rpm versions, so today's rpm order is wrong here. Releases count if both have one.
+// lower. pacman uses the order of old rpm versions, which differs from today's rpm. Releases are compared if both
+// versions have one.
 func compareAlpm(a, b string) int {
 	epochA, versionA, releaseA, hasA := splitAlpm(a)
 	epochB, versionB, releaseB, hasB := splitAlpm(b)

@@ -68,7 +68,7 @@ func (y *pip) command(python string, arguments ...string) modules.Command {
 	argv := append([]string{python, "-m", "pip"}, arguments...)
 	c := modules.Command{Env: pipEnvironment, Timeout: queryTimeout, User: y.p.User}
 	if y.p.Index != "" && (arguments[0] == "install") {
-		// The user who opens /dev/stdin must own it, which is true for cat's output.
+		// Only the owner of /dev/stdin can open it. The pipe from cat belongs to the user that runs pip.
 		argv = append([]string{"/bin/sh", "-c", `cat | "$@" -r /dev/stdin`, "pip"}, argv...)
 		c.Stdin = "--index-url " + y.p.Index + "\n"
 	}
@@ -156,8 +156,8 @@ func (y *pip) survey(ctx context.Context, names []string, states map[string]Stat
 // offers implements [surveyor]: pip can resolve only one package at a time, with its dependencies.
 func (*pip) offers(context.Context, []string, map[string]string) error { return nil }
 
-// try runs a dry run of pip install. It excludes packages that must be built first, since pip runs their own code for
-// that, and a check must not.
+// try runs a dry run of pip install. It excludes packages that must be built first: a build runs code of the package,
+// and a check must not run such code.
 func (y *pip) try(ctx context.Context, arguments ...string) ([]consequence, error) {
 	python, options := y.program, []string{"install", "--dry-run", "--only-binary=:all:"}
 	if y.missing {

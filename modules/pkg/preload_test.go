@@ -73,8 +73,8 @@ func pointers(results []wire.Result) []*wire.Result {
 	return list
 }
 
-// TestPreloadChangesNoPrediction generates catalogs and compares check runs that query all packages at once with those
-// that query one after the other.
+// TestPreloadChangesNoPrediction generates catalogs, and runs each check twice: one check queries all packages at once,
+// the other queries one after the other. The predictions must be equal.
 func TestPreloadChangesNoPrediction(t *testing.T) {
 	a := newArchive(t)
 	r := rand.New(rand.NewPCG(8, 8))

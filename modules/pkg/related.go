@@ -19,9 +19,9 @@ func (p *Package) Related() []modules.Relation {
 // ThingLibraries are the global packages of a language on a host, which are changed one after the other.
 const ThingLibraries modules.ThingKind = "libraries"
 
-// languageRelations returns the relations of a language package: it comes after the programs that install it, after its
-// user, and after the parent of its place. Packages of one place are changed one after the other, and provide the place
-// for others.
+// languageRelations returns the relations of a language package: it runs after the programs that install it, after its
+// user, and after the parent of its place. Packages of one place are changed one after the other, and other resources
+// can depend on this place.
 func (p *Package) languageRelations() []modules.Relation {
 	programs := []string{"npm", "nodejs"}
 	at := p.Directory

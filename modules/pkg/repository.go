@@ -10,8 +10,7 @@ import (
 // Repositories is the access of the type repository to the package managers.
 type Repositories struct{}
 
-// By names the package manager of a host whose repositories can be set up (apt, dnf or zypper), or the given one, if
-// any.
+// By returns the package manager of a host for repositories: apt, dnf or zypper. If given is not empty, By uses it.
 func (Repositories) By(h modules.Host, given string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -28,7 +28,7 @@ func (d rpmdb) installed(ctx context.Context, name string) (State, error) {
 	switch {
 	case err != nil:
 		return State{}, err
-	case exit.Code > 1: // 1: no such package
+	case exit.Code > 1: // 1: unknown package
 		return State{}, failure("rpm -q", exit, nil)
 	case len(rows) == 0:
 		return State{}, nil

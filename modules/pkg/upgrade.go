@@ -94,8 +94,8 @@ func (u *Upgrader) Plan(ctx context.Context, h modules.Host) (modules.Plan, erro
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(m.database()))
 }
 
-// planned reports whether an earlier resource of a check run would do the same upgrade. Resources between them may make
-// that uncertain.
+// planned reports whether an earlier resource of a check run would do the same upgrade. Resources between the two may
+// make this prediction uncertain.
 func (u *Upgrader) planned(h modules.Host) bool {
 	if h.Forecast == nil {
 		return false
@@ -346,8 +346,8 @@ func aptUpgrade(u *Upgrader, items []item) []string {
 	return arguments
 }
 
-// upgrade implements [upgrader]. apt marks packages that are named for installation as manually installed, so those
-// that were automatically installed are marked as automatic again.
+// upgrade implements [upgrader]. apt marks all packages on its command line as manually installed. So upgrade marks the
+// automatically installed packages as automatic again.
 func (a apt) upgrade(ctx context.Context, u *Upgrader, o outlook) error {
 	if len(o.items) == 0 {
 		return a.change(ctx, aptUpgrade(u, nil)...)

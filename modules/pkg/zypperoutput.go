@@ -62,7 +62,7 @@ func (o *zypperOutput) solvable(attributes string) {
 		o.add(consequence{row.name, ""})
 	case o.section != "":
 		o.add(consequence{row.name, row.version})
-	case attribute(attributes, "repository") != "(System Packages)" && len(o.rows) < maxVersions: // that pseudo-repository lists packages that no repository has
+	case attribute(attributes, "repository") != "(System Packages)" && len(o.rows) < maxVersions: // the pseudo-repository "(System Packages)" lists packages that no repository has
 		o.rows = append(o.rows, row)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Find returns the path of a program: the first executable file of that name in one of the directories, or "". A name
-// that is a path is checked itself.
+// Find returns the path of a program: the first executable file of that name in one of the directories, or "". If name
+// is a path, only this path is checked.
 func Find(files modules.FileReader, dirs []string, name string) string {
 	if path.IsAbs(name) {
 		dirs = []string{"/"}

@@ -60,7 +60,7 @@ func (p *provider) notRun(action string, err error) *failure {
 
 // ended returns the error of a provider that exited with a code other than 0. It quotes the error that the provider has
 // reported anyway, or else the last line of standard error, or of standard output; rest is the part of standard error
-// that it does not quote.
+// that the error does not quote.
 func (p *provider) ended(action string, exit modules.Exit) (f *failure, rest string) {
 	code := fmt.Sprintf("ended with exit code %d", exit.Code)
 	if signal := exit.Code - 128; signal > 0 && signal < 65 {

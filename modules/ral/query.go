@@ -76,7 +76,7 @@ func (p *provider) list(ctx context.Context, h modules.Host) (json.RawMessage, e
 	return json.Marshal(map[string]any{"resources": list})
 }
 
-// providers lists the providers of the play and then those of the host, whatever the resource requests.
+// providers lists all providers of the play, and then all providers of the host.
 func (r *Ral) providers(ctx context.Context, h modules.Host) (json.RawMessage, error) {
 	v := &survey{r: r, h: h}
 	if r.Play != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// values are the values of a resource by attribute: strings, bools, []string, and nil for unset. A missing name means
-// that the value is not known.
+// values are the values of a resource by attribute: strings, bools, []string, and nil for unset. A missing attribute
+// means an unknown value.
 type values map[string]any
 
 // scalar returns the text of a single value; numbers in decimal.

@@ -88,8 +88,8 @@ func (m *metadata) missing() values {
 	return values{}
 }
 
-// should returns the values to set so that is becomes want: none, or the attributes that differ together with those
-// that cannot be compared.
+// should returns the values to set so that is becomes want. If no attribute differs, it returns none. Otherwise it
+// returns the attributes that differ, and the attributes that cannot be compared.
 func (m *metadata) should(want, is values) values {
 	if gone(want[ensure]) {
 		if ensured(want[ensure], is[ensure]) {

@@ -102,8 +102,8 @@ func named(digest string) string {
 	return map[bool]string{true: absent, false: digest}[digest == ""]
 }
 
-// keyNow is the SHA-256 of the current key: of the file or, if that matches the wanted one, of the key inside its
-// armour; "" if there is no key.
+// keyNow returns the SHA-256 of the current key: the hash of the file or, if it matches the wanted hash, of the key
+// inside its armour. It returns "" without a key.
 func (r *Repository) keyNow(h modules.Host, at, want string) (string, error) {
 	if state, predicted := h.Forecast.Lookup(keyEffect, at); predicted {
 		return state.(string), nil

@@ -17,8 +17,8 @@ import (
 )
 
 // A Repository is a repository of a package manager: a file of apt in the format deb822 or a section of a file of dnf
-// or zypper, and the key that signs its packages. The definition is managed as a whole: a setting that is not given is
-// removed.
+// or zypper, and the key that signs its packages. The definition is managed as a whole: a setting that is missing in
+// the manifest is removed.
 type Repository struct {
 	Name          string            `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.:-]*$" doc:"name of the repository, its file, and its section (dnf, zypper)"`
 	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: definition and key are removed; installed packages stay"`
@@ -50,7 +50,7 @@ type Repository struct {
 
 // Managers are the package managers of a host, as far as repositories concern them.
 type Managers interface {
-	// By names the host's manager whose repositories can be set up, or the given one, if any.
+	// By returns the host's manager for repositories. If given is not empty, By uses it.
 	By(h modules.Host, given string) (string, error)
 	// MayFetch returns the error with which Fetch would be refused.
 	MayFetch(h modules.Host, provider string) error

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// MountPoints returns the mount points at a name in an opened directory, or below it, also those of a mount that was
-// made through a bind mount of it at another path. dir may be a descriptor with O_PATH.
+// MountPoints returns the mount points at a name in an opened directory, or below it. It includes mounts that were made
+// at another path, through a bind mount of the directory. dir may be a descriptor with O_PATH.
 func MountPoints(table mountinfo.Table, dir int, name string) []modules.MountPoint {
 	id, err := mountID(dir)
 	if err != nil {

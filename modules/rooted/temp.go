@@ -90,9 +90,9 @@ func Lock(file *os.File) bool {
 const unlocked = 24 * time.Hour
 
 // Sweep removes the temporary files that killed runs have left in a directory: files, links, and directories that
-// contain only directories. It does not remove files that a running process holds locked, files of others, and files
-// that it cannot identify. Root removes files of any owner: a file that root makes for a user gets that owner before
-// its final name. Sweep ignores errors.
+// contain only directories. It does not remove files that a running process holds locked, files of other users, or
+// files that it cannot identify. Root removes files of any owner: a file that root makes for a user gets that owner
+// before its final name. Sweep ignores errors.
 func Sweep(dir *os.Root) {
 	d, err := dir.Open(".")
 	if err != nil {

@@ -29,10 +29,10 @@ func handed(name string) bool {
 	return false
 }
 
-// Xattrs returns the extended attributes of an open descriptor, also with O_PATH, as far as this process may read them,
-// sorted, each as its name, "=" and its value in hexadecimal digits: those of users, access lists, the SELinux label,
-// trusted ones and capabilities. The parts of an access list that the mode contains are 0. nil means that there cannot
-// be any: the file system does not support them, or /proc is missing.
+// Xattrs returns the extended attributes of an open descriptor, also with O_PATH, as far as this process may read them:
+// user attributes, access lists, the SELinux label, trusted attributes and capabilities. They are sorted, each as its
+// name, "=" and its value in hexadecimal digits. The parts of an access list that the mode contains are 0. nil means
+// that the file system does not support attributes, or that /proc is missing.
 func Xattrs(fd int) ([]string, error) {
 	path := ProcPath(fd)
 	n, errno := xattr(syscall.SYS_LISTXATTR, path, "", nil)
@@ -63,9 +63,9 @@ func Xattrs(fd int) ([]string, error) {
 	return found, nil
 }
 
-// SetXattrs sets the extended attributes to those that [Xattrs] has returned; only a label is never removed. An access
-// list gets the permissions of mode. It is an error if an access list cannot be set; other attributes are omitted if
-// this process may not set them, or the file system does not support them.
+// SetXattrs sets the extended attributes to values from [Xattrs]. It never removes a label. An access list gets the
+// permissions of mode. It is an error if an access list cannot be set; other attributes are omitted if this process may
+// not set them, or the file system does not support them.
 func SetXattrs(fd int, want []string, mode fs.FileMode) error {
 	have, err := Xattrs(fd)
 	if err != nil {
@@ -98,8 +98,8 @@ func ignored(errno syscall.Errno) bool {
 	return false
 }
 
-// modeInto puts permission bits into the entries of an access list that correspond to the mode: those of others, of the
-// mask and of the owner (acl(5)). The entries follow a version of 4 bytes; each has 2 bytes of tag, 2 of permissions
+// modeInto puts permission bits into the entries of an access list that correspond to the mode: the entries for others,
+// the mask and the owner (acl(5)). The entries follow a version of 4 bytes; each has 2 bytes of tag, 2 of permissions
 // and 4 of id, little-endian (linux/posix_acl_xattr.h).
 func modeInto(name string, value []byte, mode fs.FileMode) {
 	for at := 4; name == accessList && at+8 <= len(value); at += 8 {

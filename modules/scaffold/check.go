@@ -397,7 +397,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	return nil
 }
 
-// given returns the attributes of a file to write: an existing file keeps those that are not set.
+// given returns the attributes of a file to write: an existing file keeps its owner and group if want sets none.
 func (v *survey) given(want modules.Attributes, at modules.FileInfo) modules.Attributes {
 	if at.Kind != modules.Regular {
 		return want

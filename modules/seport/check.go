@@ -52,7 +52,7 @@ func (p *Seport) Check(_ context.Context, h modules.Host) (modules.Plan, error) 
 	plan := modules.Plan{
 		Action: "gave it a type", Steps: steps{system: system, port: is, known: have.typ != "", want: want},
 		Effects: append([]modules.Effect{{Kind: effect, Key: is.String(), State: kept(want)}}, system.Differ(effect, store)...),
-		// Only semanage knows whether a type is a port type; those of the policies end with _port_t.
+		// Only semanage knows whether a type is a port type; port types of the policies end with _port_t.
 		MayFail: p.Ensure != absent && (p.Range != "" || !strings.HasSuffix(p.Type, "_port_t") || !system.Declares(h.Files, semanage.Typ, p.Type)),
 	}
 	switch {

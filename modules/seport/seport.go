@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Seport is the type of a port, or of a range of ports. The host stores it in addition to those of the policy.
+// A Seport is the type of a port, or of a range of ports. The host stores it in addition to the ports of the policy.
 type Seport struct {
 	Name   string `json:"name" required:"true" looks:"^[0-9]+(-[0-9]+)?(/(tcp|udp|dccp|sctp))?$" doc:"the port or the range, and its protocol: 8080/tcp or 10000-10100/udp; default protocol: tcp"`
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the port has only the type from the policy"`

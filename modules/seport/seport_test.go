@@ -121,7 +121,7 @@ func TestDescribe(t *testing.T) {
 	modtest.Describes(t, modtest.OnTree(t, semanagetest.Disabled(semanagetest.Kept(store, "portcon tcp 8081 system_u:object_r:http_port_t:s0\n"))), &Seport{Name: "8081"}, `{"ensure":"present","type":"http_port_t","range":"s0"}`)
 }
 
-// TestOrdinaryUser requires a refusal for a user who may not change the configuration of SELinux.
+// TestOrdinaryUser requires a refusal for a user without the right to change the configuration of SELinux.
 func TestOrdinaryUser(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		root := modtest.Root(t)

@@ -71,8 +71,8 @@ const maxName = 255
 // dangerous are characters with a special meaning in a shell.
 const dangerous = ";&|$`()[]{}<>*?'\"!\n\r\t"
 
-// wellNamed reports whether a name has only allowed characters: those of CCM, @ before the instance of a template, and
-// the escapes of systemd-escape(1) for any other.
+// wellNamed reports whether a name has only allowed characters: the characters that CCM allows, @ before the instance
+// of a template, and escapes of systemd-escape(1) for any other character.
 func wellNamed(name string) bool {
 	const hex = "0123456789abcdef"
 	for name != "" {

@@ -31,7 +31,7 @@ type unit struct {
 	fileState string   // enabled, disabled, static, masked…
 	levels    []string // the runlevels that start it; of OpenRC
 	canReload bool
-	also      bool // no links of its own; enabled by those of other units (Also=)
+	also      bool // no links of its own; enabled by links of other units (Also=)
 	linked    bool // some of these links exist
 }
 
@@ -89,8 +89,8 @@ func template(id string) (string, bool) {
 	return name + "@" + suffix, ok && instance != ""
 }
 
-// unitEffect is the kind of a plan's effect on a unit: Key is a name of it, and State a unit. The key "" has the names
-// of the unit that was changed last.
+// unitEffect is the kind of a plan's effect on a unit: Key is a name of it, and State a unit. The effect with the key
+// "" has the names of the unit that was changed last.
 const unitEffect modules.EffectKind = "unit"
 
 // effects are the effects of a change that leaves the unit in this state.

@@ -46,7 +46,7 @@ func appeared(files modules.FileReader, u unit) (unit, error) {
 	return u, nil
 }
 
-// overridden reports whether a unit file exists that takes precedence over the one that systemd has read.
+// overridden reports whether another unit file takes precedence over the file that systemd has read.
 func overridden(files modules.FileReader, u unit) (bool, error) {
 	priority := slices.Index(modules.UnitFolders, path.Dir(u.file)) // -1: it was generated, or is somewhere else
 	// The last two may be one folder.

@@ -13,7 +13,8 @@ import (
 
 const rule = "deploy ALL=(root) NOPASSWD: /bin/true"
 
-// skipUnlessRoot skips a test unless it runs as root, who may give files to root (`make root`), on a machine with sudo.
+// skipUnlessRoot skips a test unless it runs as root on a machine with sudo: only root may give files to root (`make
+// root`).
 func skipUnlessRoot(t *testing.T) {
 	t.Helper()
 	needs.Root(t, "only root can give files to root")

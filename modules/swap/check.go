@@ -23,7 +23,7 @@ type steps struct {
 	was    live // before
 }
 
-// fileMode is the mode of a swap file: a user who could read it could read the memory of others.
+// fileMode is the mode of a swap file: any reader of the file could read the memory of other users.
 const fileMode = 0o600
 
 // Check implements [modules.Resource].
@@ -175,8 +175,8 @@ func (s *Swap) away(h modules.Host, will *live, do *steps, changes *[]modules.Ch
 	return nil
 }
 
-// Apply implements [modules.Resource]. It writes the line of fstab last, so that the next boot does not fail on an area
-// that the kernel has refused, and removes the line before the area.
+// Apply implements [modules.Resource]. It writes the line of fstab last: so the next boot does not fail if the kernel
+// refuses the area. It removes the line before it removes the area.
 func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -234,8 +234,8 @@ func (s *Swap) activate(ctx context.Context, h modules.Host, options []string) e
 }
 
 // takeBack undoes the changes of a failed Apply. The contents of a swap area are not needed, so a new area of the
-// earlier size replaces the old one. The mode is not restored: a file that others could read before stays unreadable
-// for them.
+// earlier size replaces the old one. The mode is not restored, so other users still cannot read the file, even if they
+// could before.
 func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error) error {
 	if err == nil {
 		return nil

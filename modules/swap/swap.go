@@ -54,7 +54,7 @@ const (
 
 var sizeShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,15})([KMGT]?)$`) })
 
-// size is the desired size of the file, in bytes; 0 if it is not given.
+// size returns the desired size of the file, in bytes, or 0 without one.
 func (s *Swap) size() (int64, error) {
 	if s.Size == "" {
 		return 0, nil

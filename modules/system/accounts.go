@@ -21,7 +21,7 @@ import (
 // changes the host.
 type accounts struct {
 	// getent returns the entries of a database for a key, for accounts outside of local files (LDAP, SSSD); "" if there
-	// are none, or no such program.
+	// are no entries, or if the program is missing.
 	getent   func(ctx context.Context, database, key string) string
 	idGroups func(ctx context.Context, name string) string // the output of `id -G name`
 

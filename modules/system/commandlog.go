@@ -182,8 +182,8 @@ func orphans(notes []note) []process {
 	return found
 }
 
-// orphanGroups is for systems without a list of processes: a process group with a recorded number counts, whoever has
-// created it.
+// orphanGroups is for systems without a list of processes: every process group with a recorded number counts, whichever
+// process created it.
 func orphanGroups(notes []note) []process {
 	var found []process
 	for _, n := range notes {

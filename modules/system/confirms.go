@@ -93,7 +93,7 @@ func killsUserProcesses(root, name string) bool {
 	}
 	dirs := []string{root + "/etc/systemd", root + "/run/systemd", root + "/usr/local/lib/systemd", root + "/usr/lib/systemd"}
 	kills, main := false, false
-	dropIns := map[string]string{} // by name: a file of an earlier directory hides those of later ones
+	dropIns := map[string]string{} // files by name: a file of an earlier directory hides files of later ones
 	for _, dir := range dirs {
 		if text, err := os.ReadFile(dir + "/logind.conf"); err == nil && !main {
 			main, kills = true, saysKill(text, kills)

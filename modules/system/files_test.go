@@ -257,8 +257,8 @@ func TestMakeDir(t *testing.T) {
 	require.Equal(t, []string{"a", "f", "k", "l"}, names(t, dir))
 }
 
-// TestMakeDirTogether runs programs that create directories next to each other, each after it has swept away leftovers
-// of others.
+// TestMakeDirTogether runs programs that create directories next to each other. Each program first removes leftovers of
+// others.
 func TestMakeDirTogether(t *testing.T) {
 	dir := t.TempDir()
 	const programs, each = 8, 50

@@ -227,10 +227,10 @@ func checkPrivate(dir string) error {
 }
 
 // acquire waits for the lock until ctx ends, and then returns its cause; or for the time that l allows, and then
-// returns an error with the holder. A program of the same run, or of one that this run resumes, has lost its
+// returns an error with the holder. A holder of the same run, or of a run that this one resumes, has lost its
 // connection: acquire sends it a signal, and waits for its current resource without a limit. It waits a moment for any
-// holder, which may be about to end. A reader of kept results waits for a holder without a name, which is about to
-// write it, or is a check run that reads, too.
+// other holder, because the holder may end soon. A reader of kept results also waits for a holder without a name: this
+// holder is about to write its name, or it is a check run that reads, too.
 func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
 	began := time.Now()
 	told := 0

@@ -115,9 +115,9 @@ func TestLockWhenTheClockJumps(t *testing.T) {
 	}
 }
 
-// TestLockForAMoment has holders that are about to release the lock: a check run that reads kept results, and a run
-// that has just ended. A run that does not wait for others succeeds all the same. Another check run does not wait for
-// an applying run.
+// TestLockForAMoment uses holders that release the lock after a moment: a check run that reads kept results, and a run
+// that has just ended. A run without a wait for other runs succeeds, too. Another check run does not wait for an
+// applying run.
 func TestLockForAMoment(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
@@ -157,7 +157,7 @@ func TestLockOfARunThatIsResumed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			unlock, err := lock(t.Context(), tt.holds, dir, "l", nil)
 			require.NoError(t, err)
-			text, err := json.Marshal(holder{Holder: tt.holds.Holder, Run: tt.holds.Run, First: tt.holds.First, Epoch: tt.holds.Epoch}) // there is no process to signal
+			text, err := json.Marshal(holder{Holder: tt.holds.Holder, Run: tt.holds.Run, First: tt.holds.First, Epoch: tt.holds.Epoch}) // no process to signal
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), append(text, '\n'), 0o600))
 			time.AfterFunc(time.Hour, unlock)

@@ -33,8 +33,7 @@ func TestOtherNames(t *testing.T) {
 	require.Equal(t, modules.FileInfo{Kind: modules.Regular, Mode: 0o600, Links: 2}, info)
 }
 
-// TestLeavings checks that the next writer removes the temporary files of a killed one next to its file, and no files
-// of others.
+// TestLeavings checks that the next writer of a file removes temporary files of a killed writer, and no other files.
 func TestLeavings(t *testing.T) {
 	const hex = ".ccm-0123456789abcdef"
 	for what, write := range map[string]func(h modules.Host, dir string) error{

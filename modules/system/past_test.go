@@ -179,7 +179,7 @@ func TestPastOfOneRun(t *testing.T) {
 	require.Len(t, entries, 2)
 }
 
-// TestPastOfATornLine continues after a line of which only a part is on the disk.
+// TestPastOfATornLine continues after a line that is only partly on the disk.
 func TestPastOfATornLine(t *testing.T) {
 	p, dir := newPast(t)
 	for _, test := range []struct{ there, want string }{

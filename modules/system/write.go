@@ -126,8 +126,8 @@ func (f *files) place(path string) (*rooted.Place, error) {
 
 var errRootDir = errors.New("the root directory is never replaced or removed")
 
-// forFile returns the attributes of a file that will replace name: those of a, and for unset ones those of the current
-// regular file.
+// forFile returns the attributes of a file that will replace name. They are the attributes in a; unset ones come from
+// the current regular file.
 func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attributes, error) {
 	info, err := dir.Lstat(name)
 	switch {

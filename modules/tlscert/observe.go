@@ -46,7 +46,7 @@ type state struct {
 	Serial    string    `json:"serial,omitempty"`
 	Begins    time.Time `json:"begins,omitzero"`
 	Expires   time.Time `json:"expires,omitzero"`
-	PublicKey string    `json:"public_key,omitempty"` // SHA-256, equal to that of its tls_key
+	PublicKey string    `json:"public_key,omitempty"` // SHA-256, equal to the public_key of its tls_key
 }
 
 // Describe implements [modules.Describer].

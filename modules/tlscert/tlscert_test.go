@@ -159,7 +159,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestPredicts uses a chain of keys and certificates, none of which exists beforehand.
+// TestPredicts uses a chain of keys and certificates that do not exist beforehand.
 func TestPredicts(t *testing.T) {
 	leaf := newKey(t)
 	ca := newKey(t)

@@ -41,8 +41,8 @@ func checkHash(text string) error {
 	return &modules.PropertyError{Path: "password_hash", Msg: "this is not a crypt(3) password hash; a plain password is not accepted", Hint: hashHint}
 }
 
-// mark reports whether a field of shadow(5) means that there is no password: "!", "*", or two of these characters, as
-// some tools write them.
+// mark reports whether a field of shadow(5) means "no password": "!", "*", or two of these characters, as some tools
+// write them.
 func mark(field string) bool {
 	return field != "" && len(field) <= 2 && strings.Trim(field, "!*") == ""
 }

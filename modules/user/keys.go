@@ -25,9 +25,9 @@ const maxKeyFile = modules.MaxOutput
 // storeTimeout bounds the script that runs as the user, whose home may be on a server.
 const storeTimeout = time.Minute
 
-// keys plans the changes of ~/.ssh/authorized_keys. The home belongs to the user, so anything in it may be exchanged
-// for a link between two calls: root only compares, and only files that are not links. Text to keep is read, and all
-// changes are written, as the user, who has no access to anything new.
+// keys plans the changes of ~/.ssh/authorized_keys. The home belongs to the user, so the user may replace any file in
+// it by a link between two calls. Therefore root only compares, and only files that are not links. Text to keep is read
+// as the user, and all changes are written as the user, so the user gains no access.
 func (d *draft) keys(ctx context.Context) error {
 	if d.SSHKeys == nil {
 		return nil

@@ -21,8 +21,8 @@ import (
 )
 
 // makeHome plans to create a new home. useradd would follow a link that another user has planted on the way to it. If
-// that fails for a new user, the account is removed again: otherwise the next run would find an existing user, and
-// create no home.
+// the home of a new user cannot be created, the account is removed again: otherwise the next run would find an existing
+// user, and create no home.
 func (d *draft) makeHome() {
 	if !d.newHome {
 		return

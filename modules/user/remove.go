@@ -53,8 +53,8 @@ func (d *draft) userdel(have accounts.User) {
 	})
 }
 
-// ownGroup finds the group that the tools remove together with the user: the one of the same name, if no other user
-// needs it (userdel(8), USERGROUPS_ENAB).
+// ownGroup finds the group that the tools remove together with the user: the group with the same name, unless another
+// user needs it (userdel(8), USERGROUPS_ENAB).
 func (d *draft) ownGroup(have accounts.User) (accounts.Group, bool) {
 	g, ok := d.tables.Group(have.Name)
 	others := without(d.tables.PrimaryOf(g), have.Name)

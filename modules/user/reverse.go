@@ -10,9 +10,9 @@ import (
 // Subject implements [modules.Reverser].
 func (u *User) Subject() string { return "user " + u.Name }
 
-// Reversal implements [modules.Reverser]: a new user can be removed, but not its home, which may contain newer work. A
-// user who existed cannot be restored: too much of it is not read, or cannot be brought back, such as the owner of an
-// id or a password that was never seen.
+// Reversal implements [modules.Reverser]: a new user can be removed, but not its home, because the home may contain
+// newer work. An earlier user cannot be restored: too much of its state is not read or cannot be restored, for example
+// the owner of an id, or a password that was never read.
 func (u *User) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	if kept != nil {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A User is a local user. A property that is not given is not changed, and is left to the host's defaults when the user
-// is created. It behaves like Ansible's user module, with intended exceptions:
+// A User is a local user. A missing property means no change, and the host's default if the user is created. It behaves
+// like Ansible's user module, with intended exceptions:
 //   - a password is only accepted as a hash, and never shown;
 //   - a new user without a group gets the one of the same name if it exists;
 //   - a home is created together with its user, later only with create_home;

@@ -163,7 +163,7 @@ func (w *Wait) probe(ctx context.Context, h modules.Host) (why, err error) {
 	return fmt.Errorf("it ends with %d%s", exit.Code, lastLine(exit.Stderr.Text)), nil
 }
 
-// lastLine is the last line of a command's output, after a colon; "" if there is no output.
+// lastLine returns the last line of a command's output, after a colon, or "" without output.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -19,8 +19,8 @@ const (
 	keyWeight  = 64 // its place in a map
 )
 
-// Of estimates how many bytes JSON takes in memory once it is decoded into maps, lists and texts, and returns how deep
-// it is nested. The text may be malformed.
+// Of estimates the memory, in bytes, of JSON that is decoded into maps, lists and texts. depth is its deepest nesting.
+// The text may be malformed.
 func Of(text []byte) (size, depth int) {
 	now := 0
 	for i := 0; i < len(text); i++ {

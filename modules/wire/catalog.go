@@ -114,7 +114,7 @@ type Entry struct {
 	Properties json.RawMessage `json:"properties,omitempty"`
 	Require    []int           `json:"require,omitempty"`
 	Subscribe  []int           `json:"subscribe,omitempty"`
-	Excluded   bool            `json:"excluded,omitempty"` // by control; it has no properties
+	Excluded   bool            `json:"excluded,omitempty"` // excluded by control; without properties
 	Check      bool            `json:"check,omitempty"`    // noop: predict this one even in an applying run
 	Sensitive  bool            `json:"sensitive,omitempty"`
 	Monitor    bool            `json:"monitor,omitempty"` // only its health checks run
@@ -131,7 +131,7 @@ type Entry struct {
 	// On names the host that runs the entry, if that is not this one: the entry has no properties then. The host
 	// requests it with [Elsewhere], and the controller runs it there.
 	On string `json:"on,omitempty"`
-	// Once marks an entry that runs on one of several hosts, each of which requests it with [Elsewhere].
+	// Once marks an entry that runs on only one of several hosts. Each of them requests it with [Elsewhere].
 	Once bool `json:"once,omitempty"`
 	// Refresh are resources of other hosts, or of earlier calls of a session, that the entry subscribes to and that have changed.
 	Refresh []string `json:"refresh,omitempty"`
@@ -182,8 +182,8 @@ type Entry struct {
 	// Register marks an entry whose result the controller uses: it gets the output of a sensitive entry, too, see
 	// [Registered].
 	Register bool `json:"register,omitempty"`
-	// Ran is the resumed run that has run the entry, which an undo then left unchanged; empty means none. A resource
-	// that changes something each time runs again only for a refresh.
+	// Ran is the resumed run that has run the entry; the undo then left the entry unchanged. Empty means none. A
+	// resource that changes something in every run is run again only for a refresh.
 	Ran string `json:"ran,omitempty"`
 
 	// Awaits are earlier entries by whose results the entry is made, and which are not known:

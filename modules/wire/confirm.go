@@ -27,7 +27,7 @@ type Confirm struct {
 	Become string `json:"become,omitempty"`
 	// Port is the port of the SSH server on the host, which must listen after a revert; 0 disables the test.
 	Port  int    `json:"port,omitempty"`
-	Nonce string `json:"nonce"` // random: whoever knows it can confirm; letters and digits, a new one for each play
+	Nonce string `json:"nonce"` // random: anyone with the nonce can confirm; letters and digits, new for each play
 }
 
 // ConfirmMode decides when a change needs to be confirmed.

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/weight"
 )
 
-// Limits of one message line, without the bytes of a blob. Messages of a host have much lower limits than those of the
-// controller, which the host trusts.
+// Limits of one message line, without the bytes of a blob. Messages of a host have much lower limits than messages of
+// the controller: a host trusts the controller.
 const (
 	MaxFromHost       = 4 << 20
 	MaxFromController = 64 << 20

@@ -22,8 +22,8 @@ func PingInterval(idle time.Duration) time.Duration {
 	return min(pingInterval, cmp.Or(idle, IdleTimeout)/3)
 }
 
-// Idle sessions, of which there may be thousands, send pings and pongs only. One is encoded once, and the other is read
-// without a decoder.
+// Idle sessions send pings and pongs only, and there may be thousands of sessions. So a ping is encoded once, and a
+// pong is read without a decoder.
 const (
 	pingLine = `{"ping":{}}` + "\n"
 	pongLine = `{"pong":{}}` + "\n"

@@ -10,7 +10,7 @@ import (
 )
 
 // A Message is written and read as its only field. Otherwise encoding/json would use reflection on the fields of all
-// kinds of messages, of which a usual run needs four.
+// kinds of messages, although a usual run needs only four kinds.
 
 // Rehearse reads an empty catalog and writes an empty result, so that encoding/json knows their fields. A host program has time for that
 // while it waits for its first catalog.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// ReceiveAll reads messages of a host: at least one, and those that have come with it, at most maxBurst. It reads
-// stable results without encoding/json, which would take most of the time for the stream of a converged host. With an
-// error it returns the messages before it.
+// ReceiveAll reads messages of a host: it waits for one, and adds the messages that have arrived with it, at most
+// maxBurst. It reads stable results without encoding/json, which would take most of the time for the stream of a
+// converged host. With an error it returns the messages before it.
 func (c *Conn) ReceiveAll() (all []*Message, err error) {
 	for len(all) == 0 || len(all) < maxBurst && c.lineIsHere() {
 		m, err := c.receiveOne()

@@ -43,7 +43,7 @@ type SkipReason string
 // The reasons.
 const (
 	SkippedByControl     SkipReason = "control"            // control excludes it
-	SkippedHidden        SkipReason = "hidden"             // it is defined, and does not run
+	SkippedHidden        SkipReason = "hidden"             // defined, but does not run
 	SkippedRequirement   SkipReason = "requirement_failed" // a resource that it requires failed or was skipped
 	SkippedPlayEnded     SkipReason = "play_ended"         // an earlier failure ended its manifest
 	SkippedBlockEnded    SkipReason = "block_ended"        // an earlier failure ended its block
@@ -70,9 +70,9 @@ type Result struct {
 	Refreshed   bool             `json:"refreshed,omitempty"`
 	RefreshedBy []string         `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
 	Uncertain   bool             `json:"uncertain,omitempty"`    // a prediction that an earlier resource may make wrong
-	Because     string           `json:"because,omitempty"`      // that resource, or the cause of the skip
+	Because     string           `json:"because,omitempty"`      // earlier resource that may make it wrong, or cause of the skip
 	Reason      SkipReason       `json:"reason,omitempty"`       // reason of the skip
-	Message     string           `json:"message,omitempty"`      // what was changed or would be, or why nothing was
+	Message     string           `json:"message,omitempty"`      // actual or predicted change, or the reason for no change
 	Messages    []modules.Note   `json:"messages,omitempty"`
 	Error       string           `json:"error,omitempty"` // set when failed
 	Done        bool             `json:"done,omitempty"`  // failed after Message had been done: on a health check

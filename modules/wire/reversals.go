@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Reversals name resources that have left the manifest, or were changed by an earlier run (see [Undo]), and that the
-// host is about to undo: they count as entries after those of the catalog, and have a result each.
+// Reversals name resources that the host will undo: resources that have left the manifest, or that an earlier run
+// changed (see [Undo]). They count as entries after the entries of the catalog, and each has a result.
 type Reversals struct {
 	Entries []Reversal `json:"entries"` // at least one, at most [MaxUndone]
 }
@@ -48,7 +48,7 @@ func (r *Reversals) validate() error {
 	return nil
 }
 
-// CheckReversalName refuses names that are not recorded: too long ones, and those that a line of a report cannot show.
+// CheckReversalName refuses names that are not recorded: too long names, and names that a line of a report cannot show.
 func CheckReversalName(name string) error {
 	switch {
 	case len(name) > MaxReversalName:

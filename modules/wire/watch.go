@@ -23,7 +23,7 @@ type Watch struct {
 
 // An EntryWatch has the differences of one entry from a [Watch].
 type EntryWatch struct {
-	Off    bool           `json:"off,omitempty"` // it is checked only for entries that depend on it, and not reported
+	Off    bool           `json:"off,omitempty"` // checked only for entries that depend on it, and not reported
 	Settle time.Duration  `json:"settle,omitempty"`
 	Poll   *time.Duration `json:"poll,omitempty"`
 }

@@ -60,11 +60,11 @@ func (a *All) Register(set *pflag.FlagSet) {
 	}
 }
 
-// Changed reports whether a flag is given.
+// Changed reports whether a flag is set on the command line.
 func (a *All) Changed(name string) bool { return a.set.Changed(name) }
 
-// Validate checks what the types of the flags cannot express. prompts reports whether a person can answer prompts. A URL of workers
-// that is not given is read from the environment.
+// Validate checks what the types of the flags cannot express. prompts reports whether a person can answer prompts.
+// Without a URL of workers, Validate reads the URL from the environment.
 func (a *All) Validate(getenv func(string) string, prompts bool) error {
 	for _, check := range []func() error{
 		a.Output.validate,
@@ -96,8 +96,7 @@ func (a *All) validateStep(prompts bool) error {
 	return nil
 }
 
-// refuseEmpty reports a flag that is given and empty: a variable of a shell that is not
-// set must not select everything.
+// refuseEmpty reports a flag with an empty value: an unset variable of a shell must not select everything.
 func (a *All) refuseEmpty(names ...string) error {
 	for _, name := range names {
 		if value := a.set.Lookup(name).Value.String(); a.Changed(name) && (value == "" || value == "[]") {

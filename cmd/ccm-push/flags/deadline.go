@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// Deadlines is the value of --deadline: the limits of phases on a host. A phase that is not given has 0.
+// Deadlines is the value of --deadline: the limits of phases on a host. A phase without a limit is 0.
 type Deadlines map[string]time.Duration
 
 // deadlinePhases lists the phases that can have a deadline, in their order.

@@ -30,7 +30,7 @@ const (
 type NATS struct {
 	Config       natsconn.Config
 	Registration string // the stream of registrations; empty registers nothing
-	Destination  string // of registrations
+	Destination  string // address for registrations
 }
 
 func (f *NATS) register(set *pflag.FlagSet) {
@@ -55,7 +55,7 @@ func (f *NATS) validate() error {
 
 const (
 	WorkersFlag = "workers"
-	// WorkersVariable stands for it where it is not given.
+	// WorkersVariable is the environment variable that replaces a missing --workers.
 	WorkersVariable = "CCM_PUSH_WORKERS"
 )
 

@@ -79,7 +79,7 @@ func (f *Reports) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP; to send the trace to a collector, set OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
-// Any reports whether any of the files is given.
+// Any reports whether any of the flags is set.
 func (f *Reports) Any() bool {
 	return f.Log != "" || f.JUnit != "" || len(f.Files) > 0 || f.Metrics != "" || f.Trace != ""
 }

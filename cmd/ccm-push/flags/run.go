@@ -64,7 +64,7 @@ type Pace struct {
 
 const defaultReconnect = 60 * time.Second
 
-// The bounds of --idle-timeout. A host of which nothing is heard for less may only be busy.
+// The bounds of --idle-timeout. A host that is silent for less time may only be busy.
 const (
 	shortestIdle = 2 * time.Second
 	longestIdle  = time.Hour
@@ -95,9 +95,9 @@ func (f *Pace) validate(given func(string) bool) error {
 // reservedFiles is the number of files that a run opens in addition to its connections.
 const reservedFiles = 64
 
-// Affordable returns the number of files that may be open for hosts in progress, and the number of connections
-// that are kept. Together they need no more files than the system allows this process. keep is -1 for no
-// connection, as in a Runner.
+// Affordable returns the limits of open files and of connections that are kept. files is the number of files that may
+// be open for hosts in progress; keep is the number of connections, or -1 for no connection, as in a Runner. Together
+// they need no more files than the system allows this process.
 func (f *Pace) Affordable(warn func(string)) (files, keep int) {
 	limit := openFiles()
 	room := max(1, limit-reservedFiles)

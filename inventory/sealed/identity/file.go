@@ -162,8 +162,8 @@ func (k *Keys) locked(path string, text []byte, public ssh.PublicKey) (held, err
 	return held{path, line(public), &oneAtATime{k, one}}, nil
 }
 
-// oneAtATime is a locked key that several goroutines may need at once: the first unlocks it, and the others wait for
-// that.
+// oneAtATime is a locked key that several goroutines may need at once: the first goroutine unlocks it while the others
+// wait.
 type oneAtATime struct {
 	keys *Keys
 	key  age.Identity

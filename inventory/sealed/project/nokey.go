@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// NoKey returns err with its position; if none of the keys is right, it adds the names of the people who can help.
+// NoKey returns err with its position. If no key can decrypt the file, it adds the names of people with such a key.
 func NoKey(name string, line int, names []string, keys *identity.Keys, err error) error {
 	if err == nil {
 		return nil
@@ -33,7 +33,7 @@ func NoKey(name string, line int, names []string, keys *identity.Keys, err error
 	return at
 }
 
-// ask returns the hint that names the people who can help.
+// ask returns the hint with the names of people who can decrypt the file.
 func ask(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	who := "a person who can read it"

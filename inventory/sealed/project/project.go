@@ -23,7 +23,7 @@ type Project struct {
 	disk disk
 }
 
-// ErrNone means that there is no project: no file names the readers.
+// ErrNone reports a missing project: no file names the readers.
 var ErrNone = errors.New("no " + recipients.FileName + " in this folder or in a folder above")
 
 const example = `write one in the top folder of the project, such as

@@ -113,7 +113,7 @@ type textBelow struct {
 
 type layout struct {
 	lines   []string
-	starts  map[int]start // by line index
+	starts  map[int]start // line starts with a node, by line index
 	texts   map[int]textBelow
 	unknown bool
 }

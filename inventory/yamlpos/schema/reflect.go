@@ -71,8 +71,8 @@ func (r Rules) field(f reflect.StructField) *Schema {
 
 var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// value describes the values that are decoded into t. tag is the tag of its field; an element has the tag of the field
-// that contains it.
+// value describes the values that are decoded into t. tag is the tag of its field; an element of a list or map has the
+// tag of that field.
 func (r Rules) value(t reflect.Type, tag reflect.StructTag) *Schema {
 	if t.Kind() == reflect.Pointer {
 		return r.value(t.Elem(), tag)

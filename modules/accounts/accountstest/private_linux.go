@@ -106,8 +106,8 @@ var files = map[string]string{
 // Hash is bob's: of the password "secret".
 const Hash = "$6$saltsalt$TVLlQcbpFVof5W3Yz4DTP6gRstiNuHwwTt6GLc1E5n0U0aDehy0S5knV8wiOQSpT0Y77vwPZN.Pq.H91p5hVO1"
 
-// Reset restores the accounts: root, daemon, nobody, and bob (1500) with a home and in the group docker (900); there is
-// also the group wheel (901).
+// Reset restores the accounts: root, daemon, nobody, and bob (1500) with a home and in the group docker (900); also the
+// group wheel (901).
 func Reset(t testing.TB) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll("/etc/skel"))

@@ -78,7 +78,7 @@ func keptMode(k kind, mode fs.FileMode) fs.FileMode {
 type listing struct {
 	kinds   map[string]kind // also of directories that are only implied
 	bytes   int64           // total length of names
-	entries int             // entries, including those that replace an earlier one
+	entries int             // number of entries, including entries that replace an earlier one
 }
 
 // Limits of a listing: the memory that it uses, and how often a disk is written to.

@@ -51,9 +51,9 @@ func readable(err error) error {
 }
 
 // Extract puts the contents into a directory. Files and links replace existing ones, each as a whole; existing
-// directories are not changed. The file or link named last is put in place after all others, so that its presence shows
-// that the archive has been unpacked; "" names none. sync is called for a directory of each file system before that, so
-// that all other files are on disk: after a power failure, last exists only if they are whole. Extract returns how many
+// directories are not changed. The file or link named last is put in place after all others: if it exists, the archive
+// has been unpacked. "" names none. Before that, Extract calls sync for a directory of each file system, so all other
+// files are on disk: after a power failure, last exists only if all other files are whole. Extract returns how many
 // entries it has put in place, also after an error. The archive must have been inspected.
 func (a *Archive) Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error) {
 	x := &extraction{into: into, last: last, made: map[string]bool{".": true}, disks: map[uint64]string{}, swept: map[string]bool{}}
@@ -75,7 +75,7 @@ type extraction struct {
 	into    *os.Root
 	last    string
 	held    string            // the temporary name of last, once it has come
-	locked  *os.File          // that file, open, if last names a file
+	locked  *os.File          // open file with the name last, if last is a file
 	swept   map[string]bool   // directories searched for leftovers of killed runs
 	made    map[string]bool   // existing directories
 	disks   map[uint64]string // a directory of each file system that was written to

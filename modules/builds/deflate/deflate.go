@@ -4,8 +4,8 @@
 // Deflate (RFC 1951) is a sequence of literal bytes and of matches, which repeat up to 258 bytes from up to 32 KiB
 // before, in blocks that have Huffman codes of their own. The best matches depend on their costs in these codes, and
 // the codes depend on the matches that are used. So all matches are found first ([finder]), then the cheapest sequence
-// of steps through them ([costs.cheapest]); its symbols result in better costs, with which that is repeated. A program
-// is 5.5 % smaller than from a compressor that decides in one pass.
+// of steps through them ([costs.cheapest]); its symbols result in better costs. With these, the search for the cheapest
+// sequence is repeated. A program is 5.5 % smaller than from a compressor that decides in one pass.
 package deflate
 
 import (

@@ -222,7 +222,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// left are expressions of which a part remains for the host, with that part and its result there.
+// left are expressions that the controller evaluates in part: with the part for the host, and its result there.
 var left = []struct{ text, sealed, values, want string }{
 	{"[reference(resourceId('A/B', 'c d')).port]", "[reference('ref A/B:c%20d').port]", "", `80`},
 	{"[reference('x').actualState.port]", "[reference('ref x').actualState.port]", "", `80`},

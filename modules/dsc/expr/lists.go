@@ -240,7 +240,7 @@ func has(list []any, item any) bool {
 	return slices.ContainsFunc(list, func(other any) bool { return equal(other, item) })
 }
 
-// union returns all elements, each once, or all members, of which later ones win.
+// union returns all elements, each once; or all members, where later members win.
 func union(e *Evaluator, args []any) (any, error) {
 	if !sameKind(args) {
 		return nil, errMixed

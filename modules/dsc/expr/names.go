@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Names has the objects that expressions can refer to where a document is read. A nil function provides none. An error
-// that is not a [Placed] is reported with the column of the call.
+// Names holds the objects that expressions can refer to in the place of a document. A nil function means no objects. An
+// error other than a [Placed] is reported with the column of the call.
 type Names struct {
 	Parameter func(name string) (Result, error)
 	Variable  func(name string) (Result, error)

@@ -94,7 +94,7 @@ const (
 	ReturnStateAndDiff = "stateAndDiff" // and, on a second line, the names of the properties that differ
 )
 
-// Users who may run an operation.
+// Users that may run an operation.
 const (
 	SecurityCurrent    = "current"
 	SecurityElevated   = "elevated"   // root

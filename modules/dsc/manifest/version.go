@@ -66,8 +66,8 @@ var part = sync.OnceValue(func() *regexp.Regexp {
 
 var errRange = errors.New("no range of versions, such as ^1.2 or >=1.0, <2.0")
 
-// ParseRange reads a range: comparators with commas between, all of which must hold. A version without an operator
-// matches all versions that are compatible with it.
+// ParseRange reads a range: comparators with commas between. A version must match all of them. A version without an
+// operator matches all versions that are compatible with it.
 func ParseRange(s string) (Range, error) {
 	s = strings.TrimSpace(s)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxSteps limits the work of checking a value against a schema: a schema can name itself in ways that double the work
-// with each level. A step is about a keyword of a schema for one value, and takes less than a microsecond.
+// maxSteps limits the work of checking a value against a schema: a schema can refer to itself, and double the work with
+// each level. A step is about a keyword of a schema for one value, and takes less than a microsecond.
 const maxSteps = 5_000_000
 
 // A budget is the number of remaining steps.

@@ -14,7 +14,7 @@ import (
 const maxDepth = 64
 
 // Coerce converts texts to the type that the schema declares: "true" and "false" to a boolean, the text of a number to
-// that number. Programs without a JSON library, such as shell scripts, print such texts. There is a warning for each. v
+// the number. Programs without a JSON library, such as shell scripts, print such texts. There is a warning for each. v
 // is not changed.
 func (s *Schema) Coerce(v any) (coerced any, warnings []string) {
 	c := &coercion{}

@@ -12,8 +12,8 @@ import (
 // maxNested limits the nesting of schemas.
 const maxNested = 500
 
-// A compiler turns a document into nodes: first everything in the place of a schema, then the references of the schemas
-// that are ever applied.
+// A compiler turns a document into nodes: first every value in the place of a schema, then the references in schemas
+// that are applied.
 type compiler struct {
 	*Schema
 	keywords  []keyword

@@ -122,7 +122,7 @@ func (f *field) items() {
 }
 
 func (f *field) format() {
-	if format, _ := f.text(); f.n.res.draft == draft7 { // it is only an annotation in the later draft
+	if format, _ := f.text(); f.n.res.draft == draft7 { // only an annotation in the later draft
 		f.n.format = format
 	}
 }

@@ -124,7 +124,7 @@ func (c *restoring) accounts() error {
 	return nil
 }
 
-// isInhabited reports whether a path is in the home of a user whom the run has created, and who stays.
+// isInhabited reports whether a path is in the home of a user that the run created, and that remains after the undo.
 func (c *restoring) isInhabited(path string) bool {
 	return slices.ContainsFunc(c.inhabited, func(home string) bool { return path == home || strings.HasPrefix(path, home+"/") })
 }

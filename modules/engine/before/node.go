@@ -155,8 +155,8 @@ func (n *Node) info() modules.FileInfo {
 	return info
 }
 
-// runsAsOwner reports whether the node is a file that runs as its owner or its group, or with capabilities, whoever
-// executes it.
+// runsAsOwner reports whether the node is a file that runs as its owner or its group, or with capabilities, for any
+// caller.
 func (n *Node) runsAsOwner() bool {
 	return n.Kind == modules.Regular && (n.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 ||
 		modules.HasXattr(n.Xattrs, modules.Capability))

@@ -19,7 +19,7 @@ import (
 type Restore struct {
 	Before, Left []Node // Left has the states after the change, for the same paths
 	Partly       bool   // the last Check has found paths that must not be restored
-	// Force restores everything that differs, whoever has changed it. Left is not needed then.
+	// Force restores all differences, also changes by others. Left is not needed then.
 	Force bool
 	// Rest is the reason why more was not restored; empty means nothing more.
 	Rest string
@@ -101,7 +101,7 @@ type restoring struct {
 	gone  map[string]bool
 
 	account   accounts.Restored
-	inhabited []string // homes of users whom the run has created, and who stay
+	inhabited []string // homes of users that the run created, and that remain
 }
 
 // work holds the steps of Apply.

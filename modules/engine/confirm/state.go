@@ -237,7 +237,7 @@ func (f *Files) read(dir *os.Root, name string) (*State, error) {
 	return s, nil
 }
 
-// Forget removes the files of confirmed changes, except those of the id but, and deadlines.
+// Forget removes the files of confirmed changes, except deadlines and the files of the id but.
 func (f *Files) Forget(but string) error {
 	return f.in(false, func(dir *os.Root) error {
 		names, err := list(dir)

@@ -6,9 +6,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A check run processes a graph in one order, and an applying run processes several entries at once in any order that
-// the edges allow. So an entry may read a thing that, in the applying run, a later checked entry has changed before.
-// That is known only at the end, when all plans are.
+// A check run processes a graph in one order. An applying run processes several entries at once, in any order that the
+// edges allow. So in the applying run, an entry may read a thing after another entry has changed it, although the check
+// run checks that other entry later. Such conflicts are known only at the end, when all plans are known.
 
 // A Reader is an entry that has had its turn, with the things that it has read.
 type Reader struct {
@@ -48,8 +48,8 @@ type conflicts struct {
 type planned struct {
 	paths  map[string][]*recorded // plans that also affect everything below the path
 	attrs  map[string][]*recorded // plans that affect the path only: directories with new attributes
-	names  map[string][]*recorded // by directory: plans that add or remove a name
-	below  map[string][]*recorded // by directory: plans that may change anything in it
+	names  map[string][]*recorded // plans that add or remove a name, by directory
+	below  map[string][]*recorded // plans that may change anything in a directory, by directory
 	differ map[differs][]*recorded
 	things map[thing][]*recorded
 	kinds  map[modules.EffectKind]bool // of differ
@@ -162,8 +162,8 @@ func (c *conflicts) findPaths(r *Reader) {
 	}
 }
 
-// addDiffering adds the plans that change a path, or the contents of a folder, in a way that is not predicted, except
-// by effects that the reader applies itself.
+// addDiffering adds the plans with an unpredicted change of a path, or of the contents of a folder. It skips effects
+// that the reader applies itself.
 func (c *conflicts) addDiffering(r *Reader, read pathRead, at string, folder bool) {
 	for kind := range c.planned.kinds {
 		if kind == "" || kind != read.knows {
@@ -190,7 +190,7 @@ func (c *conflicts) note(reader, writer int) {
 	}
 }
 
-// ways returns all paths of a read: those of the links that it follows, and last its target.
+// ways returns all paths of a read: the paths of the links that it follows, and last its target.
 func (f *Forecast) ways(read pathRead) []string {
 	ways := []string{read.path}
 	end, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, f.same(link)) })

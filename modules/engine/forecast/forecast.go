@@ -15,13 +15,13 @@ type Forecast struct {
 	other     map[modules.EffectKind]map[string]predictedState
 	pending   string           // first resource that would change something; empty means none
 	opaque    cause            // the latest resource with the effect Anything
-	unapplied cause            // latest of those that was not applied
-	below     map[string]cause // by canonical directory: latest resource that may change anything in it
+	unapplied cause            // latest resource with the effect Anything that was not applied
+	below     map[string]cause // latest resource that may change anything in a directory, by canonical directory
 	differs   map[string]differing
 	binds     map[string]string // binds of [modules.FileRights]: one file has one path in the maps above
 	clock     int
 
-	// Of the current catalog, since each catalog has a graph of its own:
+	// Plans of the current catalog, since each catalog has a graph of its own:
 	plans         []recorded // in the order in which they were made
 	began         int        // the clock when it began
 	opaqueEarlier cause      // opaque, then
@@ -33,7 +33,7 @@ type Plan struct {
 	Ref     string // the resource, which predictions that rest on the plan depend on
 	Effects []modules.Effect
 	Doubt   string // cause of doubt about the plan itself; empty means certain
-	Noop    bool   // it is never applied, so only other noop entries see it
+	Noop    bool   // not applied ever, so only other noop entries see it
 	Applied bool   // it has been carried out, over plans that were only predicted
 }
 

@@ -115,7 +115,7 @@ func (f *Forecast) plain(name string) (modules.FileInfo, error) {
 	return s.FileInfo, nil
 }
 
-// weigh adds the doubts about a state: those of its own plan, or of an opaque action after it. A state without a
+// weigh adds the doubts about a state: doubts about its own plan, or about an opaque action after it. A state without a
 // prediction comes before every plan.
 func (h predictedHost) weigh(from origin) {
 	switch {

@@ -12,7 +12,7 @@ type View struct {
 // Everything is the view of a resource of a list, which comes after all before it.
 func (f *Forecast) Everything() View { return View{pending: f.pending, opaque: f.opaque} }
 
-// Behind returns the view of a resource of a graph, after the entries that before accepts, and after all earlier
+// Behind returns the view of a resource of a graph: it includes the entries that before accepts, and all earlier
 // catalogs.
 func (f *Forecast) Behind(before func(entry int) bool) View {
 	v := View{opaque: f.opaqueEarlier, before: before}

@@ -36,7 +36,7 @@ type Applied struct {
 	ages  []uint64            // the resources of left, the oldest first
 	asked map[uint64][]uint64 // resource → the properties that it has in the catalog; the same
 	marks []mark              // marks of entries that receive nothing, by entry; nil before the first use
-	ended []bool              // by entry of the catalog, whether it was left in its desired state
+	ended []bool              // whether an entry is in its desired state, by entry of the catalog
 	news  bool                // left is not what the store has
 	// superseded reports that the records of resources that the catalog changes have been dropped.
 	superseded bool
@@ -151,7 +151,7 @@ func (a *Applied) LeftSo(e *wire.Entry, properties json.RawMessage) bool {
 	return slices.Contains(a.left[m.resource], m.with)
 }
 
-// Supersede drops the record of an entry's resource, which is about to be changed for other properties. Its first call
+// Supersede drops the record of an entry's resource before the resource is changed for other properties. Its first call
 // drops the records of all resources of the catalog that have other properties, so that one write suffices.
 func (a *Applied) Supersede(e *wire.Entry, properties json.RawMessage) error {
 	if !a.Known() || !a.write {
@@ -282,7 +282,7 @@ func (a *Applied) parse() {
 	}
 }
 
-// save writes the records, with those of the catalog as the newest.
+// save writes the records; the records of the catalog are the newest.
 func (a *Applied) save() error {
 	a.parse()
 	var here, others []byte

@@ -283,8 +283,8 @@ func (p *Past) add(l *pastLine, known map[pathOf]bool) error {
 	return nil
 }
 
-// Begin records that a resource is about to change, or returns the record of an earlier try. A record that is not
-// durable becomes so with Paths.
+// Begin records a change of a resource before it is made, or returns the record of an earlier try. Paths makes a record
+// durable that is not durable yet.
 func (p *Past) Begin(c Change, durable bool) (noted *Change, again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -323,9 +323,9 @@ func (p *Past) Next() int {
 	return len(p.changes) + 1
 }
 
-// Since returns the number of the first change that takes effect with a refresh by resources: the earliest change of one
-// of them, or of a resource that has refreshed one of them. Without such a change in this run, it returns the number of
-// the next change.
+// Since returns the number of the first change that takes effect with a refresh by these resources. It is the earliest
+// change of one of the resources, or of a resource that has refreshed one of them. Without such a change in this run,
+// Since returns the number of the next change.
 func (p *Past) Since(resources []string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -346,7 +346,7 @@ func (p *Past) Anew(first int) {
 	p.first = min(first, len(p.changes)+1)
 }
 
-// Paths records the states of paths that a resource is about to change, unless they are recorded.
+// Paths records the states of paths before a resource changes them, unless they are recorded already.
 func (p *Past) Paths(c *Change, nodes []before.Node) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -256,9 +256,9 @@ func (c *keptCatalog) changed() bool {
 	return len(c.attempts) > 0 || slices.ContainsFunc(c.finished, func(f *Finished) bool { return f.Changed || f.Command != "" })
 }
 
-// tell records that all results have been acknowledged. Of a catalog that has ended it keeps only the parts that
-// prevent a repetition, and registered results: output of commands and contents of files may be secrets that only the
-// controller knows. shorter reports whether anything was removed.
+// tell records that all results have been acknowledged. After the end of a catalog, it keeps only the parts that
+// prevent a repetition, and registered results. Other parts are removed, since output of commands and contents of files
+// may be secrets that only the controller knows. shorter reports whether anything was removed.
 func (c *keptCatalog) tell() (shorter bool) {
 	for _, a := range c.attempts {
 		a.told = true
@@ -494,8 +494,8 @@ func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 
 func clipText(text string) string { return Clip(text, wire.MaxUntoldText) }
 
-// Acknowledge records that a controller knows the results of a catalog. They are dropped if nothing was changed, so
-// that checking again does no harm, or if no more results can be kept.
+// Acknowledge records that a controller knows the results of a catalog. If nothing was changed, checking again does no
+// harm, so the results are dropped. They are also dropped if no more results can be kept.
 func (r *Results) Acknowledge(ack wire.Ack) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

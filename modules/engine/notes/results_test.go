@@ -350,7 +350,7 @@ func FuzzResults(f *testing.F) {
 	})
 }
 
-// TestResultsOfRunsThatGoOnWithEachOther has a run that is resumed by another one, from its own notes, and then comes
+// TestResultsOfRunsThatGoOnWithEachOther resumes a run by another one, from its own notes; then the first run comes
 // late.
 func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
 	l := &memoryLog{}

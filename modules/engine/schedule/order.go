@@ -9,7 +9,7 @@ import (
 // An Order is the order of the entries of one catalog.
 type Order struct {
 	cat       *wire.Catalog
-	ancestors []Set // by entry, the entries that precede it; nil before the first use
+	ancestors []Set // entries that precede each entry, by entry; nil before the first use
 }
 
 // NewOrder is the order of a catalog.

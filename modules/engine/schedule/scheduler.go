@@ -78,7 +78,7 @@ func (s *Scheduler) Run() (stopped bool, err error) {
 	return s.err == nil && s.ended < len(s.entries), s.err
 }
 
-// lane returns the queue of a ready entry: the common one, or the one of its type.
+// lane returns the queue of a ready entry: the common queue, or the queue of its type.
 func (s *Scheduler) lane(i int) string {
 	typ := s.entries[i].Type
 	if _, alone := s.alone[typ]; alone {

@@ -349,7 +349,7 @@ func (c *confirming) foretellRevert(ctx context.Context, s *confirm.State, what 
 // maxForetold bounds the resources in a warning about an armed change.
 const maxForetold = 20
 
-// hears reports whether the controller sends messages: without them there is no progress, even while a resource is
+// hears reports whether the controller sends messages: without them the run makes no progress, even while a resource is
 // applied. A controller that has closed the connection is not silent.
 func (c *confirming) hears() bool {
 	return !c.receiver.gone() && c.silent() < wire.PingInterval(c.IdleTimeout)*3/2
@@ -369,7 +369,7 @@ func (e *errReverted) Error() string { return "the host has reverted the changes
 // revertTakes is the least time that a run waits for a revert in progress.
 const revertTakes = 2 * time.Minute
 
-// clear waits until the only unconfirmed changes are those that this catalog continues. Changes whose deadline has
+// clear waits until all unconfirmed changes belong to this catalog, which continues them. Changes whose deadline has
 // passed are reverted first.
 func (c *confirming) clear(ctx context.Context, cat *wire.Catalog) error {
 	files := c.Confirms.Files

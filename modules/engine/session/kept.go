@@ -89,8 +89,8 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	return one && begun.Ended && len(kept) == len(begun.Finished), nil
 }
 
-// runAgain records that the results with these indices do not stay, and returns them with those of later stages that do
-// not stay either.
+// runAgain records that the results with these indices are dropped. It returns them with the results of later stages
+// that are dropped, too.
 func (s *serving) runAgain(cat *wire.Catalog, dropped []int) []int {
 	for _, f := range s.begun.Finished {
 		r := f.Result
@@ -246,8 +246,8 @@ func mayRefresh(e *wire.Entry, came map[int]wire.Status, again []bool) bool {
 	})
 }
 
-// follow adds to the repeated entries those that depend on one of them, the manifests and blocks that contain them, and
-// entries that were skipped because of one of them.
+// follow adds to the repeated entries: the entries that depend on one of them, the manifests and blocks that contain
+// them, and the entries that were skipped because of one of them.
 func follow(again, unmet []bool, cat *wire.Catalog) {
 	failed := slices.Clone(again)
 	within := func(list []bool, scope int) bool {

@@ -305,7 +305,7 @@ func (s *serving) work(ctx context.Context, cat *wire.Catalog, out *outbox, arme
 // connect sets the functions with which the engine reaches the controller.
 func (s *serving) connect(out *outbox) {
 	s.engine.Semaphores = func(ctx context.Context, index int, would string) (func(), error) {
-		if err := out.flush(); err != nil { // a person who is prompted has seen the earlier results
+		if err := out.flush(); err != nil { // a person at the prompt has seen the earlier results
 			return nil, err
 		}
 		return s.receiver.questions.semaphores(ctx, index, would)

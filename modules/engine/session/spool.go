@@ -183,7 +183,7 @@ func (s *spool) receive(b *wire.Blob) error {
 	var err error
 	switch right := item.promised || hex.EncodeToString(item.sum.Sum(nil)) == b.SHA256; {
 	case !right && item.resumed:
-		err = errStale // it is requested again
+		err = errStale // the content is requested again
 	case !right:
 		err = fmt.Errorf("content %s arrived damaged", b.SHA256)
 		fallthrough
@@ -238,7 +238,7 @@ func (s *spool) write(item *spooled, b []byte, at int64) error {
 	return err
 }
 
-// Close frees the disk space, except that of incomplete large contents.
+// Close frees the disk space, except the space of incomplete large contents.
 func (s *spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

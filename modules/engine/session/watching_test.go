@@ -75,7 +75,7 @@ func TestSessionWatches(t *testing.T) {
 	require.Equal(t, &wire.Done{}, c.said().Done)
 	require.True(t, c.said().Watched.Heard)
 
-	// The file is never half written: there is no time to settle here.
+	// The file is never half written, because the watch has no settle time here.
 	require.NoError(t, os.WriteFile(path+".new", []byte("bad"), 0o644))
 	require.NoError(t, os.Rename(path+".new", path))
 	ears.hints <- listen.Hint{Sources: []int{0}}

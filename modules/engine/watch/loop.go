@@ -57,7 +57,7 @@ type Loop struct {
 
 	// Used by Serve alone:
 	listener Listener
-	deaf     string // why there is no listener
+	deaf     string // reason why no listener works
 	plays    map[int]*play
 	waiting  bool      // another run was in progress
 	relisten time.Time // time of the next Listen; zero means none is due
@@ -405,7 +405,7 @@ func (l *Loop) place() {
 	l.relisten = l.config.Now()
 }
 
-// hear listens to the sources of all entries, and reports those that cannot be heard.
+// hear listens to the sources of all entries, and reports sources that it cannot listen to.
 func (l *Loop) hear(ctx context.Context) error {
 	l.relisten, l.worked = time.Time{}, l.config.Now()
 	l.open()
@@ -445,7 +445,7 @@ func (l *Loop) hear(ctx context.Context) error {
 	return l.tell(told)
 }
 
-// isZero reports whether there is no place to listen to.
+// isZero reports whether the sources are empty.
 func isZero(s modules.Sources) bool {
 	return len(s.Paths)+len(s.Trees)+len(s.Units) == 0 && !s.Mounts
 }

@@ -107,7 +107,7 @@ func (p *play) checkSoon(i int) {
 	}
 }
 
-// due takes the entries to check now. again is nil for all entries except those that have not settled.
+// due takes the entries to check now. again is nil for all entries, except entries that have not settled.
 func (p *play) due(now time.Time) (again func(int) bool, whole bool) {
 	for _, i := range slices.Concat(p.hinted.take(now, p.paceOf), p.polling.take(now)) {
 		p.checkSoon(i)
@@ -149,7 +149,7 @@ func (p *play) spread(part []bool) {
 	}
 }
 
-// learn records the results of a check, and returns those that the controller does not know.
+// learn records the results of a check, and returns the results that the controller does not know.
 func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news []*wire.Result, writers map[int]wire.Writer) {
 	before := p.standing
 	p.standing = s

@@ -83,7 +83,7 @@ func newPolling(now time.Time, every []time.Duration) polling {
 // host is not woken for each.
 const together = 50
 
-// take returns the entries to check, with those that are due soon.
+// take returns the entries to check, including entries that are due soon.
 func (p polling) take(now time.Time) (due []int) {
 	for i := range p {
 		if p[i].every <= 0 || p[i].next.After(now.Add(p[i].every/together)) {

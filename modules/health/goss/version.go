@@ -11,8 +11,8 @@ import (
 // A versionRange reports whether a version lies within it.
 type versionRange func(*semver.Version) bool
 
-// parseRange reads a constraint in goss's syntax (github.com/blang/semver): comparisons that must all hold, separated
-// by blanks, and alternatives separated by ||. A prerelease is a version like any other, unlike in Masterminds/semver.
+// parseRange reads a constraint in goss's syntax (github.com/blang/semver). Blanks separate comparisons, which must all
+// hold; || separates alternatives. A prerelease is a version like any other, unlike in Masterminds/semver.
 func parseRange(text string) (versionRange, error) {
 	var alternatives []versionRange
 	for alternative := range strings.SplitSeq(text, "||") {
