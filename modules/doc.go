@@ -13,10 +13,10 @@
 //	json      the name
 //	also      other spellings that manifests may use, with commas
 //	doc       the meaning
-//	required  "true": it must be given
+//	required  "true": the property is mandatory
 //	enum      the only values, with commas
 //	pattern   a regular expression for text
-//	default   the value if none is given
+//	default   the value of a missing property
 //	looks     a regular expression for the schema alone, where Validate has better words
 //	file      "play" or "tree": it names a file or folder of the play, so no fact may be part of it
 //	secret    "true": it is kept out of render; "url": a secret may be in that URL

@@ -188,7 +188,7 @@ func (p *hostPlay) compileAhead(ctx context.Context) (err error) {
 	return late(timed, err)
 }
 
-// compiled starts the host program, and returns the catalog: the one that was compiled before, or a new one.
+// compiled starts the host program, and returns the catalog: the catalog that was compiled before, or else a new one.
 func (p *hostPlay) compiled(ctx context.Context) (*catalog.Compiled, error) {
 	if err := p.start(ctx); err != nil {
 		return nil, err

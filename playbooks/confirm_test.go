@@ -104,7 +104,7 @@ func TestRefusedWithoutASecondLogin(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(srv.Home, "asked"))
 }
 
-// TestReverted has hosts that could not be confirmed, each of which reports its revert in its own way.
+// TestReverted uses hosts with unconfirmed changes. Each host reports its revert in its own way.
 func TestReverted(t *testing.T) {
 	t.Parallel()
 	const back = `web1 reverted "": no login confirmed the change within 5s; `

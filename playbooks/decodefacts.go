@@ -36,9 +36,8 @@ type factsReport struct {
 	Partial []string           `json:"partial"`
 }
 
-// decodeFacts makes plain values of a host's report, with its custom facts merged over the gathered ones, and the facts
-// that plays request in place of both; raw is a [facts.Report] as JSON. partial lists the facts that could not be
-// gathered.
+// decodeFacts makes plain values of a host's report; raw is a [facts.Report] as JSON. Custom facts are merged over the
+// gathered facts. Facts that plays query replace both. partial lists the facts that could not be gathered.
 func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
 	if len(raw) == 0 {
 		return map[string]any{}, nil, nil

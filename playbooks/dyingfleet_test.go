@@ -54,7 +54,7 @@ func fleetOf(t *testing.T, n int) map[string]*sshtest.Server {
 	return hosts
 }
 
-// TestDyingFleet runs over 200 hosts of which a tenth dies at random moments, half of them for good. Each host has one
+// TestDyingFleet runs over 200 hosts. A tenth of them die at random moments, half of these for good. Each host has one
 // outcome, the totals match the results, and the record shows the course of the run. CCM_SEED chooses one seed.
 func TestDyingFleet(t *testing.T) {
 	sshtest.NeedsOwnLock(t)

@@ -78,8 +78,8 @@ func (d *delegated) stage(c *catalog.Compiled) {
 	d.fleet.hasOnce(d.of.selection, d.host, has)
 }
 
-// run runs a resource, and returns its result; nil if the run ends before that, or if this host runs it (here). The end
-// of waiting ends the wait, and the end of ctx kills the resource.
+// run runs a resource on another host, and returns its result. result is nil if the run ends before the result arrives,
+// or if this host must run the resource (here). When waiting ends, run returns; when ctx ends, the resource is killed.
 func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 	d.mu.Lock()
 	one := d.begun[index]

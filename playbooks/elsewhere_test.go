@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// TestKeptOnce has a host report the kept result of an entry that runs once, which was requested by a lost worker, or
-// by a run that this one resumes: it counts for the other hosts.
+// TestKeptOnce makes a host report the kept result of an entry that runs once. A lost worker, or a run that this one
+// resumes, requested the entry. The result counts for the other hosts.
 func TestKeptOnce(t *testing.T) {
 	f := &fleet{runner: &Runner{}, once: share.NewOnce(&share.Waits{})}
 	f.once.Begin([]string{"web1", "web2"}, false, func(string) {})

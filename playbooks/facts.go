@@ -53,8 +53,8 @@ func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []
 	return HostFacts{Host: h.Name, Facts: program.facts}
 }
 
-// At returns the value at a path such as host.info.platform, or all facts for "". If there is no such fact, the event
-// lists the known paths.
+// At returns the value at a path such as host.info.platform, or all facts for "". For an unknown path, the event lists
+// the known paths.
 func (f HostFacts) At(path string) (any, events.Event) {
 	if f.Err != nil || path == "" {
 		return f.Facts, f.Err

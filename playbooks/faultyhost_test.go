@@ -116,7 +116,7 @@ func newFaultyHost(t *testing.T, c faultCase, others ...faultproxy.Fault) *fault
 	return h
 }
 
-// told has the reports of a run, by resource.
+// told holds the reports of a run, by resource.
 type told struct {
 	results map[string]string // status and error
 	untold  map[string]string // results of earlier runs: status and error
@@ -172,8 +172,8 @@ func (h *faultyHost) requireQuiet() {
 	require.Eventually(h.t, none(true), time.Minute, 20*time.Millisecond, "processes are left on the host: %v", processesOf(h.srv.Home, true))
 }
 
-// processesOf returns the processes with a home directory, without those that receive the host program unless installs
-// is set.
+// processesOf returns the processes with a home directory. Processes that receive the host program are included only if
+// installs is set.
 func processesOf(home string, installs bool) (all []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {

@@ -38,9 +38,9 @@ func (r *Runner) CheckReach(hosts []*inventory.Host) error {
 	return refused.err(0)
 }
 
-// CheckFiles resolves how hosts are reached, and reads the private keys and known_hosts files for that. Faults of these
-// files or of ssh_config are not faults of a host: each is reported once, with the first place that names it. Hosts
-// that [Runner.CheckReach] reports are skipped.
+// CheckFiles resolves the connection settings of hosts, and reads their private keys and known_hosts files. Faults of
+// these files or of ssh_config are not faults of a host: each is reported once, with the first place that names it.
+// Hosts that [Runner.CheckReach] reports are skipped.
 func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 	c := fileCheck{runner: r, hosts: map[string]bool{}, files: map[string]bool{}}
 	for _, h := range hosts {

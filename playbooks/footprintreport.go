@@ -16,7 +16,7 @@ import (
 
 // A Report gathers the answers of hosts; hosts with equal ones share theirs.
 type FootprintReport struct {
-	Clean   bool // the report is about files to remove
+	Clean   bool // the report lists files to remove
 	Removes bool // they are removed; otherwise the report is a prediction
 	Found   bool // there was something on a host
 	Stuck   bool // a file to remove still exists

@@ -70,8 +70,8 @@ func (p guarded) Close() { p.g.state.close() }
 // Entry implements [confirm.Progress].
 func (p guarded) Entry(index int) *wire.Entry { return &p.g.progress.catalog.Entries[index] }
 
-// Unfinished implements [confirm.Progress]. Such a resource would run in a later run, when the host keeps nothing any more
-// that it could revert.
+// Unfinished implements [confirm.Progress]. An unfinished resource would run in a later run, when the host can no
+// longer revert its changes.
 func (p guarded) Unfinished(first int) string { return p.g.progress.unfinished(first) }
 
 // Rest implements [confirm.Progress].

@@ -246,8 +246,8 @@ func undoOn(play *manifest.Play, host string) *wire.Undo {
 	return &wire.Undo{Run: u.Run, Only: u.Only, Maybe: !u.Changed[host], Changed: u.Resources[host]}
 }
 
-// addOthers adds to a catalog the resources that later plays have for the host: things that they manage are not undone.
-// plays are the remaining plays, beginning with the one of the catalog.
+// addOthers adds to a catalog the resources that later plays have for the host, so that the host does not undo things
+// that they manage. plays are the remaining plays; the first is the play of the catalog.
 func addOthers(c *wire.Catalog, plays []*selection) {
 	if c.Remember == nil {
 		return

@@ -197,9 +197,9 @@ func (f *fleet) keep(host string, all []events.ResourceStart) {
 	}
 }
 
-// lost reports the known results of a host that was lost, and returns the failure of the host without them: the results
-// of resources that ran for it on other hosts, and the commands that may have been running. The outcome of such a
-// command is unknown, and repeating it is not safe.
+// lost reports the known results of a lost host, and returns the failure of the host without them. The known results
+// are the results of resources that ran for it on other hosts, and the commands that may have been running. The outcome
+// of such a command is unknown, and repeating it is not safe.
 func (g *stages) lost(ctx context.Context, failed error) error {
 	pe, ok := errors.AsType[*phaseError](failed)
 	if !ok || pe.phase != phaseLost && pe.phase != "deadline" && pe.phase != "protocol" || !g.runner.applies() || g.of.mode.looks() || g.progress.locked {
@@ -246,8 +246,8 @@ func (g *stages) elsewhere(ctx context.Context, entries []int) {
 	}
 }
 
-// underWay returns the entries that may have been in progress when the last result came: the next one or, if several
-// run at once, all entries that wait for no other entry.
+// underWay returns the entries that may have been in progress when the last result arrived: the next entry or, if
+// several run at once, all entries that wait for no other entry.
 func (p *catalogProgress) underWay() (list []int) {
 	if p.next() == nil || p.killed && p.catalog.Parallel < 2 {
 		return nil

@@ -32,8 +32,8 @@ type inventoryValues struct {
 	unknown map[string]string
 }
 
-// inventoryValues returns the values of each play. hosts are the hosts of each. The inventory's values are built once
-// for all plays, if one uses them.
+// inventoryValues returns the values of each play. hosts are the hosts of each play. The inventory's values are built
+// once for all plays, if any play uses them.
 func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues, error) {
 	all := make([]*inventoryValues, len(r.Plays))
 	for i := range all {

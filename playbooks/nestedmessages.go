@@ -8,8 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// nestedMessages reports the messages of nested manifests between the results of a host: one before the first resource
-// of its manifest that is not skipped, the other after the last one if none has failed.
+// nestedMessages reports the messages of nested manifests between the results of a host. One message comes before the
+// first resource of the manifest that is not skipped. The other message comes after the last resource, if no resource
+// failed.
 type nestedMessages struct {
 	all     []catalog.Note // in the order in which the manifests begin
 	met     int            // so many of them may have begun

@@ -134,8 +134,8 @@ type OtherFacts struct {
 	Unknown map[string]string           `json:"unknown,omitempty"` // why, by the names of hosts
 }
 
-// otherFacts returns the facts that a play reads: the one of the turn, or another one of the host, which is watched
-// with all of its plays. A worker gets no others.
+// otherFacts returns the facts of other hosts that a play reads. The play is the play of the turn, or another play of a
+// watched host, because a host is watched with all of its plays. A worker gets no other facts.
 func (a *answerer) otherFacts(play int) Answer {
 	v := a.fleet.plays[play].values
 	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}

@@ -98,7 +98,7 @@ func (p *part) looking(monitors bool, hears heard) *part {
 	return &one
 }
 
-// stands returns the mode of a part that is sent to be watched; nil for any other part.
+// stands returns the mode of a watched part, or nil for any other part.
 func (p *part) stands() *standing {
 	s, _ := p.mode.(*standing)
 	return s

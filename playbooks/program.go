@@ -126,7 +126,7 @@ func (p *hostPlay) needsFull(user string) bool {
 }
 
 // upgrade ends the lean host program, so that it holds no lock, and starts the full one on the same connection. The
-// facts remain those that the play was compiled with.
+// facts remain the facts with which the play was compiled.
 func (p *hostPlay) upgrade(ctx context.Context) error {
 	state, facts := p.state, p.program.facts
 	defer p.phase("start", &state.times.phases.Start)()
@@ -173,8 +173,8 @@ func (p *hostPlay) connect(ctx context.Context) error {
 	return err
 }
 
-// unlessStopped runs do, which makes a host ready for requests. The first signal ends that, too, since there is no
-// resource yet to wait for.
+// unlessStopped runs do, which makes a host ready for requests. The first signal also ends do, since no resource is in
+// progress.
 func (f *fleet) unlessStopped(ctx context.Context, do func(ctx context.Context) error) error {
 	ended, cancel := f.untilStopped(ctx)
 	defer cancel()

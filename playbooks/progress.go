@@ -17,10 +17,10 @@ type catalogProgress struct {
 	look    bool   // set if nothing is changed: differences do not count as changes
 	told    []bool // by entry: it has a result
 	changed []bool // by entry: it has changed the host
-	brought []bool // by entry: it is in its desired state
+	brought []bool // whether an entry is in its desired state, by entry
 	reached int    // entry: all before it have results
 	locked  bool   // the host waits for its lock
-	killed  bool   // the host has killed what was running, on request: it starts nothing else
+	killed  bool   // the host has killed its running resources, on request: it starts nothing else
 	// worth contains the results that changed the host or failed, without texts, and how often each was reported.
 	worth map[events.UntoldResult]int
 }

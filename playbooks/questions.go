@@ -217,8 +217,7 @@ func checkResult(r *wire.Result) error {
 	return checkText("a result", r.Error, r.Message, r.Because)
 }
 
-// checkPlay checks the number of a play, from 0: the play must be the one of the turn, or another one that the host
-// has.
+// checkPlay checks the number of a play, from 0: it must be the play of the turn, or another play of the host.
 func (a *answerer) checkPlay(number int) error {
 	plays := a.fleet.plays
 	if number < 0 || number >= len(plays) || number != a.of.number && !plays[number].has(a.host) {

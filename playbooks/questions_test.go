@@ -189,8 +189,8 @@ func TestMessageFieldsAreChecked(t *testing.T) {
 	require.Len(t, fields, answers.NumField())
 }
 
-// TestValuesOfABadWorker sends values from a worker that would be commands if they were not data: they are the content
-// of the file on the controller, byte for byte, and everything else about the file is as in the play.
+// TestValuesOfABadWorker sends values from a worker that look like commands. They are only data: the file on the
+// controller contains them byte for byte, and its other properties are as in the play.
 func TestValuesOfABadWorker(t *testing.T) {
 	for i, value := range []string{"$(touch PWNED)", "`touch PWNED`", "'; touch PWNED; '", "a\nb", "--reference=/etc/shadow", "{{ 1 + 1 }}", "[[ 1 + 1 ]]", "\x1b]0;x\x07"} {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {

@@ -207,8 +207,9 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestReconnectAtTheStart resets the connection at each packet of the host until the first result is reported. From the
-// end of the login on, the run continues as if nothing had happened; a host with a reset each time is given up.
+// TestReconnectAtTheStart resets the connection at each packet of the host until the first result is reported. After
+// the end of the login, the run continues as if nothing had happened. A host whose connection is reset each time is
+// given up.
 func TestReconnectAtTheStart(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	uncut := requireUncut(t, faultCase{cached: true})

@@ -40,7 +40,7 @@ func (p *parts) compilers() []*catalog.Compiler {
 	return all
 }
 
-// all returns the compilers, including those of gates.
+// all returns the compilers, also the compilers of gates.
 func (p *parts) all() []*catalog.Compiler {
 	if p == nil {
 		return nil
@@ -90,7 +90,7 @@ func (r *Runner) checkRollouts(hosts [][]*inventory.Host) error {
 	return errors.Join(errs...)
 }
 
-// checkAsking reports rollouts that would prompt a person where there is no terminal.
+// checkAsking reports rollouts that would prompt a person without a terminal.
 func (r *Runner) checkAsking() error {
 	var errs yamlpos.Errors
 	if r.Options.Yes || r.Ask != nil || r.Options.Check {

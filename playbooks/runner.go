@@ -39,7 +39,7 @@ type Runner struct {
 	FullBuilds []start.Build // host programs for hosts with a resource that requires the full one
 	BuildID    string        // build id that every host program must report
 	Connect    reach.Options
-	// Authority signs certificates for login keys; nil means that there is no authority, and no relays.
+	// Authority signs certificates for login keys; nil means no authority and no relays.
 	Authority *usercert.Authority
 	Options   Options
 	Events    *events.Stream
@@ -119,8 +119,8 @@ type Options struct {
 	// have been made.
 	CompileFirst bool
 	// Options of rollouts. IncludeBroken also changes hosts that were unhealthy before the run. Canary is the only host
-	// of the first batch; "" means no canary. Yes skips the prompts between batches. Hold is how long a stopped rollout
-	// without a terminal waits for a command; a negative value means no limit.
+	// of the first batch; "" means no canary. Yes skips the prompts between batches. Hold is the time for which a
+	// stopped rollout without a terminal waits for a command; a negative value means no limit.
 	IncludeBroken bool
 	Canary        string
 	Yes           bool
@@ -405,8 +405,8 @@ func (r *Runner) warn(text string) {
 	}
 }
 
-// forks returns the number of hosts that a rollout has in progress at once. As many hosts can still fail after the host
-// that stops the rollout.
+// forks returns the number of hosts that a rollout has in progress at once. After a host has stopped the rollout, this
+// number of hosts can still fail.
 func (r *Runner) forks() int {
 	if r.Options.Forks > 0 {
 		return r.Options.Forks

@@ -88,7 +88,7 @@ func (f *fleet) step(ctx context.Context, s *selection, batch int, batches [][]*
 const stepSemaphore = "--step"
 
 // asks prepares the catalog of the first host, and returns the function that prompts; nil on other hosts. Every entry
-// that changes something gets a semaphore. Resources that were removed from the manifest have no entry that could wait,
+// that changes something gets a semaphore. Resources that were removed from the manifest have no entry and cannot wait,
 // so a later run undoes them.
 func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *secret.Mask) func(context.Context, *wire.Entry, string) bool {
 	if s == nil || of.first != host {

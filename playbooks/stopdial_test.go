@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestStopWhileDialling stops a run while a host does not answer: there is no resource to wait for, so that nothing
-// waits for the deadline either.
+// TestStopWhileDialling stops a run while a host does not answer. No resource is in progress, so the run does not wait
+// for the deadline either.
 func TestStopWhileDialling(t *testing.T) {
 	const plays = `
 - {name: one, ccm: {resources: [{exec: ["true": {}]}]}}

@@ -11,7 +11,7 @@ import (
 )
 
 // Sudoers returns the sudoers rules with which the login users of hosts can run the host program as another user: one
-// for each pair of users, below a comment with its hosts.
+// rule for each pair of users, below a comment with its hosts.
 func (r *Runner) Sudoers(hosts []*inventory.Host) (string, error) {
 	var rules []string
 	names := map[string][]string{} // of hosts, by rule

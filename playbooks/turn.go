@@ -91,8 +91,8 @@ type TurnEnd struct {
 	Begun     bool `json:"begun,omitempty"`     // something was, or may have been, begun there
 	Failed    bool `json:"failed,omitempty"`    // a resource has
 	Predicted bool `json:"predicted,omitempty"` // in a check run, something would change
-	// Stopped reports that the run was stopped before the host finished; Rest is the unfinished work. Killed reports
-	// that the turn was killed.
+	// Stopped reports that the run was stopped before the host finished; Rest is the unfinished work. Killed is set if
+	// the turn was killed.
 	Stopped bool        `json:"stopped,omitempty"`
 	Killed  bool        `json:"killed,omitempty"`
 	Rest    events.Rest `json:"rest,omitzero"`

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// untold reports the results that an earlier run could not report, without those that are recorded here as reported: a
-// host keeps all results of a catalog that was not acknowledged, since it cannot know which of them have arrived.
+// untold reports the results that an earlier run could not report. It skips results that are recorded here as reported.
+// A host keeps all results of a catalog that was not acknowledged, since it cannot know which of them have arrived.
 func (g *stages) untold(u *wire.Untold) (reported bool) {
 	host := g.state.host.Name
 	e := untoldEvent(g.of.play.Name, host, u)
@@ -41,8 +41,8 @@ func forHost(of string) string {
 	return of
 }
 
-// Untold returns the results that a worker reports for an earlier run that could not report them, without those that
-// are recorded here as reported. left is false if none remain.
+// Untold filters the results that a worker reports for an earlier run. It removes results that are recorded here as
+// reported. left is false if none remain.
 func (r *Runner) Untold(e events.Untold) (rest events.Untold, left bool) {
 	rest, left = withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host, e.For))
 	r.Options.Progress.Untold(rest)

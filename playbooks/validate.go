@@ -38,15 +38,15 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 
 // checkedPlays holds what [Runner.check] has made of the plays of a run.
 type checkedPlays struct {
-	hosts     [][]*inventory.Host // by play; nil without an inventory
+	hosts     [][]*inventory.Host // hosts, by play; nil without an inventory
 	done      []map[string]bool   // hosts that an earlier run, which is resumed, has finished
 	others    []*inventory.Host   // hosts that run resources or give facts for others
 	lent      []*inventory.Host   // hosts among them that run resources
-	values    []*inventoryValues  // by play
-	compilers []*catalog.Compiler // by play
-	parts     []*parts            // by play
+	values    []*inventoryValues  // values of the inventory, by play
+	compilers []*catalog.Compiler // compilers, by play
+	parts     []*parts            // parts of rollouts, by play
 	opened    []*catalog.Compiler // all compilers that close must close
-	kept      []*keptResults      // by play
+	kept      []*keptResults      // kept results, by play
 }
 
 func (c *checkedPlays) close() { closeCompilers(c.opened) }

@@ -23,8 +23,8 @@ type Watch struct {
 	// Converged is for how long nothing may change until it ends; 0 is for ever.
 	Converged time.Duration
 	FailOn    []FailOn // states that count as failures at the end
-	// Until ends watching when it is closed, and the repairs that are under way by then: the plays are
-	// followed by others. nil never does.
+	// Until ends the watch when it is closed, and also repairs in progress, because other plays follow. A nil channel
+	// never ends the watch.
 	Until <-chan struct{} `json:"-"`
 	// Only skips the plays: their hosts are watched, and repaired, at once.
 	Only bool
@@ -142,9 +142,9 @@ const (
 	longestWatch = time.Minute
 )
 
-// watchAgain watches a host until ctx ends. After a loss it waits before it tries again; the wait grows until the host
-// was watched. watch returns when the watch has ended, with the reason; stood reports that the host was watched. tell
-// is called before the wait.
+// watchAgain watches a host until ctx ends. After a loss it waits before it tries again. The wait grows with each try,
+// and is reset once the host was watched. watch returns when the watch has ended, with the reason; stood reports that
+// the host was watched. tell is called before the wait.
 func watchAgain(ctx context.Context, of *selection, state *hostState, tell watching.Tell, watch func() (stood bool, err error)) {
 	for longest := firstWatch; ctx.Err() == nil; longest = min(2*longest, longestWatch) {
 		stood, err := watch()
@@ -240,7 +240,7 @@ func (h *watcher) end(ctx context.Context, p *selection) error {
 	return nil
 }
 
-// stand sends a play to the host to be watched, and replaces the play sent before.
+// stand sends a play to the host, which watches it in place of the play sent before.
 func (h *watcher) stand(ctx context.Context, p *selection) error {
 	var entries []watching.Entry
 	var results []*wire.Result

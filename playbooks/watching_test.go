@@ -335,8 +335,9 @@ func TestWatchLeavesOtherRunsAlone(t *testing.T) {
 	require.Equal(t, "two\n", string(b), "it is not mended")
 }
 
-// TestWatchTwoWishes repairs the same file from two controllers, each of which takes the changes of the other one for
-// drift, since its notes are elsewhere. The first that sees a fight ends it.
+// TestWatchTwoWishes repairs the same file from two controllers with different desired states. Each takes the changes
+// of the other for drift, since their notes are in different places. The first controller that detects the fight stops
+// repairing.
 func TestWatchTwoWishes(t *testing.T) {
 	home := t.TempDir()
 	begin := func(text, settle string, with func(*world)) *watchedWorld {

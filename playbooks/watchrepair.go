@@ -26,9 +26,9 @@ func (repair) watched() bool { return true }
 // has fewer.
 const repairPart = 1 << 10
 
-// narrow removes from a catalog the resources that must not change, and those that are not watched. Resources that are
-// only reported may have drifted since the last check, and are not repaired either: they are only checked, unless they
-// have to follow resources that they subscribe to.
+// narrow removes from a catalog the resources that must not change, and the resources that are not watched. Resources
+// that are only reported are only checked, since they may have drifted since the last check. They are applied only if
+// they subscribe to other resources.
 func (r repair) narrow(c *catalog.Compiled) {
 	leaveOutOthers(c)
 	for i, ref := range watching.Refs(&c.Catalog) {

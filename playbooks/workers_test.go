@@ -500,8 +500,8 @@ func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	w.run(t)
 }
 
-// TestWorkersAsk reads the facts and the footprint of hosts through workers: the answers are as on this machine, also
-// for a host that is down.
+// TestWorkersAsk reads the facts and the footprint of hosts through workers: the answers are the same as on this
+// machine, also for a host that is down.
 func TestWorkersAsk(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	w := newWorld(t, hosts, "ccm: {resources: [exec: [{\"true\": }]]}\n")

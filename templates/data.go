@@ -56,10 +56,10 @@ func (s Source) Facts() (paths []string, all bool) { return s.reads.Follow(nil).
 func (s Source) Inputs() Inputs { return s.reads.WithoutFiles() }
 
 // Layers returns the data for a host with these facts, lowest first: "data", a layer for each of vars_files, and one
-// for each section of overrides that the hierarchy selects. A key of the hierarchy of which every expression is empty
-// is skipped. With merge first only the first section that is found counts, and its keys completely replace others;
-// with deep every section is merged over the lower ones, in the order of the hierarchy. The caller owns the values;
-// [Settle] evaluates the expressions among them. The error is [yamlpos.Errors].
+// for each section of overrides that the hierarchy selects. A key of the hierarchy is skipped if all its expressions
+// are empty. With merge first only the first section that is found counts, and its keys completely replace others; with
+// deep every section is merged over the lower ones, in the order of the hierarchy. The caller owns the values; [Settle]
+// evaluates the expressions among them. The error is [yamlpos.Errors].
 func (s Source) Layers(ctx context.Context, facts map[string]any, inventory *Inventory) ([]Layer, error) {
 	if facts == nil {
 		facts = map[string]any{}

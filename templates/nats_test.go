@@ -117,7 +117,7 @@ func TestNATSErrors(t *testing.T) {
 	}
 }
 
-// TestNATSCalls checks that NATS queries are known before any host is contacted, including those of called templates.
+// TestNATSCalls checks that NATS queries are known before any host is contacted, including queries in called templates.
 func TestNATSCalls(t *testing.T) {
 	text, err := templates.Parse(`{{ kvGet('a', 'b') }} {{ jet('[[ registrations("a", "b", "c", "d") ]]') }}`, templatetest.Manifest)
 	require.NoError(t, err)

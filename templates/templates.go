@@ -74,7 +74,7 @@ func Unusable(hint, format string, args ...any) Refused {
 // Plain converts a value decoded from JSON to a plain value.
 func Plain(v any) (any, error) { return render.PlainCopy(nil, v) }
 
-// NoNATS returns the error for a call that queries NATS if no server is given.
+// NoNATS returns the error for a call that queries NATS without a configured server.
 func NoNATS(call NATSCall) error { return diag.At(call.At, render.NoNATS(call.Function)) }
 
 // NATSFailed returns the error for a NATS query that failed.

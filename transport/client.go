@@ -125,8 +125,8 @@ func (c *Client) Ping() error {
 	return nil
 }
 
-// Signs returns a function that sends one keepalive request, as [Client.Ping] does, without waiting for the answer; nil
-// for the controller itself.
+// Signs returns a function that sends one keepalive request, as [Client.Ping] does, without waiting for the answer; it
+// returns nil if t is the controller itself.
 func (c *Client) Signs() func() <-chan error {
 	if c.local != nil {
 		return nil

@@ -18,7 +18,7 @@ type Target struct {
 	Address string // name or IP address, to dial and to look up in known_hosts
 	Port    int    // 0 means 22
 	User    string
-	// Local means the controller itself: there is no connection, and /bin/sh runs command lines as the user of this
+	// Local means the controller itself: no connection is opened, and /bin/sh runs command lines as the user of this
 	// process.
 	Local bool
 	// PrivateKeys are files, offered in this order and before the keys of the agent. An encrypted file means the

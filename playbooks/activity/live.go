@@ -114,8 +114,8 @@ func (l *Live) signal() {
 const lastWait = time.Second
 
 // Close removes the lines, and returns when all text is printed. If the terminal takes no text, for example after
-// Ctrl-S, Close waits until ctx has ended, and a moment longer. It returns the first error of the terminal, or that of
-// ctx.
+// Ctrl-S, Close waits until ctx has ended, and a moment longer. It returns the first error of the terminal, or the
+// error of ctx.
 func (l *Live) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.ending = true

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// busy returns a run with a number of hosts, of which the named ones are in progress.
+// busy returns a run with a number of hosts; the named hosts are in progress.
 func busy(hosts int, names ...string) *Tracker {
 	t := &Tracker{}
 	t.Begin(hosts, false)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Tracker records the current steps of a run's hosts. It holds the hosts in progress, and the outcomes of those that
-// are done. A nil Tracker records nothing; any goroutine may call the methods.
+// A Tracker records the current steps of a run's hosts. It holds the hosts in progress, and the outcomes of finished
+// hosts. A nil Tracker records nothing; any goroutine may call the methods.
 type Tracker struct {
 	mu      sync.Mutex
 	began   time.Time // zero before the run begins

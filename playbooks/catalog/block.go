@@ -54,7 +54,7 @@ func (x *expansion) inTurn(first, begin, end int, part string) {
 	}
 }
 
-// direct returns the entries of a range except those that another entry of the range represents.
+// direct returns the entries of a range, except entries that another entry of the range represents.
 func (x *expansion) direct(first, end int) (all []int) {
 	for i := end - 1; i >= first; i-- {
 		all = append(all, i)

@@ -26,8 +26,8 @@ type bundle struct {
 	err     error // why it cannot be sent
 }
 
-// readBundle reads the folder of that name. If a folder cannot be sent, the bundle has the error, so that the resources
-// that need the folder report it.
+// readBundle reads the folder of that name. If a folder cannot be sent, the bundle holds the error, and each resource
+// that needs the folder reports it.
 func readBundle(from *sources, folder string) *bundle {
 	if _, err := from.root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -26,8 +26,8 @@ func (x *expansion) on(ctx context.Context, r *manifest.Resource, env *templates
 	return name, nil
 }
 
-// elsewhere adds the entry of a resource that runs on another host. Its properties are sent only to that host. The host
-// that it is for gets an entry without properties, for the order.
+// elsewhere adds the entry of a resource that runs on another host. Its properties are sent only to the other host. The
+// host of the play gets an entry without properties, for the order.
 func (x *expansion) elsewhere(e wire.Entry, o origin, p resolved, shown RenderedResource) int {
 	there := e
 	there.Once, there.On, there.Require, there.Properties, there.Sema = false, "", nil, p.made.properties, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // A memo remembers the resolved properties of resources, so that hosts with equal inputs are compiled once. The syntax
-// trees tell which inputs matter; see [templates.Inputs].
+// trees show which inputs matter; see [templates.Inputs].
 type memo struct {
 	mu     sync.Mutex
 	inputs map[*manifest.Resource]*readSet

@@ -13,8 +13,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// nested expands a resource that applies a manifest: the manifest's entries, and then its own, e. It returns the number
-// of its own; -1 means none. edges is set if its resources take part in automatic edges.
+// nested expands a resource that applies a manifest: first the entries of the manifest, then e, the entry of the
+// resource. It returns the index of that entry, or -1 without one. edges is set if the resources of the manifest take
+// part in automatic edges.
 func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, edges bool) int {
 	before := len(x.errs)
 	node, err := r.Properties.Resolve(ctx, env)

@@ -12,9 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Packet returns the message with the catalog in the form that [wire.Conn] sends: JSON in one deflate stream. Parts
-// that hosts have in common are compressed once for all of them. The stream allows this because no match of such a part
-// reaches out of it.
+// Packet returns the message with the catalog in the form that [wire.Conn] sends: JSON in one deflate stream. A part
+// that hosts have in common is compressed once for all of them. This is possible because no match in such a part refers
+// to bytes outside of it.
 func (c *Compiled) Packet() ([]byte, error) {
 	line, common, err := c.line()
 	if err != nil {

@@ -43,8 +43,8 @@ type prepared struct {
 	onlyCheck  bool          // it lacks a download, see [Compiler.Check]
 }
 
-// properties makes the properties of a resource, or reuses those of another host with equal inputs. The errors of
-// expressions contain no values. If the resource is sensitive, errors about their results are withheld.
+// properties makes the properties of a resource, or reuses the properties of another host with equal inputs. The errors
+// of expressions contain no values. If the resource is sensitive, errors about their results are withheld.
 func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e *wire.Entry) (resolved, error) {
 	memo := &x.compiler.memo
 	// Resources that a template has written are new for every host.

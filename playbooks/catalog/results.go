@@ -278,7 +278,7 @@ func (s *results) secrets(in templates.Inputs) bool {
 	return false
 }
 
-// A resultUse has the results that a resource reads, from its syntax trees.
+// A resultUse lists the results that a resource reads, by its syntax trees.
 type resultUse struct {
 	all, control, each templates.Inputs
 	shown              []shownInputs
@@ -402,8 +402,8 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	return x.add(e, o, shown), true
 }
 
-// awaitWithin expands a block, or a nested manifest, of which only control is unknown: then its resources, and which of
-// them to refresh, are known.
+// awaitWithin expands a block, or a nested manifest, if only its control is unknown: its resources are known, and also
+// the refreshes among them.
 func (x *expansion) awaitWithin(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, pending, whole bool) (made bool, i int) {
 	nested := r.Child != nil && r.Child.JetFile == nil // a block has one as well
 	if !whole || !nested || !x.known(r.Name.Inputs(env.Files), in) || !x.known(r.Properties.Inputs(env.Files), in) {

@@ -194,8 +194,8 @@ func (in *scope) messages(ctx context.Context, errs *yamlpos.Errors) (pre, post 
 	return text(ctx, p.Pre, in.env, errs), text(ctx, p.Post, in.env, errs)
 }
 
-// hideShort withholds errors that may contain a secret which is too short for a mask. For example, errors quote a path
-// that does not exist.
+// hideShort withholds errors that may contain a secret, if the secret is too short for a mask. For example, errors
+// quote a missing path.
 func (in *scope) hideShort(errs yamlpos.Errors) {
 	if len(errs) == 0 {
 		return

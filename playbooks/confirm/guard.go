@@ -54,8 +54,8 @@ type Guard struct {
 	Play, Name  string // names of the play and of the host
 	Run, Holder string // id of the run, and its operator
 	Confirm     manifest.Confirm
-	Login       string            // user who logs in
-	Become      string            // user who the host program runs as; "" is Login
+	Login       string            // login user
+	Become      string            // user of the host program; "" means Login
 	Nonce       string            // secret that the host knows the guard by
 	Was         *transport.Target // address that the play dials; nil means the address in the inventory
 	Before      transport.Target  // the same, resolved
@@ -80,7 +80,7 @@ const (
 	// settling is the time before the login to a changed host: a reloading sshd accepts connections with its old
 	// configuration for a moment.
 	settling = 2 * time.Second
-	// firstProof and longestProof are the waits between logins that confirm a change, each of which is twice the one before.
+	// firstProof and longestProof bound the wait between logins that confirm a change. The wait doubles each time.
 	firstProof   = 250 * time.Millisecond
 	longestProof = 2 * time.Second
 	// MaxRefused limits refused logins: after more of them the host could ban the controller, for which it reverts no change.
@@ -265,7 +265,7 @@ func (g *Guard) query(ctx context.Context, why string) (state wire.ConfirmState,
 	return state, err
 }
 
-// Phase is the phase of a host of which it is not known whether it keeps its changes.
+// Phase is the phase of a host if it is unknown whether the host keeps its changes.
 const Phase = "confirm"
 
 // given returns the error of a host that decides by itself.

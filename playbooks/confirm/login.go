@@ -99,7 +99,7 @@ func (g *Guard) ways() ([]transport.Target, error) {
 			if before.ProxyCommand != "" {
 				return nil, fmt.Errorf("confirm_via %s: %s is reached by a ProxyCommand, which chooses the address itself: remove confirm_via", via, before.Host)
 			}
-			// It is the same host, so it has the key that it is known by.
+			// The host is the same, so it must have the same key.
 			target.KnownAt, target.HostKeys = cmp.Or(before.KnownAt, before.Addr()), transport.Strict
 		}
 		all = append(all, target)

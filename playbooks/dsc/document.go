@@ -22,7 +22,7 @@ type Instance struct {
 	Type       string        // as written
 	Entry      string        // the host's name of the type
 	BuiltIn    bool          // the type is one of ccm-push: it takes values alone, and they are not wrapped
-	Receives   *yamlpos.Node // for a built-in type: properties with their senders, type#name.state.member, or nil
+	Receives   *yamlpos.Node // values from other resources, for a built-in type: properties with their senders, type#name.state.member, or nil
 	Name       string        // name within the document, with the name of its group if another instance has the same
 	Node       *yamlpos.Node // place of the name
 	Properties *yamlpos.Node // resolved, a map; Scope describes the parts that the host evaluates

@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// Armed reports that a host is about to change its login path, and that a second login worked before. From then on the
+// Armed reports that a host will change its login path next, and that a second login worked before. From now on the
 // host reverts its changes unless they are confirmed.
 type Armed struct {
 	Stamp

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// armed prints that a host is about to change its login path.
+// armed prints that a host will change its login path next.
 func (t *Text) armed(p *page, e Armed) {
 	t.recap.meet(e.Host)
 	if t.options.Quiet {

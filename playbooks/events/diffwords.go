@@ -73,8 +73,8 @@ func replaced(all []diffLine) (pairs []replacement) {
 	return pairs
 }
 
-// changedWords splits two lines into shared and differing parts, in turns, the first of which is shared. They are nil
-// if no word is shared: then the whole line has changed.
+// changedWords splits two lines into shared and differing parts, in turns. The first part is shared. had and has are
+// nil if the lines share no word: then the whole line has changed.
 func changedWords(old, other string) (had, has []string) {
 	a, b := wordsOf(old), wordsOf(other)
 	var shared bool

@@ -86,7 +86,7 @@ const (
 	Drift    Cause = "drift"    // the host has changed since a run left the resource in the manifest's state
 	Notified Cause = "notified" // a subscription alone
 	Undone   Cause = "undo"     // a run is taken back
-	ByRun    Cause = "run"      // for a watched resource: another run has changed it
+	ByRun    Cause = "run"      // a watched resource was changed by another run
 )
 
 // Result is the outcome of one resource on one host.
@@ -163,8 +163,8 @@ func (p *Place) String() string {
 	return (&yamlpos.Error{File: p.File, Line: p.Line, Column: p.Column}).Pos()
 }
 
-// Output is a part of the output of a resource's command while it runs: whole lines. The later result has all output
-// that is kept.
+// Output is a part of the output of a resource's command while it runs: whole lines. The result of the resource has all
+// kept output.
 type Output struct {
 	Stamp
 	Play    string `json:"play" doc:"name of the play"`
@@ -394,8 +394,8 @@ type Step struct {
 	Took  time.Duration
 }
 
-// Phases has the durations of a host's steps, for all plays together. The rest of the host's duration was spent waiting
-// for other hosts.
+// Phases has the durations of a host's steps, for all plays together. In the rest of its duration, the host waited for
+// other hosts.
 type Phases struct {
 	Connect time.Duration // dial, verify, log in
 	Start   time.Duration // start of the host program, until its facts have arrived
@@ -489,7 +489,7 @@ func OfRun(e Event, run string) Event {
 	return e.stamped(st)
 }
 
-// HostOf returns the host of an event; empty if it is about several.
+// HostOf returns the host of an event, or "" for an event of several hosts.
 func HostOf(e Event) string {
 	switch e := e.(type) {
 	case Result:

@@ -2,8 +2,8 @@ package events
 
 import "maps"
 
-// without returns the summary without the results of apply, which repeat those of the child manifest: one failure would
-// count as two. If an apply failed by itself, so that its host has no other failure, its result is kept.
+// without returns the summary without the results of apply resources. They repeat the results of the child manifest, so
+// one failure would count as two. If only the apply itself failed on a host, its result is kept.
 func (s Summary) without(applies Summary) Summary {
 	s.Hosts = maps.Clone(s.Hosts)
 	s.Totals.Resources.Uncertain -= applies.Totals.Resources.Uncertain

@@ -73,7 +73,7 @@ func NewText(w io.Writer, o TextOptions) *Text {
 // folds reports whether equal outcomes are printed once.
 func (s *setting) folds() bool { return s.options.Fold > 0 && s.run.Hosts >= s.options.Fold }
 
-// who begins the lines about a host. If outcomes are folded, the host is added later.
+// who prints the host at the begin of a line. If outcomes are folded, the host is added later.
 func (s *setting) who(p *page, host string) {
 	if s.folding == nil {
 		p.pad(plain, host, s.column)
@@ -346,7 +346,7 @@ func (t *Text) unreachable(p *page, e Unreachable) {
 	}
 	t.jumps[e.Error] = true
 	batch := t.folding
-	t.folding, p.direct = nil, true // it is not a host of the batch
+	t.folding, p.direct = nil, true // the jump host is not a host of the batch
 	defer func() { t.folding = batch }()
 	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; hosts behind this jump host are unreachable", e.Hint)
 }

@@ -253,8 +253,8 @@ func (l resultLines) state(p *page, r Result) {
 	}
 }
 
-// healthChecks prints the output of health checks if the run is about them, with -v, or if one that is not OK has more
-// than one line: the first line is in the error.
+// healthChecks prints the output of health checks in a run of health checks or with -v. Otherwise it prints the output
+// of a check that is not OK if it has more than one line: the first line is in the error.
 func (l resultLines) healthChecks(p *page, r Result) {
 	for _, c := range r.HealthChecks {
 		bad := c.Status != "OK"

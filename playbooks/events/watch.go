@@ -47,7 +47,7 @@ type Drifted struct {
 	Mode    string    `json:"mode" doc:"the reaction" enum:"report,repair"`
 }
 
-// A Writer identifies who changed a resource, as far as its host knows.
+// A Writer identifies the run or program that changed a resource, as far as the host knows it.
 type Writer struct {
 	By      string `json:"by_run,omitempty" doc:"id of the run that did"`
 	Holder  string `json:"holder,omitempty" doc:"user and machine of that run"`
@@ -71,7 +71,7 @@ type Repaired struct {
 	Next  *time.Time `json:"next,omitempty" doc:"when it is tried again, if it failed"`
 }
 
-// Fighting reports that a resource is no longer repaired: something else keeps changing it, or the maximum number of
+// Fighting reports that a resource is no longer repaired: another program keeps changing it, or the maximum number of
 // repairs is reached.
 type Fighting struct {
 	Stamp

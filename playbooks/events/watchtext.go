@@ -99,7 +99,7 @@ func (t *Text) drift(p *page, e Drifted) {
 	p.inline(plain, text+byWriter(e.Writer))
 }
 
-// byWriter returns who has changed something; empty if that is not known.
+// byWriter returns the text for the writer of a change, or "" if it is unknown.
 func byWriter(w *Writer) string {
 	switch {
 	case w == nil:

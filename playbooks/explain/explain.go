@@ -56,7 +56,7 @@ type Input struct {
 	Whole    bool     `json:"whole,omitempty"`   // any of it may be read
 	Withheld bool     `json:"withheld,omitempty"`
 	From     []Origin `json:"from,omitempty"`   // lowest first; of several the last counts, or they are merged
-	Inputs   []Input  `json:"inputs,omitempty"` // inputs of its expressions, without those that were listed before
+	Inputs   []Input  `json:"inputs,omitempty"` // inputs of its expressions, without inputs that were listed before
 }
 
 // An Origin is a place that sets a value.

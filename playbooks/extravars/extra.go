@@ -107,8 +107,8 @@ func unquotedError(err error) error {
 	return safe.Err()
 }
 
-// assignments reads key=value, or several separated by blanks. As in Ansible, a value with blanks is quoted, and quotes
-// that do not enclose the whole value belong to it.
+// assignments reads key=value, or several separated by blanks. As in Ansible, a value with blanks is quoted. Quotes
+// that do not enclose the whole value are part of it.
 func assignments(arg string) (map[string]any, error) {
 	values := map[string]any{}
 	last := ""
@@ -176,8 +176,8 @@ func splitAssignments(arg string) ([]string, error) {
 	return words, nil
 }
 
-// quoteEnd returns the offset of the last character of the unit at i: of the closing quote for a quote, of the quote
-// for a quote after a backslash, and i for any other character. It returns -1 for a quote that is not closed.
+// quoteEnd returns the offset of the last character of the unit at i. A unit is a quoted text with both quotes, a
+// backslash with a quote, or any other character. quoteEnd returns -1 for a quote that is not closed.
 func quoteEnd(s string, i int) int {
 	quote := s[i]
 	switch {

@@ -58,8 +58,8 @@ func CollectLate() {
 // muchLive is the live size at which growth by laterPercent would use much memory, in bytes.
 const muchLive = 48 << 20
 
-// spare lets the heap grow to at most twice its live size, once that is large. A program with a percentage other than
-// the one of [CollectLate] keeps it.
+// spare lets the heap grow to at most twice its live size, once the live size is large. It changes only the GC
+// percentage of [CollectLate]; a program with another percentage keeps it.
 func spare(live int64, percent uint64) {
 	if live > muchLive && percent == laterPercent {
 		debug.SetGCPercent(100)

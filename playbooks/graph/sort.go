@@ -8,7 +8,7 @@ import (
 // sort returns the vertices in an order in which each comes after its dependencies: of several possible next ones, the
 // one that was written first.
 func (b *builder) sort() []int {
-	members := make(map[int][]int, 1) // by the vertex that contains them
+	members := make(map[int][]int, 1) // vertices, by the vertex that contains them
 	for i := range b.vertices {
 		members[b.vertices[i].Within] = append(members[b.vertices[i].Within], i)
 	}

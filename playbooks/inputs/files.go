@@ -68,7 +68,7 @@ func look(path string) state {
 	return s
 }
 
-// Note records that a file is about to be read, or a folder to be listed; it need not exist.
+// Note records a file before it is read, or a folder before it is listed. The path need not exist.
 func (f *Files) Note(path string) {
 	if f == nil {
 		return

@@ -43,8 +43,8 @@ func walk(resources []*Resource, depth int, visit func(*Resource, int)) {
 	}
 }
 
-// WalkFile visits the resources of a file in the order of [Walk]: also the resources in its blocks, but not those of
-// other manifests that it applies.
+// WalkFile visits the resources of a file in the order of [Walk]. It includes resources in blocks, but not the
+// resources of other manifests that the file applies.
 func WalkFile(resources []*Resource, visit func(r *Resource)) {
 	for _, r := range resources {
 		if r.Block != nil {

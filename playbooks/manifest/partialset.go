@@ -16,8 +16,8 @@ const maxVariants = 256
 
 // A PartialSet is a property set in which some values are not known yet. An error is certain if it is the same for
 // every variant of the open values: each value of an enum, true and false, or present and absent. So a type's error
-// about one property may depend on another's presence, enum or boolean. If it depends on more, the type must report it
-// for both properties.
+// about one property may depend on another's presence, enum or boolean. If it depends on more, the type must report the
+// error for both properties.
 type PartialSet struct {
 	PropertySet
 	NameOpen bool                     // the name is not known

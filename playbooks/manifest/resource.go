@@ -37,12 +37,12 @@ type Resource struct {
 	Exports    []*yamlpos.Node // keys of the values for other hosts: literal texts
 	Strict     bool            // properties with defaults that depend on the host must be given
 	Unselected bool            // the run is not about it: see [Selection]
-	// BeforeStart is set if the resource is before the one that --start-at names.
+	// BeforeStart is set if the resource is before the resource in --start-at.
 	BeforeStart bool
 	// Refresh defines how a refresh of an unselected resource is handled; empty if nothing can refresh it.
 	Refresh    wire.Unselected
 	Properties Value         // a map of the type's own properties, without the name
-	Defaults   *yamlpos.Node // defaults of its list and play, some of which are among its properties; nil means none
+	Defaults   *yamlpos.Node // defaults of its list and play; its properties include some of them; nil means none
 	// Child is the manifest that the resource applies; nil if it applies none, or one that is known only per host. See
 	// [Play.Nested].
 	Child *Play

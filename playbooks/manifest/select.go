@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A Selection selects the part of the plays that a run is about. The zero Selection selects everything except resources
-// tagged never.
+// A Selection selects the part of the plays for a run. The zero Selection selects everything except resources tagged
+// never.
 type Selection struct {
 	Tags    []string // only resources with one of these, or tagged always
 	Skip    []string // and with none of these
@@ -34,8 +34,8 @@ func (s *Selection) all() bool {
 	return s == nil || len(s.Tags)+len(s.Skip) == 0 && s.StartAt == ""
 }
 
-// Select marks everything that is not selected, and returns the plays without those that have nothing left. A tag that
-// nothing has is an error, and so is a start that does not exist.
+// Select marks everything that is not selected, and returns the plays with a selected part. Unknown tags and an unknown
+// start are errors.
 func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	if err := s.check(plays); err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ func (p *Play) WatchRules(ctx context.Context, env *templates.Env, rules watch.R
 }
 
 // ReadWatch applies the settings of a watch, a word or a map of keys, to rules. Missing settings do not change rules.
-// open reports scalars that are not known yet; if it is nil, all are known. Only a play's watch, which is about whole
-// hosts, names files.
+// open reports scalars that are not known yet; if it is nil, all are known. Only the watch of a play may name files,
+// because it is for whole hosts.
 func ReadWatch(n *yamlpos.Node, rules *watch.Rules, ofPlay bool, open func(*yamlpos.Node) bool) error {
 	if open == nil {
 		open = func(*yamlpos.Node) bool { return false }

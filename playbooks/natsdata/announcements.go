@@ -21,7 +21,7 @@ func (a Announcements) Ready(ctx context.Context) error {
 	return err
 }
 
-// Register announces services. There is no acknowledgement.
+// Register announces services. The server sends no acknowledgement.
 func (a Announcements) Register(ctx context.Context, list []registry.Registration) error {
 	for _, one := range list {
 		text, err := json.Marshal(one)

@@ -23,7 +23,8 @@ const (
 	programTimeout = 2 * time.Minute
 )
 
-// read reads the password in a file, or the one that a program prints. It keeps all bytes except a newline at the end.
+// read reads the password in a file, or the password that a program prints. It keeps all bytes except a newline at the
+// end.
 func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.Secret, error) {
 	text, err := s.text(ctx, path)
 	if err != nil {

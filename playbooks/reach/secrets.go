@@ -105,8 +105,8 @@ func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) 
 }
 
 // Passphrase returns the passphrase of an encrypted key file; again reports that the last one was wrong. A file of
-// passphrases is used once, and a person is prompted again only after a wrong answer. It is nil if there is no answer
-// or no terminal.
+// passphrases is used once, and a person is prompted again only after a wrong answer. Passphrase returns nil without an
+// answer or a terminal.
 func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 	switch {
 	case c.passphrase != nil && again:

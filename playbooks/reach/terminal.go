@@ -18,7 +18,7 @@ import (
 // terminalPath is the terminal of the process, wherever its input and output go.
 const terminalPath = "/dev/tty"
 
-// errNoTerminal explains why there is no prompt.
+// errNoTerminal is the error if no terminal can show a prompt.
 var errNoTerminal = errors.New("no terminal for a prompt")
 
 // Ask prompts on the terminal for a secret that is not empty, without an echo. Without an answer, the error is

@@ -15,7 +15,7 @@ type Header struct {
 	Format    int       `json:"format"` // filled in by the recorder
 	Run       string    `json:"run"`
 	Started   time.Time `json:"started"`
-	User      string    `json:"user"` // user who ran it
+	User      string    `json:"user"` // user of the run
 	Host      string    `json:"host"` // and where
 	PID       int       `json:"pid"`
 	Version   string    `json:"version"`   // of ccm-push

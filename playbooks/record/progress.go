@@ -14,7 +14,7 @@ type Progress struct {
 	Plays []PlayProgress // as in the header
 
 	runs    []string         // their ids, the run itself last
-	telling sync.Mutex       // guards Told of plays and untold
+	telling sync.Mutex       // guards Told of plays, and untold
 	untold  map[untoldOf]int // results that this run has reported as untold, by how often
 }
 
@@ -358,8 +358,9 @@ func (t *tracker) ranOnce(e events.Result) {
 	}
 }
 
-// For returns the progress for plays that may have changed since. Each gets the progress of the play with its name; if
-// several have the same name, the nth gets the progress of the nth. A new play is for all hosts of the run.
+// For returns the progress for plays that may have changed since. Each play gets the progress of the play with its
+// name. If several plays have the same name, the nth gets the progress of the nth. A new play is for all hosts of the
+// run.
 func (p *Progress) For(plays []string) *Progress {
 	var hosts []string
 	for _, play := range p.Plays {

@@ -87,8 +87,8 @@ func (s Store) list() (runs []*Run, unreadable []Unreadable, err error) {
 // ErrNone is wrapped by the error of a name that no run has.
 var ErrNone = errors.New("no run")
 
-// Find returns the run with a name: last, its id, or the beginning or the end of its id, of at least four characters,
-// that no other run has.
+// Find returns the run with a name. The name is last, an id, or the beginning or the end of an id: at least four
+// characters, and unique.
 func (s Store) Find(name string) (*Run, error) {
 	if name == "last" {
 		return s.Last(func(*Run) bool { return true })

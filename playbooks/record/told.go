@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Told has the results that earlier runs have reported, as far as their records are here. It is safe for concurrent
+// Told holds the reported results of earlier runs, as far as their records are in the store. It is safe for concurrent
 // use; nil has no results.
 type Told struct {
 	store Store
@@ -24,14 +24,14 @@ type toldRun struct {
 	results map[toldOf]map[events.UntoldResult]int
 }
 
-type toldOf struct{ play, host, of string } // of is the host that a resource ran for; empty if it ran for its own host
+type toldOf struct{ play, host, of string } // of is the host that the resource ran for; empty means its own host
 
-// Told returns the results that the runs of the store have reported.
+// Told returns the reported results of the runs of the store.
 func (s Store) Told() *Told { return &Told{store: s, runs: map[string]toldRun{}} }
 
-// Of returns the changes and failures that a run, and the runs that resumed it, have reported of a host in a play, with
-// their counts: of its own resources, or of those that ran there for the host of. The play counts from 1. The results
-// are without texts.
+// Of returns the reported changes and failures of a host in a play, with their counts. It includes reports of the run,
+// and of the runs that resumed it. If of is empty, they are results of the host's own resources; otherwise of resources
+// that ran on the host for the host of. The first play is 1. The results have no texts.
 func (t *Told) Of(run string, play int, host, of string) map[events.UntoldResult]int {
 	if t == nil || !IsID(run) {
 		return nil

@@ -10,7 +10,7 @@ import (
 const maxAlike = 50
 
 // Took returns the duration of the last run similar to h: with the same plays, the same arguments, and that many hosts.
-// It is 0 if there is none among the last completed runs.
+// It returns 0 if the last completed runs contain no similar run.
 func (s Store) Took(h Header, hosts int) time.Duration {
 	entries, err := os.ReadDir(s.Folder)
 	if err != nil {

@@ -51,7 +51,7 @@ func (r Registration) Subject() string {
 
 // instance distinguishes ports of a service.
 func (r Registration) instance() string {
-	port := "%!d(<nil>)" // CCM hashes this text if there is no port
+	port := "%!d(<nil>)" // CCM hashes this text for a missing port
 	if r.Port != nil {
 		port = strconv.Itoa(*r.Port)
 	}

@@ -83,8 +83,8 @@ func (s *site) bring(ctx context.Context, d delivery) (path string) {
 	}
 }
 
-// post returns the relay of the site, and opens it if needed; nil if no candidate works. All hosts of the site wait for
-// that.
+// post returns the relay of the site, and opens it if needed; nil if no candidate works. Meanwhile, all hosts of the
+// site wait.
 func (s *site) post(ctx context.Context) *post {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -253,8 +253,8 @@ func (r *Run) countsText(h *host) string {
 		number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"}, number{c.NotReached, "not reached"}, number{c.Unknown, unknownOutcomes}))
 }
 
-// bars returns the phases of a host, one after the other from its begin; the remaining time is the time that it waited
-// for others.
+// bars returns the phases of a host, one after the other from its begin. In the remaining time, the host waited for
+// others.
 func (h *host) bars(began time.Time, total time.Duration) []barView {
 	at := max(0, h.done.Time.Sub(began)-h.done.Duration)
 	left := h.done.Duration

@@ -110,7 +110,7 @@ func (r *Run) countsOf(h *host) suiteCounts {
 	var c suiteCounts
 	for _, one := range h.happened {
 		if r.outcomes[one.outcome].kind == told {
-			continue // it is not a test
+			continue // not a test
 		}
 		c.Tests++
 		switch r.outcomes[one.outcome].kind {

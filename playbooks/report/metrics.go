@@ -29,7 +29,7 @@ func Metrics(earlier string) Format {
 // metrics writes families of samples.
 type metrics struct {
 	w         io.Writer
-	succeeded map[string]float64 // by series
+	succeeded map[string]float64 // time of the last success, by series
 	err       error
 }
 

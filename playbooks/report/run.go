@@ -59,7 +59,7 @@ const (
 	told        kind = "told" // about a connection, or an earlier run
 )
 
-// An outcome is the outcome of a resource on one host or several. Its texts are those of the first host.
+// An outcome is the outcome of a resource on one host or several. Its texts come from the first host.
 type outcome struct {
 	kind
 	play   string

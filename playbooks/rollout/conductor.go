@@ -408,7 +408,7 @@ func (c *counts) add(name string, o Outcome) (more counted) {
 	return more
 }
 
-// of returns the counts of some hosts, without gates.
+// of returns the counts for some hosts, without gates.
 func (c *counts) of(hosts []string) counts {
 	only := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(hosts, name) })

@@ -117,7 +117,7 @@ func cut(sizes []Amount, hosts []string, canary string) (batches [][]string) {
 }
 
 // again returns the batches of an earlier run, reduced to the hosts that still have to be changed, and complete. Hosts
-// that are in none of them are added to the last.
+// outside of these batches are added to the last batch.
 func again(begun [][]string, hosts []string) (batches, whole [][]string) {
 	remain, known := map[string]bool{}, map[string]bool{}
 	for _, name := range hosts {

@@ -55,7 +55,7 @@ type simulation struct {
 	changed  map[string]bool // changed hosts that are not done
 	lost     map[string]bool
 	left     map[string]bool
-	released map[string]bool // released by a person, who has vouched for them
+	released map[string]bool // released by a person after a check
 	history  []string
 
 	c      *Conductor
@@ -484,9 +484,9 @@ func (s *simulation) gate() (ended bool) {
 	return false
 }
 
-// TestRandomRollouts runs random rollouts: hosts that fail, that are lost, that were broken before; gates; controllers
-// that are killed, and resumed runs; operators. testdata/random.txt has the number of events of each kind, of
-// which docs/internals/lockouts.md repeats some.
+// TestRandomRollouts runs random rollouts: with failed, lost and formerly broken hosts, gates, killed controllers,
+// resumed runs, and operators. testdata/random.txt has the number of events of each kind; docs/internals/lockouts.md
+// repeats some of these numbers.
 func TestRandomRollouts(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(1000) {

@@ -212,8 +212,8 @@ func (c *catalogRun) result(r *wire.Result) error {
 	return nil
 }
 
-// told reports whether a result has arrived in an earlier session. An entry that has run again since, for example
-// because another run was applied in between, is reported again if that has changed the host or failed.
+// told reports whether a result has arrived in an earlier session. If an entry has run again since, for example because
+// another run was applied in between, its new result is reported if it is a change or a failure.
 func (c *catalogRun) told(r *wire.Result) bool {
 	if r.Index >= len(c.known) || !c.known[r.Index] {
 		return false

@@ -205,7 +205,8 @@ func (c *catalogRun) later(ctx context.Context, f func(context.Context) *wire.Me
 	})
 }
 
-// elsewhere runs an entry on another host. The host learns the outcome, and not what was seen or done there.
+// elsewhere runs an entry on another host. The host learns only the outcome, not the observations or changes on the
+// other host.
 func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 	entries := c.catalog.Entries
 	switch {

@@ -390,8 +390,8 @@ func TestElsewhereBreaches(t *testing.T) {
 	}
 }
 
-// TestElsewhereIsNotTold runs a resource on another host: the host that it is for learns the outcome, and nothing of
-// what was seen there. Meanwhile its clock is paused.
+// TestElsewhereIsNotTold runs a resource on another host: the host of the play learns only the outcome, not the
+// observations on the other host. Meanwhile the clock of the host is paused.
 func TestElsewhereIsNotTold(t *testing.T) {
 	entries := []wire.Entry{{Type: "exec", Name: "a"}, {Type: "exec", Name: "there", On: "lb1", Subscribe: []int{0}}}
 	for _, c := range []struct {

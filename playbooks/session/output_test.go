@@ -36,7 +36,7 @@ func TestOutputBreaches(t *testing.T) {
 
 		c, told = run(true), nil
 		full := &wire.Output{Text: strings.Repeat(strings.Repeat("x", 191)+"\n", wire.MaxOutput/256)}
-		for range 600 { // ten minutes of the maximum that a host may send, of which the network delays some
+		for range 600 { // ten minutes of maximum output from a host; the network delays some of it
 			require.NoError(t, c.output(full))
 			time.Sleep(time.Second)
 		}

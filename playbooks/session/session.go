@@ -56,8 +56,8 @@ type Session struct {
 const (
 	// killGrace is the time in which a killed host program has to report its running resource.
 	killGrace = 2 * time.Second
-	// endingTime is the time in which a host whose output has ended may still report the reason, and in which a host
-	// that accepts no more input has to end its output.
+	// endingTime is how long a host may still report the reason after its output has ended. It is also the deadline for
+	// the end of the output, after a host accepts no more input.
 	endingTime = 2 * time.Second
 	// finishTime is the time in which a host program has to end by itself.
 	finishTime = 30 * time.Second

@@ -29,8 +29,8 @@ func NewQueue(hosts []string, work func(host string, in *WayIn), stop func() boo
 	return &Queue{work: work, stop: stop, waiting: hosts}
 }
 
-// Run begins as many hosts as there are places, and further ones as places become free. It waits for all of them, also
-// for hosts that [Queue.StartNow] began.
+// Run begins one host for each place, and further hosts as places become free. It waits for all hosts, also for hosts
+// that [Queue.StartNow] began.
 func (q *Queue) Run(logins, hosts int) {
 	q.Resize(logins, hosts)
 	q.workers.Wait()

@@ -214,7 +214,7 @@ func (t *Turn) Err() error { return t.err }
 
 // Abandon records that the host of a granted turn was given up during a resource (what, as type#name). The semaphores
 // are free again after the time within, which ends the resource on the host. If within is 0, they stay taken, and turns
-// that therefore can never be granted fail.
+// that can never be granted fail.
 func (t *Turn) Abandon(host, what string, within time.Duration) {
 	lost := &MayHoldError{Host: host, What: what}
 	if t.set == nil {

@@ -141,7 +141,7 @@ func (h *Hook) call(ctx context.Context, line []byte) {
 }
 
 // Close waits for the remaining calls, at most a few seconds, and then ends the current one. The error has the counts
-// of dropped events and failures; the run must not fail for it.
+// of dropped events and failures. The run must not fail because of this error.
 func (h *Hook) Close() error {
 	close(h.queue)
 	stop := time.AfterFunc(h.drain, h.cancel)

@@ -49,8 +49,7 @@ func NewManager(getenv func(string) string, pid int, state *report.Watch) (*Mana
 	return m, nil
 }
 
-// Start sends signs of life until [Manager.Close] or the end of ctx, at which it reports that the program is about to
-// end.
+// Start sends signs of life until [Manager.Close] or the end of ctx. Then it reports that the program is about to end.
 func (m *Manager) Start(ctx context.Context) {
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.alive.Go(func() {

@@ -25,8 +25,8 @@ type parent struct {
 	unsampled   bool   // the trace is not kept
 }
 
-// FromEnvironment reads the variables. Invalid ones are an error, which contains no value of a header; then there is no
-// endpoint. Without the variables there is no error either.
+// FromEnvironment reads the variables. Invalid variables are an error, which contains no value of a header; then the
+// endpoint is empty. Missing variables are no error.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	var c Config
 	pairs, err := listOf(getenv("OTEL_RESOURCE_ATTRIBUTES"))
@@ -115,8 +115,8 @@ func listOf(list string) ([]pair, error) {
 	return pairs, nil
 }
 
-// parentOf reads W3C's traceparent: VERSION-TRACE-SPAN-FLAGS. An invalid one means that there is no parent, as the
-// specification demands.
+// parentOf reads W3C's traceparent: VERSION-TRACE-SPAN-FLAGS. An invalid value means no parent, as the specification
+// demands.
 func parentOf(s string) parent {
 	parts := strings.Split(s, "-")
 	if len(parts) < 4 || parts[0] == "ff" || parts[0] == "00" && len(parts) > 4 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// Options decide about the keys of unknown hosts. By default, a person who reads Err answers a prompt on In.
+// Options decide about the keys of unknown hosts. By default, a prompt is printed on Err, and a person answers on In.
 type Options struct {
 	Unasked      bool          // keys are added without a prompt
 	Check        bool          // nothing is added

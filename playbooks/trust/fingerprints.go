@@ -186,8 +186,8 @@ func isMD5(word string) bool {
 	return len(word) == 47 && strings.Count(word, ":") == 15
 }
 
-// of returns the fingerprints of a host by its name in the inventory and by its name in known_hosts, which is its
-// address unless it has an alias.
+// of returns the fingerprints of a host, by its name in the inventory and by its name in known_hosts. The second name
+// is its alias or else its address.
 func (f fingerprints) of(t transport.Target) []string {
 	var all []string
 	for _, name := range []string{t.Host, t.KnownName()} {

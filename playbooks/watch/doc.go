@@ -1,5 +1,5 @@
-// Package watch decides how drifted resources are handled: what is reported, what is repaired and when, and what is not
-// repaired. It contacts no host and has no clock: it receives the reports of hosts and the time, and answers.
+// Package watch decides how drifted resources are handled: which are reported, which are repaired and when, and which
+// are not repaired. It contacts no host and has no clock: it receives the reports of hosts and the time, and answers.
 //
 //	rules.go   the watch settings of a manifest
 //	window.go  weekly time windows in which nothing is repaired

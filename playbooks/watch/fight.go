@@ -26,8 +26,8 @@ func (i *item) see(now time.Time, value string) {
 	i.seen = append(i.seen, sight{now, value})
 }
 
-// flaps is how often a resource that is not repaired may return to the same value within Per: then it does not count as
-// a fight, since we do not change it, and it is no longer reported.
+// flaps limits how often a resource that is not repaired may return to the same value within Per. After that it is no
+// longer reported. It does not count as a fight, since ccm-push does not change it.
 const flaps = 4
 
 // fought reports whether the resource has just returned to an earlier value, with the desired state or another value

@@ -50,7 +50,7 @@ type Verdict struct {
 // A Change is of one property.
 type Change struct{ Property, From, To string }
 
-// A Writer identifies who has changed something, as the host knows it.
+// A Writer identifies the run or program that has changed a resource, as the host knows it.
 type Writer struct {
 	Run, Holder            string
 	PID                    int
@@ -143,7 +143,7 @@ type item struct {
 func (i *item) astray() bool { return i.verdict.Status != Stable && !i.loose }
 
 // Told handles a host's report about a resource, and returns the outcomes to report. first is set if the watch of the
-// host has just begun: this distinguishes resources that are never in the desired state from drifted ones.
+// host has just begun: it distinguishes resources that were never in the desired state from drifted resources.
 func (j *Judge) Told(now time.Time, k Key, r *Rules, v Verdict, first bool) []Outcome {
 	i := j.items[k]
 	if v.Status == Changed && r.ignores(v.Changes) {

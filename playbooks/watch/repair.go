@@ -21,8 +21,8 @@ func (i *item) mendable() bool {
 		i.verdict.Cause != Run && (!i.verdict.Uncertain || !i.rules.OnlyCertain)
 }
 
-// Due returns the resources that may be repaired now, in order, and when to check again at the latest; zero if nothing
-// waits for repair. told has the outcomes to report: used up budgets.
+// Due returns the resources that may be repaired now, in order. next is the latest time for the next check; zero if no
+// resource waits for repair. told has the outcomes to report: used up budgets.
 func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcome) {
 	var waiting []Key
 	for k, i := range j.items {

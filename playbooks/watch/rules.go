@@ -10,7 +10,7 @@ type Mode string
 
 // The modes.
 const (
-	Report Mode = "report" // it is reported
+	Report Mode = "report" // the difference is reported
 	Repair Mode = "repair" // and mended
 	Off    Mode = "off"    // nothing
 )

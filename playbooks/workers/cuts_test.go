@@ -61,9 +61,9 @@ var cuts = map[string]func(*cutRun){
 	},
 }
 
-// TestCuts makes a run over three workers and cuts it at an event: the state of the hosts and the reports equal those
-// of an uncut run. With CCM_CUTS=N everything is cut at each Nth event of CCM_CUTS_HOSTS hosts; otherwise each part is
-// cut at one event that CCM_SEED chooses.
+// TestCuts makes a run over three workers and cuts it at an event: the state of the hosts and the reports are the same
+// as for an uncut run. With CCM_CUTS=N everything is cut at each Nth event of CCM_CUTS_HOSTS hosts; otherwise each part
+// is cut at one event that CCM_SEED chooses.
 func TestCuts(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	seed, _ := strconv.ParseUint(os.Getenv("CCM_SEED"), 10, 64)

@@ -33,7 +33,7 @@ type dispatcher struct {
 	warn      func(string)
 
 	mu    sync.Mutex
-	asked map[[sha256.Size]byte]*askedTicket // by question
+	asked map[[sha256.Size]byte]*askedTicket // tickets, by the hash of the question
 }
 
 // An askedTicket is a question about a ticket. The answer is there once done is closed.

@@ -5,8 +5,9 @@
 // for this run; the worker signs its questions with its own key, which is on the operator's list (package keyring). The worker compiles
 // the plays, applies them to the hosts, and reports what happens. The coordinator reports these events as its own.
 //
-// The queue may deliver a ticket twice, and workers may be lost. The coordinator then gives the unfinished hosts to the next worker, and
-// the hosts report to it what the lost worker ran. What was reported before is not reported again ([told]).
+// The queue may deliver a ticket twice, and workers may be lost. The coordinator then gives the unfinished hosts to the
+// next worker. The hosts report the results of the lost worker to the next worker. Results that were reported before
+// are not reported again ([told]).
 //
 // Package playbooks decides how hosts are processed and in which order plays begin. Package parcel packs the files of a run, and package
 // sealing encrypts messages.

@@ -148,7 +148,7 @@ func (e *entrance) judge(ctx context.Context, one login) error {
 	return nil
 }
 
-// missing returns an error that names the sites of which no worker has taken a host, or nil.
+// missing returns an error with the sites from which no worker has taken a host, or nil.
 func (e *entrance) missing(ctx context.Context) error {
 	untaken := e.run.intake.untaken()
 	if len(untaken) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
-// TestRefusedCertificate has hosts that do not trust the authority. If none of the tried hosts does, the run is refused
-// before it begins; otherwise the hosts that do not report what is missing there.
+// TestRefusedCertificate uses hosts that do not trust the authority. If no tried host trusts it, the run is refused
+// before it begins. Otherwise each host without this trust reports what is missing there.
 func TestRefusedCertificate(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -104,8 +104,8 @@ func (s *site) leased(q queue.Queue, c *Coordinator) (of ticket) {
 	return of
 }
 
-// TestForgets hands out a shard again and again that does not end, such as one of watched hosts. Data about workers
-// that have lost it are dropped, and later requests and reports of these workers have no effect.
+// TestForgets hands out a shard again and again. The shard does not end, like a shard of watched hosts. Data about
+// workers that have lost it are dropped, and later requests and reports of these workers have no effect.
 func TestForgets(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, plays(), "web1")
@@ -245,8 +245,8 @@ func TestStamps(t *testing.T) {
 	require.Equal(t, 1, c.run.ledger.shards[of.Shard].taken)
 }
 
-// TestTicketsEnd has a worker that watches hosts end after the queue has dropped their ticket, and a shard wait for
-// that long: each gets another ticket, and the old one is invalid.
+// TestTicketsEnd uses two cases: a worker that watches hosts ends after the queue has dropped their ticket, and a shard
+// waits until then. Each gets another ticket, and the old ticket is invalid.
 func TestTicketsEnd(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
 	q := queuetest.New(0)

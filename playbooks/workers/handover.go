@@ -20,8 +20,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// A Handover lets a run continue on another machine. The coordinator holds a lease, and copies the record of the run as
-// it is written ([Lease], [Copy]). Both are sealed to the keys of operators, and signed by one of them.
+// A Handover lets a run continue on another machine. The coordinator holds a lease ([Lease]), and copies each event to
+// the shared record of the run ([Copy]). Both are sealed to the keys of operators, and signed by one operator.
 type Handover struct {
 	Queue     *queue.JetStream
 	Records   *queue.Records
@@ -305,7 +305,7 @@ func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(P
 }
 
 // Fetch copies the record of a run, and the records of the runs that it resumes, into a store. directory is the folder
-// of the same files on this machine.
+// with the same files on this machine.
 func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, directory string) error {
 	if s.said.Resumes != "" {
 		if _, err := to.Find(s.said.Resumes); errors.Is(err, record.ErrNone) {

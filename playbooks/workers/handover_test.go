@@ -130,7 +130,7 @@ ccm:
 	require.Equal(t, 2, summary.Totals.Hosts.Interrupted)
 	require.Contains(t, warned.all(), "has taken over run 01JDXYZ0000000000000000000, so it ends here")
 
-	// The run now belongs to the other one, who reads the reports.
+	// The run now belongs to the other machine, which reads the reports.
 	found, err := mine.Find(t.Context(), r.Options.Run)
 	require.NoError(t, err)
 	require.True(t, found.Held)

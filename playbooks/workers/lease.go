@@ -245,7 +245,7 @@ func (c *Copy) append(ctx context.Context, frame []byte) bool {
 	}
 }
 
-// Lost returns a channel that is closed when another machine continues the run, or the one that it resumes.
+// Lost returns a channel that is closed when another machine continues this run, or the run that it resumes.
 func (c *Copy) Lost() <-chan struct{} { return c.own.lost.closed }
 
 // lingers is the time that readers have for the end of a run that has ended well.

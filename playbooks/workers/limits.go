@@ -147,8 +147,8 @@ func (m *admission) warnIfUnlimited(who, key string, line keyring.Entry, turns [
 	})
 }
 
-// renewable returns the limits of the next certificate of a worker, by its line as it is now. lent names a lent host; empty means the hosts
-// of the worker.
+// renewable returns the limits of the next certificate of a worker, from its current line in the list. lent names a
+// lent host; empty means the hosts of the worker.
 func (m *admission) renewable(h *assignment, certified Certificate, lent string) (Certificate, error) {
 	hosts := []string{lent}
 	if lent == "" {

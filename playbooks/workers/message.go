@@ -178,7 +178,7 @@ type asked struct {
 
 // answered is the answer to a request.
 type answered struct {
-	Later  bool             `json:"later,omitempty"` // there is no answer yet
+	Later  bool             `json:"later,omitempty"` // no answer yet
 	Over   bool             `json:"over,omitempty"`  // the worker has lost its hosts
 	Answer playbooks.Answer `json:"answer"`
 	Object *object          `json:"object,omitempty"` // object with a long answer, sealed with the same key

@@ -24,7 +24,7 @@ type parcels struct {
 
 	making sync.Mutex // one parcel at a time
 	whole  *runContent
-	sent   map[string]*sealedRun // by recipient
+	sent   map[string]*sealedRun // sealed runs, by recipient
 
 	mu     sync.Mutex
 	failed error // why the run cannot be packed

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// stampTime is the validity of a stamp, and the time for which a question with a stamp is remembered. A worker repeats a question
-	// for a shorter time.
+	// stampTime is the validity of a stamp, and the time for which a question with a stamp is remembered. A worker
+	// stops repeating a question before this time ends.
 	stampTime = 10 * time.Minute
 	// stampAge is the length of the time within a stamp, in bytes.
 	stampAge = 8

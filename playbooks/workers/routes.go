@@ -133,7 +133,7 @@ func (r *routes) loginKeys() (paths []string) {
 	return paths
 }
 
-// try notes the hosts of which some are tried; nil ends the trial.
+// try notes the candidates for a trial, by site; some of them are tried. nil ends the trial.
 func (r *routes) try(bySite map[string][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

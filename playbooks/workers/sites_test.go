@@ -40,7 +40,7 @@ func TestLostWorkerIsReported(t *testing.T) {
 	summary, over := s.begin(c)
 	require.Eventually(t, s.exists("begun"), wait, 10*time.Millisecond)
 	require.Equal(t, "at worker worker", at())
-	time.Sleep(2 * c.times.silence) // it is heard of, though its resource takes longer
+	time.Sleep(2 * c.times.silence) // the worker sends signs of life, though its resource takes longer
 	require.Empty(t, warned.all())
 	require.Equal(t, "at worker worker", at())
 	killed := time.Now()

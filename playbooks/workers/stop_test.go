@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStopped stops a run whose worker was killed, or is at a resource for longer than a worker may be silent: the host
-// of the killed worker fails as lost, and the run waits for the host of the other worker.
+// TestStopped stops a run whose worker was killed, or whose worker runs a resource for longer than a worker may be
+// silent. The host of a killed worker fails as lost. The run waits for the host of a live worker.
 func TestStopped(t *testing.T) {
 	for _, killed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {

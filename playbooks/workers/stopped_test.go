@@ -39,8 +39,8 @@ func TestStoppedWorker(t *testing.T) {
 	}
 }
 
-// asksToEnter is the moment when a worker requests the login that shows whether workers can reach hosts, and enters is
-// that login: the run begins without that login, since other workers reach them.
+// asksToEnter is the moment when a worker requests the first login, which shows whether workers can reach hosts. enters
+// is the moment of this login. The run begins without it, since other workers reach the hosts.
 const (
 	asksToEnter = "asks to enter"
 	enters      = "enters"

@@ -12,8 +12,8 @@ type toldOf struct {
 	kind playbooks.TurnKind
 }
 
-// told counts what workers reported of a host in a play. If a worker is lost, the host reports to the next worker what the lost one ran,
-// and that worker reports all of it again.
+// told counts what workers reported of a host in a play. If a worker is lost, the host reports the results of the lost
+// worker to the next worker, and the next worker reports them all again.
 type told struct {
 	now    reports
 	before reports // from lost workers

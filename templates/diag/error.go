@@ -16,8 +16,8 @@ type Position struct {
 	Column int // in characters, from 1; 0 is unknown
 
 	// Verbatim reports that File contains the text unchanged, so that lines below the first can be counted: a whole
-	// file. For other texts (YAML folds, indents and escapes) only positions on the first line are computed, and none
-	// for a text with several lines.
+	// file. For other texts (YAML folds, indents and escapes) only positions on the first line are computed. A text
+	// with several lines gets none.
 	Verbatim bool
 }
 

@@ -6,5 +6,5 @@
 // also needs its case in the rewriter.
 //
 // Only code of the language belongs here: package render decides which values come from the host, and limits the time
-// of an evaluation.
+// for an evaluation.
 package expression

@@ -96,8 +96,8 @@ func (t *Text) CheckPaths(files *render.Files, taint render.Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 
-// Check reports errors in the files that template() and jet() name in the text, before rendering needs them. The error
-// for a missing file wraps fs.ErrNotExist.
+// Check reports errors in the files that template() and jet() name in the text, before rendering needs them. If a file
+// is missing, the error wraps fs.ErrNotExist.
 func (t *Text) Check(files *render.Files) error { return t.reads.Check(files) }
 
 // Eval returns the value of a text that is exactly one expression, with its type: a plain value (see [render.Env]) that

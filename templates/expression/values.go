@@ -26,8 +26,8 @@ func isFloat(s string) bool {
 	return err == nil
 }
 
-// isShellSafe reports whether a text has no characters that would split it into several words or commands, by the list
-// of CCM: quotes, globs and the like are not on it.
+// isShellSafe reports whether a text has none of the characters in CCM's list, which split it into several words or
+// commands. Quotes, globs and the like are not in this list.
 func isShellSafe(s string) bool { return !strings.ContainsAny(strings.TrimSpace(s), "`$;|&><()\n") }
 
 // isHostLabel takes a label of RFC 1123, section 2.1: 1 to 63 letters, digits and,

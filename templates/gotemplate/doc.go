@@ -1,5 +1,5 @@
-// Package gotemplate implements templates in Go's text/template, with functions of which most are Sprig's
-// (github.com/Masterminds/sprig), with limits.
+// Package gotemplate implements templates in Go's text/template, with limits. Most of its functions are Sprig's
+// (github.com/Masterminds/sprig).
 //
 // A function is one line in one of the tables that allFunctions joins (functions.go): its name, the kinds of its
 // arguments, and its implementation. Parser, checks of arguments, limits, hints and the hostile tests use these tables.

@@ -35,7 +35,7 @@ var allFunctions = sync.OnceValue(func() map[string]function {
 	return table
 })
 
-// ownFunctions returns the functions that Sprig does not have, and those that read the host or the template.
+// ownFunctions returns the functions that Sprig does not have, and the functions that read the host or the template.
 func ownFunctions() map[string]function {
 	file := function{"a", func(g *goRun, args []any) (any, error) { return g.Run.File(args) }}
 	return map[string]function{

@@ -18,7 +18,7 @@ import (
 type piece struct {
 	inputs render.Inputs
 	roots  map[string]bool // roots that it reads
-	off    bool            // it is always executed
+	off    bool            // the piece is always executed
 	start  *jet.Template   // executes it alone; nil where the template has more than [section]s
 
 	own   atomic.Bool // nearly every host has values of its own
@@ -32,8 +32,8 @@ type piece struct {
 const (
 	// maxPiece limits the texts that are remembered for one piece, in bytes.
 	maxPiece = 1 << 20
-	// pieceTrial is the number of times a piece is made before its cache is given up because hardly any two hosts have
-	// the same values.
+	// pieceTrial is the number of times a piece is made before a decision: if hardly any two hosts have the same
+	// values, its cache is given up.
 	pieceTrial = 256
 )
 

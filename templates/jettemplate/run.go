@@ -28,8 +28,8 @@ type execution struct {
 	tries    []tryMark
 	key      string // key of the current piece; "" if it is not remembered
 	from     int    // where it begins in the output
-	// vars has the names that the template can see: our functions, which know x and so are made once for all executions
-	// that x serves, and during one the roots.
+	// vars has the names that the template can see: our functions, and during an execution the roots. The functions
+	// refer to x, so they are made once for all executions with x.
 	vars jet.VarMap
 }
 

@@ -28,7 +28,7 @@ func (w *rewriter) sections(statements []jet.Node) (rewritten []jet.Node) {
 	}
 	var shared []jet.Node // neighbours, of the piece that is being collected
 	var reads render.Reads
-	var text strings.Builder // text of those that are texts
+	var text strings.Builder // text of the text nodes among them
 	texts := 0
 	collected := func() {
 		switch {

@@ -23,7 +23,7 @@ type engine struct {
 	start *jet.Template // executes the main one
 	main  string        // the path that Jet knows that by
 	sites []site
-	units map[string]render.Body // by their paths in Jet
+	units map[string]render.Body // bodies, by their paths in Jet
 	roots map[string]bool        // roots that it can read
 
 	holdsMark bool // a source contains a mark of [render.Marked]

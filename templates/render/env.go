@@ -161,8 +161,8 @@ func (e *Env) jsonWith(inventory map[string]bool) ([]byte, error) {
 	return jsonOf(roots)
 }
 
-// jsonFor returns the JSON that a gjson path is applied to, and the path in it. The inventory is in it only for a path
-// that names it, since it can be large. A path that begins in the inventory needs no other root.
+// jsonFor returns the JSON that a gjson path is applied to, and the path in it. The JSON contains the inventory only if
+// the path names it, since the inventory can be large. A path that begins in the inventory needs no other root.
 func (e *Env) jsonFor(path string) (snapshot []byte, inside string, err error) {
 	if root, keys, known := LookupPath(path); known && len(keys) > 0 && IsInventoryRoot(root) && e.has(root) {
 		snapshot, err = e.Inventory.root(root).json()

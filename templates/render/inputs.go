@@ -33,7 +33,7 @@ type Inputs struct {
 	FilePaths   []FilePath // arguments of file()
 }
 
-// Inputs returns all values that can be read, including those that called templates read; files may be nil.
+// Inputs returns all values that can be read, also by called templates. files may be nil.
 func (m *Reads) Inputs(files *Files) Inputs {
 	if files == nil && len(m.Calls) > 0 {
 		return Inputs{Volatile: true, allResults: true, NATS: m.NATS}

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// CheckFiles reads the keys and certificates that t names, as [Keyring.Credentials] will, and returns those that cannot
-// be used. Jump hosts are targets of their own.
+// CheckFiles reads the keys and certificates that t names, as [Keyring.Credentials] will, and returns the unusable
+// files. Jump hosts are targets of their own.
 func (k *Keyring) CheckFiles(o Operator, t transport.Target) []*transport.FileError {
 	var list []*transport.FileError
 	add := func(err error) {
@@ -59,9 +59,9 @@ func (f *keyFile) noAgentError() error {
 	}
 }
 
-// LockedKeys returns the encrypted key files that t could log in with if their passphrases were known: those that t
-// names and that the agent does not hold. Default files count only if there is nothing else to log in with. k reads the
-// agent once.
+// LockedKeys returns the encrypted key files that could log in to t with a known passphrase. These are the files that t
+// names, except keys that the agent holds. Default files count only if there is nothing else to log in with. k reads
+// the agent once.
 func (k *Keyring) LockedKeys(ctx context.Context, o Operator, t transport.Target) []string {
 	socket := o.AgentFor(t)
 	agent := k.agents.list(socket)

@@ -20,8 +20,8 @@ type sources struct {
 
 // candidates returns the keys in their order. Explicit files come first, each signed by the agent if the file itself
 // cannot sign, then the agent's other keys. Without explicit files, the agent's keys come before the default files.
-// Certificates in files go before all keys, those of the agent before its keys, and the key that worked last before
-// everything. No key occurs twice.
+// Certificates in files come before all keys. Certificates of the agent come before its keys. The key that worked last
+// comes before everything. No key occurs twice.
 func (s sources) candidates() (list []candidate, remarks []string) {
 	fromFiles, remarks := s.fromFiles()
 	agent := slices.Clone(s.agent)

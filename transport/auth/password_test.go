@@ -24,7 +24,7 @@ const strangePassword = "{{7*7}}$(id)\"'\\ \xff%s"
 
 func secret(text string) *transport.Secret { return transport.NewSecret([]byte(text)) }
 
-// A passwordServer prompts for passwords and counts those that it receives.
+// A passwordServer prompts for passwords and counts the passwords that it receives.
 type passwordServer struct {
 	told atomic.Int64 // passwords it has seen
 }

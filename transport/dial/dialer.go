@@ -23,7 +23,7 @@ type Dialer struct {
 	Home        string // home directory for defaults; "" has none
 	AgentSocket string // path of the agent's socket; "" means no agent
 	Shell       string // the operator's shell, for proxy commands; "" means /bin/sh
-	// LocalEnv is the environment of programs on the controller itself, K=V; nil means that of this process.
+	// LocalEnv is the environment of programs on the controller itself, K=V; nil means the environment of this process.
 	LocalEnv []string
 	// Limits bound the phases of getting into each host; 0 in it means 10s to dial,
 	// 10s for the handshake and 60s to authenticate.
@@ -75,7 +75,7 @@ func (d *Dialer) Dial(ctx context.Context, t transport.Target) (*transport.Clien
 // Greeted is the step within the handshake after the host's first bytes.
 const Greeted = "greeted"
 
-// DialTold is [Dialer.Dial], and reports the begin of each step to told: [transport.OpDial], [transport.OpHandshake],
+// DialTold is [Dialer.Dial], but calls told at the begin of each step: [transport.OpDial], [transport.OpHandshake],
 // [transport.OpAuthenticate] and [Greeted], again if a step is repeated. told must be quick.
 func (d *Dialer) DialTold(ctx context.Context, t transport.Target, told func(op string)) (*transport.Client, error) {
 	if t.Local {
@@ -113,8 +113,8 @@ func (d *Dialer) operator() auth.Operator {
 	return auth.Operator{Home: d.Home, AgentSocket: d.AgentSocket}
 }
 
-// CheckFiles reads the files that t names, as Dial will, and returns those that cannot be used. Jump hosts are targets
-// of their own. d reads a file once.
+// CheckFiles reads the files that t names, as Dial will, and returns the unusable files. Jump hosts are targets of
+// their own. d reads a file once.
 func (d *Dialer) CheckFiles(t transport.Target) []*transport.FileError {
 	list := d.files().keyring.CheckFiles(d.operator(), t)
 	if len(t.KnownHosts) > 0 || t.RevokedHostKeys != "" {

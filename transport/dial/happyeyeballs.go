@@ -105,7 +105,7 @@ type dialResult struct {
 }
 
 // dialFastest dials the next address when one has failed, or has taken longer than [attemptDelay]. It returns when one
-// has answered or all have failed. The error then has the first failure, and those that differ from it.
+// has answered or all have failed. If all fail, the error has the first failure, and all failures that differ from it.
 func dialFastest(ctx context.Context, addrs []netip.AddrPort, dial func(context.Context, netip.AddrPort) (net.Conn, error)) (net.Conn, error) {
 	if len(addrs) == 1 { // as most hosts have
 		return dial(ctx, addrs[0])

@@ -127,8 +127,8 @@ func TestKnownNames(t *testing.T) {
 	}
 }
 
-// TestHostKeyOrder checks that a list of host key algorithms keeps its order, unless the target says that its order has
-// no meaning.
+// TestHostKeyOrder checks that a list of host key algorithms keeps its order, unless the order has no meaning for the
+// target.
 func TestHostKeyOrder(t *testing.T) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ const maxSlots = 900
 // first host has dialled, and more when that is full.
 type jumpTable struct {
 	mu     sync.Mutex
-	routes map[string][]*route // by users and addresses, for fast lookup
+	routes map[string][]*route // routes, by users and addresses, for fast lookup
 	closed bool
 	work   sync.WaitGroup
 }
@@ -96,9 +96,9 @@ func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*slot,
 }
 
 // takeSlot returns a place on a connection with room, or starts to dial one. The attempt outlives ctx, since other
-// hosts wait for it, too. Without a place it returns first, which is closed at the end of the first attempt. Until a
-// jump host has accepted a login there is no second attempt, so that a wrong password is sent once for all hosts behind
-// it.
+// hosts wait for it, too. Without a place it returns first, which is closed at the end of the first attempt. A second
+// attempt begins only after the jump host has accepted a login. So a wrong password is sent only once for all hosts
+// behind the jump host.
 func (d *Dialer) takeSlot(ctx context.Context, jumpHosts []transport.Target) (s *slot, first <-chan struct{}, err error) {
 	t := &d.jumps
 	t.mu.Lock()
@@ -276,8 +276,8 @@ func (t *jumpTable) close() error {
 	return errors.Join(errs...)
 }
 
-// throughJump converts the failure of a jump host to one of t, with the hint last. All hosts behind it have the same
-// error, of the first jump host that failed.
+// throughJump converts the failure of a jump host to a failure of t, with the hint last. All hosts behind this jump
+// host have the same error: the error of the first jump host that failed.
 func throughJump(t transport.Target, err error) error {
 	jumpHost, ok := errors.AsType[*transport.HostError](err)
 	if !ok {

@@ -55,7 +55,8 @@ func TestJumpHostsAreVerifiedForEachHost(t *testing.T) {
 	}
 }
 
-// TestInnerJumpHostsAreVerified uses the same last jump host behind two outer ones, of which one is known.
+// TestInnerJumpHostsAreVerified dials through an outer and an inner jump host, first with the outer host known, then
+// with it unknown.
 func TestInnerJumpHostsAreVerified(t *testing.T) {
 	outer, inner, srv := sshtest.Start(t), sshtest.Start(t), sshtest.Start(t)
 	d := &Dialer{}
@@ -70,7 +71,8 @@ func TestInnerJumpHostsAreVerified(t *testing.T) {
 	require.ErrorIs(t, dialOnce(t, d, host), transport.ErrHostKeyUnknown)
 }
 
-// TestIdentity checks that each setting of a target counts, also a new one, except those that are known not to matter.
+// TestIdentity checks that each setting of a target counts, also a new setting, except settings that are known not to
+// matter.
 func TestIdentity(t *testing.T) {
 	idle := []string{"Host", "Keepalive", "KeepaliveCount", "Retries", "Limits", "Jump"}
 	for field := range reflect.TypeFor[transport.Target]().Fields() {

@@ -14,7 +14,7 @@ import (
 // two minutes (sshd_config, LoginGraceTime).
 var defaultLimits = transport.Limits{Dial: 10 * time.Second, Handshake: 10 * time.Second, Auth: 60 * time.Second, Sign: 60 * time.Second}
 
-// limits returns the limits of t; for unset ones those of d, or the defaults.
+// limits returns the limits of t. An unset limit is the limit of d, or else the default.
 func (d *Dialer) limits(t transport.Target) transport.Limits {
 	own, all := t.Limits, d.Limits
 	return transport.Limits{

@@ -19,8 +19,8 @@ import (
 // refused key or password, a wrong host key. No retry may lock an account.
 //
 // An sshd with too many logins in progress (sshd_config, MaxStartups) closes further connections before it sends its
-// version: old versions without a message, newer ones with the name of the setting. A bastion does that to the logins
-// of a fleet, and has room again when some of them are done.
+// version: old versions without a message, newer ones with the name of the setting. A bastion may close connections of
+// a fleet in this way. It has room again when some logins are finished.
 const (
 	defaultRetries   = 2
 	crowdedRetries   = 5                      // at least, for a host that has no room

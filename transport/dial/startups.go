@@ -28,8 +28,8 @@ type door struct {
 	waiting []chan struct{} // in line; each is closed when its turn has come
 }
 
-// enter waits for a place at an sshd, which leave releases. The error is that of ctx. The empty key means an sshd that
-// cannot be crowded.
+// enter waits for a place at an sshd; leave releases it. The error is the error of ctx. The empty key means an sshd
+// without a limit.
 func (s *startups) enter(ctx context.Context, key string) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil

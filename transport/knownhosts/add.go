@@ -10,7 +10,7 @@ import (
 )
 
 // Accept adds an unknown key to the AddTo file. It locks the file and, if another process has changed it, reads it
-// again first: a different key from that process counts. The errors are those of [View.Check] and of writing.
+// again first: a different key from that process counts. The errors are errors of [View.Check] and of writing.
 func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	own := v.files.AddTo
 	if own == "" {
@@ -45,7 +45,7 @@ type Trusted struct {
 
 // Trust adds keys to the files of their hosts: to each file at once, with its lock held. It skips hosts that have
 // become known in the meantime. It returns an error for each host, in their order; all are nil if everything was added.
-// They are [ErrNoFile], those of [View.Judge], and those of writing.
+// The errors are [ErrNoFile], and errors of [View.Judge] and of writing.
 func (s *Store) Trust(ctx context.Context, hosts []Trusted) []error {
 	errs := make([]error, len(hosts))
 	var files []string

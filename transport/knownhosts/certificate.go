@@ -43,8 +43,8 @@ func signer(authorities []entry, cert *ssh.Certificate) string {
 	return authorities[i].where()
 }
 
-// checkCertificate returns an error if a certificate does not prove that a host is principal. The rules are those of
-// OpenSSH: no wildcards in principals, an empty list means any host, and no signature with SHA-1.
+// checkCertificate returns an error if a certificate does not prove that a host is principal. The rules are the same as
+// in OpenSSH: no wildcards in principals, an empty list means any host, and no signature with SHA-1.
 func checkCertificate(principal string, cert *ssh.Certificate, authorities []entry) error {
 	switch {
 	case !hasKey(authorities, cert.SignatureKey):

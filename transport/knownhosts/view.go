@@ -87,7 +87,7 @@ func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
 	return nil
 }
 
-// Judge compares all plain keys that a host has shown with the files. It returns the line FILE:LINE of one of them, ""
+// Judge compares all plain keys that a host has shown with the files. It returns the line FILE:LINE of a known key, ""
 // for a new host, or the error of Check. A key is also suspect if another key of its type is known, even if the host
 // has shown a known key, too.
 func (v *View) Judge(h Host, shown []ssh.PublicKey) (where string, err error) {
@@ -125,9 +125,9 @@ var keyTypes = []string{
 	ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoRSA,
 }
 
-// Algorithms returns the host key algorithms to request from a host, each once, beginning with those of its known keys:
-// x/crypto would otherwise request a key of another type and then refuse it (golang/go#29286). It includes certificates
-// only if an authority for the host is known, and never signatures with SHA-1.
+// Algorithms returns the host key algorithms to request from a host, each once. The algorithms of its known keys come
+// first: x/crypto would otherwise request a key of another type and then refuse it (golang/go#29286). It includes
+// certificates only if an authority for the host is known, and never signatures with SHA-1.
 func (v *View) Algorithms(h Host) []string {
 	known, authorities, _ := v.linesFor(h)
 	var plain, certs []string

@@ -39,9 +39,9 @@ var errNoRoute = errors.New("the relay cannot use the connection settings of thi
 // sshFailed is the exit status of ssh(1) if it has not run the command.
 const sshFailed = "255"
 
-// Deliver has the relay, which has the build, copy it to a connected host, as the user who is logged in there. It
-// returns the path on the host, in the words of the relay. At most 32 deliveries run at once, fewer if the relay has
-// little memory; the others wait.
+// Deliver makes the relay copy a build that it holds to a connected host, as the login user of the host. It returns the
+// path on the host, as the relay reports it. At most 32 deliveries run at once, fewer if the relay has little memory;
+// the others wait.
 func (r *Relay) Deliver(ctx context.Context, cert *ssh.Certificate, b start.Build, to *transport.Client) (path string, err error) {
 	t, key := to.Target(), to.HostKey()
 	if t.Local || t.ProxyCommand != "" || t.KnownAt != "" || key == nil {

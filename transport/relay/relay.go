@@ -44,7 +44,7 @@ type Relay struct {
 const (
 	// atOnce is the number of parallel deliveries. Each spends most of its time in a login, for which the relay waits.
 	atOnce = 32
-	// deliveryMemory is the use of the relay's memory by one delivery, in KiB: five processes, of which one is ssh
+	// deliveryMemory is the use of the relay's memory by one delivery, in KiB: five processes, one of them ssh
 	// (measured: 45 MB for 32). All deliveries together use at most one part in memoryShare of the available memory.
 	deliveryMemory, memoryShare = 1536, 8
 	// deliverTime limits one delivery: with all of them in progress, 5 Mbit/s suffice.
@@ -115,7 +115,7 @@ func (r *Relay) read(out *bufio.Reader) error {
 	}
 }
 
-// failure explains why there is no key.
+// failure returns the error for a relay that could not create a key; word is its report.
 func failure(word string) error {
 	switch word {
 	case "nossh":
@@ -211,8 +211,8 @@ func (r *Relay) Close() error {
 // Done is closed when the connection to the relay has ended.
 func (r *Relay) Done() <-chan struct{} { return r.client.Done() }
 
-// guard calls do, and closes the connection of the relay if there is no progress for a while, or ctx ends: operations
-// on a channel have no deadline. do reports progress.
+// guard calls do. It closes the connection of the relay after a while without progress, or when ctx ends: operations on
+// a channel have no deadline. do reports progress.
 func (r *Relay) guard(ctx context.Context, do func(progress func()) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkResolve resolves 10,000 hosts, with a file as people write it and with a generated one that has a Host line
-// for each.
+// BenchmarkResolve resolves 10,000 hosts, with a file as people write it, and with a generated file that has a Host
+// line for each host.
 func BenchmarkResolve(b *testing.B) {
 	const hosts = 10_000
 	var each strings.Builder

@@ -130,7 +130,7 @@ func (s *Settings) Origin(o Option) string {
 // Hops returns the hops of ProxyJump, outermost first.
 func (s *Settings) Hops() []Hop { return s.hops }
 
-// Warnings returns what was ignored: lines without an effect here that would matter, and commands that were not run.
+// Warnings lists ignored settings: lines that would matter but have no effect here, and commands that were not run.
 func (s *Settings) Warnings() []string { return s.warnings }
 
 func (s *Settings) warn(format string, args ...any) {

@@ -29,7 +29,8 @@ func matchPattern(s, pattern string) bool {
 	return strings.Trim(pattern[j:], "*") == ""
 }
 
-// matchList reports whether s matches one of the patterns, which commas separate, and none of those that begin with !.
+// matchList reports whether s matches one of the patterns, which commas separate, and none of the patterns that begin
+// with !.
 func matchList(s, patterns string) bool {
 	matched := false
 	for pattern := range strings.SplitSeq(patterns, ",") {
@@ -172,8 +173,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }
 
-// matchNetworks reports whether an address is in one of the networks, which commas separate, and in none of those that
-// begin with !.
+// matchNetworks reports whether an address is in one of the networks, which commas separate, and in none of the
+// networks that begin with !.
 func matchNetworks(addrs []netip.Addr, networks string) bool {
 	matched := false
 	for one := range strings.SplitSeq(networks, ",") {

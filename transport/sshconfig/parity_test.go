@@ -20,9 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "record the answers of ssh -G in testdata/parity anew")
 
-// A question is a line such as "? web1 -l bob -p 22 -o Tag=x" at the head of an archive: arguments of ssh -G. A line
-// that begins with ~ is a question to which releases of ssh have different answers: only an ssh with the recorded
-// answer is compared.
+// A question is a line such as "? web1 -l bob -p 22 -o Tag=x" at the head of an archive: arguments of ssh -G. If a line
+// begins with ~, releases of ssh answer the question differently: only an ssh with the recorded answer is compared.
 type question struct {
 	text   string
 	args   []string

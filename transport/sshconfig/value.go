@@ -15,7 +15,7 @@ type directive struct {
 	values  []string
 	hops    []Hop // of ProxyJump
 	at      string
-	user    bool // the file belongs to the user, who may run any command
+	user    bool // the file belongs to the user; users may run any command
 }
 
 // bounds of ssh, and one of ours

@@ -23,7 +23,7 @@ import (
 // port and no root.
 type SSHD struct {
 	Dial    func(ctx context.Context, network, addr string) (net.Conn, error)
-	Address string // its name in KnownHosts; there is no listener at it
+	Address string // its name in KnownHosts; it does not listen there
 	User    string
 	Home    string // home directory of its sessions
 	KeyFile string // private key of the one who may log in

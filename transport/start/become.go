@@ -16,7 +16,7 @@ import (
 type Become struct {
 	Method   string            // "sudo", also if empty, "su" or "doas"
 	User     string            // "" is root
-	Password *transport.Secret // password that the method requests: the login user's, or for su that of User, or nil
+	Password *transport.Secret // password for the method: of the login user, or for su of User; may be nil
 	// Timeout is the longest time until the method requests the password, and again after it has received it: PAM may
 	// query a remote directory. 0 means 2m.
 	Timeout time.Duration
@@ -86,14 +86,14 @@ func (b *Become) needsTerminal() bool {
 // affects messages only, and overrides LC_ALL (GNU gettext, 2.3).
 const untranslated = "/usr/bin/env LANGUAGE=C "
 
-// announce prints a line on standard error before the method's output, then executes the method. The line has two parts
-// that only the running command joins, so a shell that prints its commands does not print the line too early. The chmod
-// stops other users from writing to the terminal, as wall(1) does: the terminal carries the session.
+// announce prints a line on standard error before the method's output, then executes the method. Only the running
+// command joins the two parts of the line, so a shell that prints its commands does not print the line too early. The
+// chmod stops other users from writing to the terminal, as wall(1) does: the terminal carries the session.
 const announce = `test -t 0 && chmod 600 $(tty); echo $0$1 >&2; shift; exec "$@"`
 
 const announced = "become-"
 
-// fresh runs a command without the environment of the login user, of which su and doas keep PATH and more. sudo has
+// fresh runs a command without the environment of the login user: su and doas would keep PATH and more of it. sudo has
 // rules of its own (sudoers(5), env_reset).
 const fresh = `exec /usr/bin/env -i HOME="$HOME" USER="$USER" LOGNAME="$LOGNAME" SHELL="$SHELL" ${LANG+"LANG=$LANG"} ` +
 	`PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/wrappers/bin:/run/current-system/sw/bin "$@"`
@@ -129,8 +129,8 @@ func (b *Become) commandLine(nonce, script string, args []string) (string, error
 // newline or exclamation mark.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// sudoPrompt returns the prompt to pass to sudo; sudoAsks is the end of the prompt that sudo prints. %% means %, so
-// that a shell that prints its commands does not print a prompt. %p means the account whose password sudo requests,
+// sudoPrompt returns the prompt to pass to sudo; sudoAsks is the end of the prompt that sudo prints. sudo prints %% as
+// %, so a shell that prints its commands does not print a prompt. %p means the account whose password sudo requests,
 // which targetpw, rootpw and runaspw choose (sudo(8)).
 func sudoPrompt(nonce string) string { return promptOwner + "%p:" + nonce + "%%:" }
 
@@ -154,9 +154,9 @@ func withoutPrompts(text, nonce, with string) string {
 
 func sudoAsks(nonce string) string { return nonce + "%:" }
 
-// refusal recognises the message of a method that does not start a program. said is its standard error, or the output
-// of its terminal; asked reports that it requested a password. login is the login user, owner the account in the
-// prompt, if any.
+// refusal recognises the message of a method that refuses to start a program. said is its standard error, or the output
+// of its terminal; asked is set if it requested a password. login is the login user, owner the account in the prompt,
+// if any.
 func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, login, owner string) (line, hint string) {
 	m := b.method()
 	for l := range strings.Lines(said) {

@@ -148,7 +148,7 @@ type Skipped struct{ Path, Reason string }
 // maxTraces bounds what a host may say about itself, in bytes: 1 MiB.
 const maxTraces = 1 << 20
 
-// FootprintOf lists what runs have left on the host, and removes it if r says so. Every error is a
+// FootprintOf lists the files that runs have left on the host, and removes them if r requests it. Every error is a
 // [transport.HostError].
 func FootprintOf(ctx context.Context, c *transport.Client, r FootprintRequest) (Footprint, error) {
 	greeting := "begin " + r.Nonce

@@ -87,7 +87,7 @@ func TestProgramThatAsksForThePassword(t *testing.T) {
 }
 
 // TestDamagedBuildBehindAPassword uses a method that requests a password, and a cached program that does not start.
-// That is not a refusal: the program is sent again.
+// This does not count as a refusal: the program is sent again.
 func TestDamagedBuildBehindAPassword(t *testing.T) {
 	for _, method := range Methods {
 		t.Run(method, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestInstallAfterASwap(t *testing.T) {
 	}
 }
 
-// TestHomeOfSomebodyElse: some methods leave HOME as the login user's, who could swap everything in it.
+// TestHomeOfSomebodyElse uses a method that keeps HOME of the login user: this user could replace everything in it.
 func TestHomeOfSomebodyElse(t *testing.T) {
 	skipUnlessRoot(t)
 	p := newPlace(t, []string{"/bin/sh"})

@@ -2,10 +2,10 @@ package start
 
 import "time"
 
-// A pace limits the data that has been sent and may not have reached the process on the host to about the amount that
-// 100 Mbit/s need. sshd keeps unread data in a buffer of up to 2 MB, and copies the whole buffer with every packet
-// (OpenSSH, sshbuf.c, sshbuf_allocate). With a whole host program under way, that takes half as long as unpacking the
-// program. The answers to keepalive requests show how much has arrived.
+// A pace limits the data that has been sent but may not have reached the process on the host. The limit is about the
+// amount that 100 Mbit/s need. sshd keeps unread data in a buffer of up to 2 MB, and copies the whole buffer with every
+// packet (OpenSSH, sshbuf.c, sshbuf_allocate). If the buffer contained a whole host program, this would take half as
+// long as unpacking the program. The answers to keepalive requests show how much has arrived.
 type pace struct {
 	ask    func() <-chan error // sends a keepalive request; nil if none can be sent
 	sign   <-chan error        // answer to the current request, or nil

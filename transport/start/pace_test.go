@@ -65,7 +65,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// For any order of arrivals, the amount ahead stays within its limit, and sending continues.
+// TestPaceOfAnyHost uses random arrivals: the amount ahead stays within its limit, and sending continues.
 func TestPaceOfAnyHost(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // A promptResponder waits for the prompt of an escalation in the host's output, and answers it: at most once, not
-// before the prompt, and not after the script has begun. A program that runs then could print the same prompt, and may
-// belong to a user who must not see the password. The reader of the output writes to it.
+// before the prompt, and not after the script has begun. After that, a program could print the same prompt, and its
+// user might not be allowed to see the password. The reader of the output writes to it.
 type promptResponder struct {
 	begin  []byte // announcement of the method; nil if the prompt is known
 	prompt []byte // the known prompt
@@ -88,7 +88,7 @@ func (r *promptResponder) asks() bool {
 }
 
 // isPrompt reports whether an unfinished line waits for an answer: prompts for a password end with a colon in all
-// languages. Error messages arrive in pieces, of which the first is the name of the program and a colon.
+// languages. Error messages arrive in pieces; the first piece is the name of the program and a colon.
 func isPrompt(line []byte) bool {
 	if complaint().Match(line) {
 		return false

@@ -40,10 +40,10 @@ type Request struct {
 	// Timeout is the longest time until the greeting. The upload does not count, but must make progress within it. 0
 	// means 30s.
 	Timeout time.Duration
-	// Near copies a build, in gzip, to a host that lacks it from another place than this machine, and returns the path
-	// of the file on the host, or "" if that is impossible. The host uses the file only if it has the right hash. nil
-	// disables it. Near is not called for a host without gzip, or if the program runs as a user who cannot read the
-	// login user's files.
+	// Near copies a build, in gzip, from a third machine to a host that lacks it. It returns the path of the file on
+	// the host, or "" if it cannot copy the build. The host uses the file only if it has the right hash. nil disables
+	// it. Near is not called for a host without gzip, or if the program runs as a user who cannot read the login user's
+	// files.
 	Near func(b Build) (path string)
 	// Sent receives the number of sent bytes of the program, and its size. It must be quick. nil disables it.
 	Sent func(n, size int64)

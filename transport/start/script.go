@@ -12,8 +12,8 @@ import (
 // double quotes and backquotes are avoided, so there is no nesting. Expansions need no quotes because globbing is off
 // and IFS is empty, except where a line is split.
 //
-// The script works inside the directory of the build and by relative names, also when it starts the program. An
-// attacker who swaps a directory above it, or replaces one by a link, gains nothing.
+// The script works inside the directory of the build and by relative names, also when it starts the program. If an
+// attacker swaps a directory above it, or replaces one by a link, the script is not affected.
 //
 // Its arguments are NONCE FACTS MODE and one os/arch:sha256:size for each build. It answers on standard output with
 // lines:
@@ -26,9 +26,9 @@ import (
 // Without gzip the script ends then. Otherwise it reads the text of [Build.header] from standard input, and after it
 // the build in gzip. It unpacks the data as they arrive, and executes the program when all data have the right hash.
 // Some versions of head read ahead, so the controller sends nothing more before the greeting. If the header names a
-// file on the host, the script unpacks that file, whoever has written it. If the file has the wrong hash, the script
-// prints need again and reads standard input. It also prints need again, for the next directory, if a directory has no
-// room.
+// file on the host, the script unpacks that file, whichever user has written it. If the file has the wrong hash, the
+// script prints need again and reads standard input. It also prints need again, for the next directory, if a directory
+// has no room.
 //
 // MODE is plain; or begin after an escalation: the script first prints [begun] on standard error. With again the cached
 // build, which did not start, is ignored. With sent the build has been uploaded without the script.

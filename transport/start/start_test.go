@@ -386,7 +386,7 @@ func TestClosingTheClientEndsEverything(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestSudo needs root, who may run sudo for any user without a password.
+// TestSudo needs root, because root may run sudo for any user without a password.
 func TestSudo(t *testing.T) {
 	skipUnlessRoot(t)
 	needs.Program(t, "sudo")

@@ -51,7 +51,7 @@ func signWith(a agent.Agent, key ssh.PublicKey, cert *ssh.Certificate) error {
 }
 
 // unsigned returns the requested certificate without a signature. Its validity begins in the past, since the clock of a
-// host may be behind.
+// host may be slow.
 func (r Request) unsigned(now time.Time) *ssh.Certificate {
 	var serial [8]byte
 	_, _ = rand.Read(serial[:]) // it never fails

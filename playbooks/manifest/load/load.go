@@ -64,14 +64,14 @@ func WithNote(note func(path string)) Option {
 	return func(rn *run) { rn.onRead = note }
 }
 
-// note reports that a file is about to be read; an empty path is ignored.
+// note reports a file before it is read. It ignores an empty path.
 func (rn *run) note(path string) {
 	if rn.onRead != nil && path != "" {
 		rn.onRead(path)
 	}
 }
 
-// noteNamed reports that a file which f names is about to be read.
+// noteNamed reports a file that f names, before it is read.
 func (f *file) noteNamed(name string) {
 	if f.at.Archive == (source.ArchiveRoot{}) {
 		f.run.note(f.at.Resolve(name).Path)

@@ -39,7 +39,7 @@ type nested struct {
 	play   *manifest.Play // nil if reading failed
 	err    error          // reason for a nil play, at the place that first applies it
 	at     source.File
-	size   int // resources, including those of the manifests it applies; at most maxNested+1
+	size   int // number of resources, including the manifests it applies; at most maxNested+1
 	height int // levels of nested manifests below it
 }
 

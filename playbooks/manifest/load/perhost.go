@@ -112,7 +112,7 @@ func (h perHost) Generate(ctx context.Context, p *manifest.Play, env *templates.
 // thousand lines of YAML take seconds and gigabytes to read.
 const maxGenerated = 1 << 20
 
-// quoted adds the line that an error is about to the error: the output of a template is in no file.
+// quoted adds the text of the failing line to an error, because the output of a template is not in a file.
 func quoted(m *templates.Marked, name string, err error) error {
 	var errs, all yamlpos.Errors
 	errs.Add(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/resource"
 )
 
-// plays reads the plays that one entry stands for: the play itself, or the plays that it includes.
+// plays reads the plays of one entry: the play itself, or the plays that it includes.
 func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*manifest.Play {
 	var k keys.Play
 	if !f.secretsInPlace(n) {
@@ -254,8 +254,8 @@ type ordering struct {
 	rollout  *yamlpos.Node // nil means not set
 }
 
-// rememberedAs reads the name by which hosts remember a play. It is not an expression: hosts compare it with the name
-// that they have kept.
+// rememberedAs reads the name under which hosts remember a play. Expressions are not allowed, because hosts compare the
+// name with the stored name.
 func (f *file) rememberedAs(n *yamlpos.Node) *yamlpos.Node {
 	if n == nil || f.values.LiteralText("remembered_as", n) == nil {
 		return nil

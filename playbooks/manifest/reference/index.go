@@ -112,7 +112,7 @@ type Resource struct {
 	Unknown bool            // set if it applies a manifest that is known only per host
 	Hidden  bool            // set if it never runs and sends nothing
 	Within  int             // number of resources before it that it applies
-	Rescue  int             // number of resources of a block that run after those that may fail
+	Rescue  int             // number of resources in the rescue of a block
 	Always  int             // and how many after these
 	Lists   []List          // lists of resources that run before or after it
 	Recv    []*yamlpos.Node // the values that it receives, as far as they are literal

@@ -258,8 +258,8 @@ func (rd *Reader) checkDefaults(ctx context.Context, t modules.Type, defaults *y
 	rd.registrations(p.common)
 }
 
-// withDefaults merges the properties of an entry over those of its list. Each property is replaced as a whole; null
-// counts as not set.
+// withDefaults merges the properties of an entry over the defaults of its list. Each property is replaced as a whole;
+// null counts as not set.
 func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *yamlpos.Node {
 	body := entry.Value
 	if keys.Given(body) == nil { // "/etc/b:" alone

@@ -174,8 +174,8 @@ func broken(n *yamlpos.Node, errs yamlpos.Errors) map[*yamlpos.Node]bool {
 	return found
 }
 
-// gather does the work of [Reader.split] for a type that has [modules.Type.Below]: all keys except those that every
-// type has go into that one property. Its node has the position of the first.
+// gather does the work of [Reader.split] for a type with [modules.Type.Below]: it puts all keys into that one property,
+// except keys that every type has. The node of the property has the position of the first key.
 func (rd *Reader) gather(p parts, t modules.Type, name, body *yamlpos.Node) {
 	below := without(body)
 	for _, pair := range body.Pairs {

@@ -5,8 +5,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
-// shapeFacts describes the facts that a play requests: each requests something, and does not have the name of a fact
-// that all hosts have.
+// shapeFacts describes the facts that a play queries. Each has a query, and its name must differ from the facts of all
+// hosts.
 func shapeFacts(asked *schema.Schema) {
 	asked.Type = schema.Types{schema.Object, schema.Null}
 	var collectors []any

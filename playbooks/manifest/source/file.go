@@ -86,8 +86,7 @@ func manifestIn(path string) string {
 	return path
 }
 
-// read reads a file or a pipe until ctx ends. Errors have a hint about what to pass instead; kind is the expected kind
-// of file.
+// read reads a file or a pipe until ctx ends. Errors have a hint with the expected kind of file, kind.
 func read(ctx context.Context, path, kind string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {

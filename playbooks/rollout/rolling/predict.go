@@ -44,7 +44,7 @@ func (r *rolling) predict(ctx context.Context) []rollout.Host {
 		hosts[i].Changes = r.Play.Undo != nil || r.Past != nil && r.Past.Left[hosts[i].Name]
 		names = append(names, hosts[i].Name)
 	}
-	if r.Play.Undo != nil { // which goes through no such phase
+	if r.Play.Undo != nil { // an undo has no such phase
 		return hosts
 	}
 	r.Events.Report(events.PlayStart{Play: r.Play.Name, Number: r.Number, Hosts: append([]string{}, names...), Batch: 0, Batches: 0})

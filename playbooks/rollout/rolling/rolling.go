@@ -47,7 +47,8 @@ type Rollout struct {
 	Probes  Probes
 	Options Options
 	Past    *rollout.Past // progress of the run that this one resumes; nil means none
-	// Ready reports whether all hosts could be prepared, of which failed could not; nil without --compile-first.
+	// Ready reports whether all hosts could be prepared; failed is the number that could not. nil without
+	// --compile-first.
 	Ready  func(failed, hosts int) bool
 	Events *events.Stream
 	Now    func() time.Time

@@ -44,7 +44,7 @@ func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
 	if undoes && len(r.conductor.Touched(false)) == 0 && len(r.conductor.AtWork()) == 0 { // no host was touched
 		then = rollout.End
 	}
-	if then == rollout.Hold && r.Ask == nil && r.Options.Hold == 0 { // there is no one to wait for
+	if then == rollout.Hold && r.Ask == nil && r.Options.Hold == 0 { // no person can answer
 		then = rollout.End
 	}
 	return then
@@ -89,8 +89,8 @@ func (r *rolling) pause(ctx context.Context) bool {
 	return r.person(ctx, rollout.Paused, fmt.Sprintf("continue with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
 }
 
-// person waits for a person, on the terminal or elsewhere, for at most a duration: less than 0 has no limit, and 0 only waits
-// for a terminal. It returns false when the run must end.
+// person waits for the answer of a person, on the terminal or elsewhere, for at most the duration most. A negative
+// duration has no limit; 0 waits only for the terminal. It returns false when the run must end.
 func (r *rolling) person(ctx context.Context, at rollout.State, question string, most time.Duration) bool {
 	r.at(at)
 	defer func() { r.last = r.Now() }()

@@ -28,8 +28,8 @@ type Stood struct {
 	Verdicts []Verdict
 }
 
-// Told lists later changes. With Heard the host now listens to all resources of the play except Polled ones. Without Heard,
-// Polled more resources are only checked from time to time.
+// Told lists later changes. With Heard the host now listens to all resources of the play except Polled ones. Without
+// Heard, Polled counts further resources that are only checked from time to time.
 type Told struct {
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	Heard    bool      `json:"heard,omitempty"`
@@ -88,7 +88,7 @@ type Repair struct {
 	Held []string `json:"held,omitempty"`
 }
 
-// For returns the repair of a play, by its number from 1; nil means none.
+// For returns the repair of a play, by its number from 1, or nil.
 func (o *Order) For(play int) *Repair {
 	i := slices.IndexFunc(o.Plays, func(r Repair) bool { return r.Play == play })
 	if i < 0 {

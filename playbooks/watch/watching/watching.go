@@ -22,7 +22,7 @@ type Hosts interface {
 	Done(host string)
 }
 
-// A Tell handles news of a host. It returns after that, or when no goroutine needs them any more.
+// A Tell handles news of a host. It returns when they are handled, or when no goroutine needs them any more.
 type Tell func(ctx context.Context, n News)
 
 // A Host is a host to watch.
@@ -90,7 +90,7 @@ type watchedPlay struct {
 	heard     bool     // polled is known
 }
 
-// play returns a play of the host, by its number from 1; nil if it has no such play.
+// play returns a play of the host, by its number from 1, or nil for an unknown number.
 func (h *watchedHost) play(number int) *watchedPlay {
 	i := slices.IndexFunc(h.plays, func(p *watchedPlay) bool { return p.Number == number })
 	if i < 0 {
@@ -211,7 +211,7 @@ func (w *Watching) decide(stopped, ended <-chan struct{}, end func()) {
 	}
 }
 
-// restTime is the time without a play sent after which memory is given back.
+// restTime is the time since the last play was sent, after which memory is returned to the system.
 const restTime = 5 * time.Second
 
 // giveBack releases memory that hosts needed until they were watched, once no play was sent for a while. at is the time of the next
@@ -266,7 +266,7 @@ func (w *Watching) hear(n hostNews) {
 		w.lose(h, n.Lost)
 	case n.Mended != nil:
 		w.mended(h, n.Mended)
-	case p == nil: // the host has no such play
+	case p == nil: // the number of the play is unknown
 	case n.Stood != nil:
 		w.stood(h, p, n.Stood)
 	case n.Told != nil:

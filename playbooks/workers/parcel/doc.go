@@ -1,7 +1,8 @@
 // Package parcel holds what the plays of a run are made of, and packs it for workers.
 //
-// A [Recipe] says how to make the plays again on another machine. [Contents] selects and packs the files that a worker needs for that;
-// [Unpack] unpacks them. [Sealed] opens encrypted values and files here, because workers have no keys of the operator.
+// A [Recipe] describes how to make the plays again on another machine. [Contents] selects and packs the files that a
+// worker needs for that; [Unpack] unpacks them. [Sealed] opens encrypted values and files here, because workers have no
+// keys of the operator.
 //
 //	recipe.go  the recipe of the plays, and the plays that a worker makes of it
 //	pack.go    archives of files: packing and unpacking

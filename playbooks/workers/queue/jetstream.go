@@ -305,7 +305,7 @@ func (r *natsRun) insist(ctx context.Context, try func(context.Context) error) e
 // refused reports whether an error is an answer of the server, which would be the same again.
 func refused(err error) bool {
 	answer, ok := errors.AsType[jetstream.JetStreamError](err)
-	const unavailable = 503 // for a while, for example after its start
+	const unavailable = 503 // a temporary state, for example after the start of the server
 	return ok && answer.APIError() != nil && answer.APIError().Code != unavailable
 }
 

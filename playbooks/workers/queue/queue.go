@@ -1,8 +1,8 @@
 // Package queue connects coordinators of runs and their workers: tickets wait for a worker, workers fetch objects, and
 // send reports.
 //
-// A [JetStream] of NATS is a queue; tests use that of package queuetest. A queue guarantees only this: reports are kept
-// until the run is closed, and come in the order of each worker. A ticket may be leased twice, and a lease may end
+// A [JetStream] of NATS is a queue; tests use the queue in package queuetest. A queue guarantees only this: reports are
+// kept until the run is closed, and come in the order of each worker. A ticket may be leased twice, and a lease may end
 // during the work: the lock and the notes of a host decide which run changes it. Its users seal and sign their data;
 // the queue knows neither hosts nor runs.
 package queue

@@ -96,7 +96,7 @@ func lease(t *testing.T, q queue.Queue, site string) queue.Lease {
 	return l
 }
 
-// nothing checks that there is no ticket: existing ones come at once.
+// nothing checks that the queue has no ticket: existing tickets arrive at once.
 func nothing(t *testing.T, q queue.Queue, site string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
