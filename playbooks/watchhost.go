@@ -100,8 +100,10 @@ func (f *fleet) watch(ctx context.Context) {
 		}
 		hosts = append(hosts, one)
 	}
+	until, end := f.untilStopped(ctx)
+	defer end()
 	f.watching.Begin(hosts)
-	f.watching.Run(ctx, f.stop)
+	f.watching.Run(ctx, until, end)
 }
 
 // watchedHosts are the hosts of a fleet for [watching.Watching].

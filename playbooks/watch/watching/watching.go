@@ -121,22 +121,8 @@ func (w *Watching) Begin(hosts []Host) {
 	w.judge = watch.NewJudge(len(w.hosts))
 }
 
-// Run watches the hosts until stop is closed or their watching ends. The end of ctx ends it by force.
-func (w *Watching) Run(ctx context.Context, stop <-chan struct{}) {
-	until, end := context.WithCancel(ctx)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		select {
-		case <-stop:
-			end()
-		case <-until.Done():
-		}
-	}()
-	defer func() {
-		end()
-		<-stopped
-	}()
+// Run watches the hosts until the context until ends, which end cancels, too. The end of ctx ends it by force.
+func (w *Watching) Run(ctx, until context.Context, end func()) {
 	w.Events.Report(events.WatchStart{Hosts: len(w.hosts)})
 	var working sync.WaitGroup
 	for _, h := range w.hosts {
