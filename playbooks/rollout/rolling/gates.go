@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -129,17 +130,16 @@ func (g *gating) checkAll(ctx context.Context, hosts []string) (rollout.Verdict,
 		text    string
 	}
 	answers := make([]answer, len(hosts))
-	var asking sync.WaitGroup
-	places := make(chan struct{}, g.r.Options.Forks)
+	var probes errgroup.Group
+	probes.SetLimit(g.r.Options.Forks)
 	for i, name := range hosts {
-		asking.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
+		probes.Go(func() error {
 			good, text, err := g.r.Probes.Gate(ctx, g.number, name)
 			answers[i] = answer{verdictOf(good, err), described(name, text, err)}
+			return nil
 		})
 	}
-	asking.Wait()
+	_ = probes.Wait()
 	for _, worst := range []rollout.Verdict{rollout.NotPassed, rollout.Inconclusive} {
 		if i := slices.IndexFunc(answers, func(a answer) bool { return a.verdict == worst }); i >= 0 {
 			return worst, answers[i].text

@@ -2,7 +2,8 @@ package rolling
 
 import (
 	"context"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -114,24 +115,19 @@ func (r *rolling) lookAgain(ctx context.Context) {
 	if !Monitored(r.Play) || r.rules.MaxUnavailable == nil {
 		return
 	}
-	var mu sync.Mutex
-	var asking sync.WaitGroup
-	seen := map[string]bool{}
 	held := r.conductor.Held()
-	places := make(chan struct{}, r.Options.Forks)
-	for _, h := range held {
-		asking.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			healthy := r.Probes.Healthy(ctx, h.Host)
-			mu.Lock()
-			defer mu.Unlock()
-			seen[h.Host] = healthy
+	healthy := make([]bool, len(held))
+	var probes errgroup.Group
+	probes.SetLimit(r.Options.Forks)
+	for i, h := range held {
+		probes.Go(func() error {
+			healthy[i] = r.Probes.Healthy(ctx, h.Host)
+			return nil
 		})
 	}
-	asking.Wait()
-	for _, h := range held {
-		if seen[h.Host] {
+	_ = probes.Wait()
+	for i, h := range held {
+		if healthy[i] {
 			r.conductor.Healthy(h.Host)
 		}
 	}
