@@ -51,7 +51,7 @@ func (r *rolledPlay) plan(alive []*inventory.Host) *rolling.Rollout {
 		o.Past = p.Plays[r.of.number].Rollout
 	}
 	if runner.Options.CompileFirst {
-		o.Ready = func(failed, hosts int) bool { return r.fleet.allReady(r.of.play, failed, hosts) }
+		o.Ready = func(failed int) bool { return r.fleet.allReady(r.of.play, failed, len(alive)) }
 	}
 	entered := setOf(names(alive))
 	for _, h := range r.of.hosts {

@@ -20,16 +20,6 @@ func (o *Rollout) Entering() (hosts []rollout.Host) {
 	return hosts
 }
 
-// entered counts the hosts that enter the play, including hosts that an earlier run has finished.
-func (o *Rollout) entered() (n int) {
-	for _, m := range o.Members {
-		if m.Entered {
-			n++
-		}
-	}
-	return n
-}
-
 // Preview reports the plan after a check run. entering has its predictions.
 func (o *Rollout) Preview(entering []rollout.Host) {
 	r := o.rolling()

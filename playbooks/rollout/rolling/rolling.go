@@ -49,7 +49,7 @@ type Rollout struct {
 	Past    *rollout.Past // progress of the run that this one resumes; nil means none
 	// Ready reports whether all hosts could be prepared; failed is the number that could not. nil without
 	// --compile-first.
-	Ready  func(failed, hosts int) bool
+	Ready  func(failed int) bool
 	Events *events.Stream
 	Now    func() time.Time
 	// Ask prompts the person at the terminal; nil without one. Steer receives commands of persons elsewhere.
@@ -135,7 +135,7 @@ func (r *rolling) run(ctx context.Context) bool {
 	r.tellPlan()
 	if r.Ready != nil { // all hosts are checked before the first is changed, so they are one batch here
 		unreachable, failed, _ := r.plan.Trouble()
-		if !r.Ready(len(unreachable)+len(failed), r.entered()) {
+		if !r.Ready(len(unreachable) + len(failed)) {
 			return false
 		}
 	}
