@@ -89,7 +89,6 @@ type rolling struct {
 	over      bool           // the run ends after the hosts in progress
 	undo      rollout.OnStop // undo that follows
 	told      *rollout.Stop  // stop that was reported
-	result    Result
 }
 
 func (o *Rollout) rolling() *rolling {
@@ -106,11 +105,12 @@ type rolled struct {
 // Run takes the play over its hosts.
 func (o *Rollout) Run(ctx context.Context) Result {
 	r := o.rolling()
-	r.result.Done = r.run(ctx)
+	done := r.run(ctx)
+	result := Result{Done: done, Stopped: r.over}
 	if r.conductor != nil && (r.undo == rollout.UndoAll || r.undo == rollout.UndoBatch) {
-		r.result.TakeBack, r.result.TakeBackAll = r.conductor.Touched(r.undo == rollout.UndoBatch), r.undo == rollout.UndoAll
+		result.TakeBack, result.TakeBackAll = r.conductor.Touched(r.undo == rollout.UndoBatch), r.undo == rollout.UndoAll
 	}
-	return r.result
+	return result
 }
 
 // run returns false when the run must end.

@@ -65,7 +65,6 @@ func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
 // stopped ends the run after the hosts in progress. Only then it is known what to undo.
 func (r *rolling) stopped(then rollout.OnStop) {
 	r.over, r.undo = true, then
-	r.result.Stopped = true
 }
 
 // pause prompts a person between two batches.
