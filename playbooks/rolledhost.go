@@ -24,7 +24,7 @@ type rollingHost struct {
 
 // rollOn takes a host through its part of the rollout, here or at a worker, and returns the outcome.
 func (r *rolledPlay) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
-	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
+	if p := r.on(state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: RollTurn})
 		if found.Outcome == nil {
 			return outcomeOf(err), err
@@ -158,7 +158,7 @@ func (w *rollingHost) alive(ctx context.Context) error {
 	if w.state.dead() {
 		w.state.close()
 	}
-	if err := w.fleet.playOn(w.of.whole(), w.state).start(ctx); err != nil {
+	if err := w.on(w.state).start(ctx); err != nil {
 		return phased(err, events.Rest{})
 	}
 	return nil

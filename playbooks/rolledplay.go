@@ -24,6 +24,9 @@ func (f *fleet) rolled(s *selection) *rolledPlay {
 	return &rolledPlay{fleet: f, of: s, rollout: s.play.Rollout}
 }
 
+// on returns the play on one of its hosts.
+func (r *rolledPlay) on(state *hostState) *hostPlay { return r.fleet.playOn(r.of.whole(), state) }
+
 // rollOut takes a play over its hosts. It returns false when the run must end.
 func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Host) bool {
 	f.otherFacts(ctx, s)
@@ -137,7 +140,7 @@ func (r *rolledPlay) Begin(batch []string) (end func()) {
 func (r *rolledPlay) Roll(ctx context.Context, host string) (outcome rollout.Outcome, left bool) {
 	f, state := r.fleet, r.fleet.states[host]
 	defer f.sessions.End(host)
-	p, start := f.playOn(r.of.whole(), state), f.runner.Now()
+	p, start := r.on(state), f.runner.Now()
 	p.take()
 	outcome, err := r.rollOn(ctx, state)
 	left = errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled)
@@ -153,7 +156,7 @@ var errLeftOut = errors.New("skipped: it was not healthy before the rollout; to 
 
 // Skip implements [rolling.Hosts].
 func (r *rolledPlay) Skip(ctx context.Context, host string) {
-	p := r.fleet.playOn(r.of.whole(), r.fleet.states[host])
+	p := r.on(r.fleet.states[host])
 	p.take()
 	p.ended(ctx, r.fleet.runner.Now(), &phaseError{phase: "soak", err: errLeftOut})
 }
@@ -186,7 +189,7 @@ func (r *rolledPlay) Gate(ctx context.Context, gate int, host string) (good bool
 
 func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *rollout.Host) {
 	f := r.fleet
-	p, start := f.playOn(r.of.whole(), state), f.runner.Now()
+	p, start := r.on(state), f.runner.Now()
 	p.take()
 	found, err := r.predictOn(ctx, state, host.Changes)
 	start = start.Add(state.times.queued)
@@ -213,8 +216,8 @@ func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *ro
 // run left it in the middle of the play. If nothing would change, the results of the host are reported: they are the
 // results of the play.
 func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished bool) (Found, error) {
-	f := r.fleet
-	if p := f.playOn(r.of.whole(), state); p.goesAway() {
+	f, p := r.fleet, r.on(state)
+	if p.goesAway() {
 		return p.away(ctx, Turn{Kind: PredictTurn, Unfinished: unfinished})
 	}
 	found := Found{Changes: unfinished}
@@ -224,7 +227,7 @@ func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished
 		if !found.Changes {
 			e := resultEvent(r.of.play.Name, state.host.Name, c, nil, result)
 			e.Check = c.Entries[result.Index].Check
-			f.playOn(r.of.whole(), state).noteFacts(&e)
+			p.noteFacts(&e)
 			told = append(told, e)
 		}
 	})
@@ -243,7 +246,7 @@ func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished
 // sickOn runs the health checks of the play on a host, here or at a worker, and returns the first failure; "" means
 // none.
 func (r *rolledPlay) sickOn(ctx context.Context, state *hostState) (wrong string, err error) {
-	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
+	if p := r.on(state); p.goesAway() {
 		found, err := p.away(ctx, Turn{Kind: HealthTurn})
 		return found.Sick, err
 	}
@@ -265,7 +268,7 @@ func (r *rolledPlay) sick(ctx context.Context, state *hostState) (wrong string, 
 
 // gateOn has a host answer the check of a gate, here or at a worker.
 func (r *rolledPlay) gateOn(ctx context.Context, gate int, state *hostState) (found Found, err error) {
-	if p := r.fleet.playOn(r.of.whole(), state); p.goesAway() {
+	if p := r.on(state); p.goesAway() {
 		return p.away(ctx, Turn{Kind: GateTurn, Gate: gate})
 	}
 	part := r.of.step(r.of.parts.gates[gate], r.rollout.Gates[gate].Check, gatePart)
