@@ -60,12 +60,11 @@ func (p *hostPlay) leave() {
 func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	state, play, host := p.state, p.of.play, p.state.host.Name
 	p.exchange.Over(p.of.number, host)
-	_, interrupted := errors.AsType[*stoppedError](err)
-	p.once.Over(host, err != nil && !interrupted)
+	stopped, isStopped := errors.AsType[*stoppedError](err)
+	p.once.Over(host, err != nil && !isStopped)
 	state.in, state.plays = nil, state.plays[1:]
 	state.times.elapsed += p.runner.Now().Sub(start)
 	untouched := !state.phase().begun() && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
-	stopped, isStopped := errors.AsType[*stoppedError](err)
 	how := events.StateOK
 	switch {
 	case untouched:
