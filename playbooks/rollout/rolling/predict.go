@@ -30,15 +30,15 @@ func (o *Rollout) Preview(entering []rollout.Host) {
 // predict finds out what would change on the entering hosts, and whether they are healthy. Meanwhile persons may steer.
 func (r *rolling) predict(ctx context.Context) []rollout.Host {
 	hosts := r.Entering()
-	var names []string
+	names := make([]string, len(hosts))
 	for i := range hosts {
 		hosts[i].Changes = r.Play.Undo != nil || r.Past != nil && r.Past.Left[hosts[i].Name]
-		names = append(names, hosts[i].Name)
+		names[i] = hosts[i].Name
 	}
 	if r.Play.Undo != nil { // an undo has no such phase
 		return hosts
 	}
-	r.Events.Report(events.PlayStart{Play: r.Play.Name, Number: r.Number, Hosts: append([]string{}, names...), Batch: 0, Batches: 0})
+	r.Events.Report(events.PlayStart{Play: r.Play.Name, Number: r.Number, Hosts: names})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
