@@ -260,7 +260,7 @@ type natsRun struct {
 
 	mu      sync.Mutex
 	asked   *nats.Subscription
-	answers sync.WaitGroup
+	answers sync.WaitGroup // gets no new goroutine after closed is closed
 }
 
 // Submit implements [Desk].
@@ -318,6 +318,13 @@ func (r *natsRun) Withdraw(ctx context.Context) error {
 func (r *natsRun) Answer(ctx context.Context, answer func(ctx context.Context, question []byte) []byte) error {
 	sub, err := r.queue.conn.Subscribe(askSubject+r.name, func(m *nats.Msg) {
 		connection := r.queue.conn.Stats().Reconnects
+		r.mu.Lock() // a message can still arrive while Close waits for the answers
+		defer r.mu.Unlock()
+		select {
+		case <-r.closed:
+			return
+		default:
+		}
 		r.answers.Go(func() {
 			text := answer(ctx, m.Data)
 			// A server lets a coordinator answer only over the connection of the question (allow_responses), and
@@ -390,8 +397,8 @@ func (r *natsRun) Order(ctx context.Context, data []byte) error {
 // Close implements [Run].
 func (r *natsRun) Close(ctx context.Context) error {
 	r.said.Stop()
-	r.closing.Do(func() { close(r.closed) })
 	r.mu.Lock()
+	r.closing.Do(func() { close(r.closed) })
 	asked := r.asked
 	r.mu.Unlock()
 	var err error

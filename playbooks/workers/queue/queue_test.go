@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -223,6 +224,33 @@ func TestClosedRun(t *testing.T) {
 		nothing(t, q, "s")
 		open(t, q, "run1")
 	})
+}
+
+// TestClosedWhileAsked closes runs while workers ask: a race detector reports a question that Close does not wait for.
+func TestClosedWhileAsked(t *testing.T) {
+	q, err := queue.NewJetStream(connect(t, serve(t)), 0)
+	require.NoError(t, err)
+	ctx := limited(t)
+	for i := range 20 {
+		r := open(t, q, fmt.Sprint("run", i))
+		require.NoError(t, r.Answer(ctx, func(context.Context, []byte) []byte { return []byte("yes") }))
+		m, err := q.Join(ctx, fmt.Sprint("run", i))
+		require.NoError(t, err)
+		asking, stop := context.WithCancel(ctx)
+		var workers sync.WaitGroup
+		for range 4 {
+			workers.Go(func() {
+				for asking.Err() == nil {
+					_, _ = m.Ask(asking, []byte("more?"))
+				}
+			})
+		}
+		_, err = m.Ask(ctx, []byte("more?"))
+		require.NoError(t, err)
+		require.NoError(t, r.Close(ctx))
+		stop()
+		workers.Wait()
+	}
 }
 
 // TestAwayCoordinator distinguishes a coordinator that is silent for a while from one that is gone.
