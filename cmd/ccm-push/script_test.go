@@ -199,10 +199,7 @@ var (
 // hostPrograms returns the folder for --module-dir. It is filled once.
 func hostPrograms(t *testing.T) string {
 	t.Helper()
-	if *program != "" {
-		return filepath.Join(*program, "modules")
-	}
-	list := buildtest.Both(t)
+	list := programsToTest(t)
 	writePrograms.Do(func() {
 		var entries []builds.Entry
 		for _, b := range list {
@@ -216,6 +213,17 @@ func hostPrograms(t *testing.T) string {
 		require.NoError(t, builds.WriteIndex(programsFolder, entries))
 	})
 	return programsFolder
+}
+
+// programsToTest returns the host programs of -program, or of this tree.
+func programsToTest(t *testing.T) []builds.Build {
+	t.Helper()
+	if *program == "" {
+		return buildtest.Both(t)
+	}
+	list, err := builds.Load(filepath.Join(*program, "modules"))
+	require.NoError(t, err)
+	return list
 }
 
 // exits runs a command that must end with a status: exits 2 ccm-push ...
