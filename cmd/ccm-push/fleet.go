@@ -212,14 +212,14 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	}
 	r.Authority = authority
 	r.Options.Diff = r.Options.Diff || p.flags.Output.Reports.HaveDiffs()
-	files, closeFiles, err := reports(p.flags.Output.Reports).reporters()
+	files, closeFiles, err := fileReporters(&p.flags.Output.Reports)
 	if err != nil {
 		return err
 	}
 	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
 		return errors.Join(err, closeFiles())
 	}
-	traces, closeTrace, err := reports(p.flags.Output.Reports).tracer(ctx, f.app)
+	traces, closeTrace, err := traceReporters(ctx, p.flags.Output.Reports.Trace, f.app)
 	if err != nil {
 		return errors.Join(err, closeFiles())
 	}

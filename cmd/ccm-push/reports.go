@@ -6,9 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,38 +16,26 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/report"
 )
 
-// reports writes the files of --log, --junit, --report and --metrics.
-type reports flags.Reports
-
-// forRuns returns an error for flags of reports if the command is not a run.
-func (f reports) forRuns(cmd *cobra.Command) error {
+// reportsForRuns returns an error for flags of reports if the command is not a run.
+func reportsForRuns(f *flags.Reports, cmd *cobra.Command) error {
 	if !cmd.HasParent() || slices.Contains([]string{"resume", "undo", "check-health", "report", "watch"}, cmd.Name()) {
 		return nil
 	}
-	if (*flags.Reports)(&f).Any() {
+	if f.Any() {
 		return fmt.Errorf("--log, --junit, --report, --metrics and --trace are for runs, not for %s", cmd.CommandPath())
 	}
 	return nil
 }
 
-// reportFormat returns the format of a file by its name; nil if the name has no known ending.
-func reportFormat(path string) report.Format {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".md", ".html":
-		return formats[ext[1:]]
-	}
-	return nil
-}
-
-// files returns the files to write at the end; nil means none.
-func (f reports) files() *report.Files {
+// reportFiles returns the files to write at the end; nil means none.
+func reportFiles(f *flags.Reports) *report.Files {
 	var files report.Files
 	if f.JUnit != "" {
 		files.Run.Stable = true
 		files.Files = append(files.Files, report.File{Path: f.JUnit, Format: (*report.Run).JUnit})
 	}
 	for _, path := range f.Files {
-		files.Files = append(files.Files, report.File{Path: path, Format: reportFormat(path)})
+		files.Files = append(files.Files, report.File{Path: path, Format: formats[flags.ReportFormat(path)]})
 	}
 	if f.Metrics != "" {
 		files.Files = append(files.Files, report.File{Path: f.Metrics, Format: report.Metrics(f.Metrics)})
@@ -60,11 +46,11 @@ func (f reports) files() *report.Files {
 	return &files
 }
 
-// reporters returns the reporters that write the files. Its error names a file that cannot be written. The caller calls
-// closeAll when the run has ended.
-func (f reports) reporters() (to []events.Reporter, closeAll func() error, err error) {
+// fileReporters returns the reporters that write the files of --log, --junit, --report and --metrics. Its error names a file that
+// cannot be written. The caller calls closeAll when the run has ended.
+func fileReporters(f *flags.Reports) (to []events.Reporter, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
-	if files := f.files(); files != nil {
+	if files := reportFiles(f); files != nil {
 		if err := files.Check(); err != nil {
 			return nil, closeAll, err
 		}
@@ -154,7 +140,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 	if err != nil {
 		return err
 	}
-	to, closeAll, err := reports(p.flags.Output.Reports).reporters()
+	to, closeAll, err := fileReporters(&p.flags.Output.Reports)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.flags.Validate(a.getenv, a.canAsk()), p.forRuns(cmd), reports(c.flags.Output.Reports).forRuns(cmd), c.forCalls(cmd)); err != nil {
+			if err := errors.Join(c.flags.Validate(a.getenv, a.canAsk()), p.forRuns(cmd), reportsForRuns(&c.flags.Output.Reports, cmd), c.forCalls(cmd)); err != nil {
 				return err
 			}
 			return c.detach(cmd)

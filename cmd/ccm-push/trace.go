@@ -9,21 +9,21 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/tracing"
 )
 
-// tracer returns the reporter of a trace, if --trace or the environment enables one. The caller calls closeAll when the
+// traceReporters returns the reporter of a trace, if --trace (path) or the environment enables one. The caller calls closeAll when the
 // run has ended; data that a collector has not accepted by then is a warning, not an error.
-func (f reports) tracer(ctx context.Context, a *app) (to []events.Reporter, closeAll func() error, err error) {
+func traceReporters(ctx context.Context, path string, a *app) (to []events.Reporter, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	config, err := tracing.FromEnvironment(a.getenv)
 	if err != nil {
 		a.warn("no trace is sent: " + err.Error())
 	}
-	if config.Endpoint == "" && f.Trace == "" {
+	if config.Endpoint == "" && path == "" {
 		return nil, closeAll, nil
 	}
 	var w io.Writer
 	closeFile := closeAll
-	if f.Trace != "" {
-		file, err := appendTo(f.Trace, `{"resourceSpans":`)
+	if path != "" {
+		file, err := appendTo(path, `{"resourceSpans":`)
 		if err != nil {
 			return nil, closeAll, fmt.Errorf("--trace cannot be written: %w", err)
 		}

@@ -89,7 +89,7 @@ func (f *Reports) HaveDiffs() bool { return f.JUnit != "" || len(f.Files) > 0 }
 
 func (f *Reports) validate() error {
 	for _, path := range f.Files {
-		if !slices.Contains([]string{".md", ".html"}, strings.ToLower(filepath.Ext(path))) {
+		if ReportFormat(path) == "" {
 			return fmt.Errorf("--report %s: use a name that ends with .md or .html", path)
 		}
 	}
@@ -102,4 +102,13 @@ func (f *Reports) validate() error {
 		return fmt.Errorf("--metrics %s: node_exporter reads files whose name ends with .prom", f.Metrics)
 	}
 	return nil
+}
+
+// ReportFormat returns the format of a report by the name of its file, md or html; empty if the name has no known ending.
+func ReportFormat(path string) string {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".md", ".html":
+		return ext[1:]
+	}
+	return ""
 }
