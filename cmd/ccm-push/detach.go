@@ -75,7 +75,7 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 	}
 	syscall.CloseOnExec(tellNumber)
 	f.tell = os.NewFile(tellNumber, "the process that was called")
-	c.flags.Output.Progress = progressNone
+	c.flags.Output.Progress = flags.ProgressNone
 	return nil
 }
 

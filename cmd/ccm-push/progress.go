@@ -13,15 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
-)
-
-// Values of --progress.
-const (
-	progressAuto  = "auto"
-	progressLive  = "live"
-	progressPlain = "plain"
-	progressNone  = "none"
 )
 
 // progressMode returns how to show the progress of hosts. terminal reports whether standard output is one, and text
@@ -29,14 +22,14 @@ const (
 func progressMode(asked string, terminal, text bool, getenv func(string) string) string {
 	canDraw := terminal && text
 	switch {
-	case asked == progressLive && !canDraw:
-		return progressPlain
-	case asked != progressAuto:
+	case asked == flags.ProgressLive && !canDraw:
+		return flags.ProgressPlain
+	case asked != flags.ProgressAuto:
 		return asked
 	case !canDraw, slices.Contains([]string{"", "dumb"}, getenv("TERM")), isSet(getenv("ACCESSIBLE")), isSet(getenv("CI")):
-		return progressPlain
+		return flags.ProgressPlain
 	}
-	return progressLive
+	return flags.ProgressLive
 }
 
 // isSet reports whether the value of an environment variable means yes.
@@ -49,12 +42,12 @@ func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) 
 	out, ok := p.app.out.(*output)
 	mode := progressMode(p.flags.Output.Progress, ok && out.terminal, p.flags.Output.Format == "text", p.app.getenv)
 	if asks {
-		mode = progressNone
+		mode = flags.ProgressNone
 	}
 	switch mode {
-	case progressLive:
+	case flags.ProgressLive:
 		return p.showLive(out, t, expected)
-	case progressPlain:
+	case flags.ProgressPlain:
 		plain := activity.NewPlain(p.app.err, t.Snapshot)
 		return func(context.Context) error {
 			plain.Close()

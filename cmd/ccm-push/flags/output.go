@@ -10,8 +10,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ProgressModes are the values of --progress.
-var ProgressModes = []string{"auto", "live", "plain", "none"}
+// Values of --progress.
+const (
+	ProgressAuto  = "auto"
+	ProgressLive  = "live"
+	ProgressPlain = "plain"
+	ProgressNone  = "none"
+)
+
+// ProgressModes lists the values of --progress.
+var ProgressModes = []string{ProgressAuto, ProgressLive, ProgressPlain, ProgressNone}
 
 // Output holds the flags about what commands print.
 type Output struct {
@@ -37,7 +45,7 @@ func (f *Output) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.Timing, "timing", false, "print how long each host took to connect, start, compile and apply")
 	set.StringVar(&f.Follow, "follow", "", "print the output of commands on these `hosts` (a name or a pattern) as it arrives, with the host before each line")
 	set.BoolVar(&f.Stream, "stream", false, "print the output of commands on all hosts as it arrives, with the host before each line")
-	set.StringVar(&f.Progress, "progress", "auto", "progress of hosts: live (at the bottom of the terminal), plain (a line on standard error every 30s), none, or auto (live on a terminal, plain otherwise)")
+	set.StringVar(&f.Progress, "progress", ProgressAuto, "progress of hosts: live (at the bottom of the terminal), plain (a line on standard error every 30s), none, or auto (live on a terminal, plain otherwise)")
 	set.BoolVar(&f.DetailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed")
 	f.Reports.register(set)
 }
