@@ -28,7 +28,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return fmt.Errorf("%s is for manifests only; to apply a manifest to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	query := t.Query(c.words.rest)
-	if err := c.fleet.session.check(&c.fleet, t, query); err != nil {
+	if err := c.fleet.session.check(t, query); err != nil {
 		return err
 	}
 	play, call, playErr := c.adHocPlay(pattern, t, query)

@@ -153,7 +153,7 @@ func (c *commandLine) addCommands(root *cobra.Command) {
 		runsCommand(a, p),
 		schemaCommand(a.registry, p),
 		sessionCommand(&hosts.session, p),
-		secretCommand(&c.fleet.secrets, &c.flags.Mode, p),
+		secretCommand(&hosts.secrets, p),
 		statusCommand(hosts, p),
 		sudoersCommand(hosts, p),
 		trustCommand(hosts, p),

@@ -11,14 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func secretCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Command {
+func secretCommand(f *unsealer, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "encrypt values in files, for the SSH and age keys of people",
@@ -57,7 +56,7 @@ KEY is the path of a value in a file, such as db.password, users[0].key or hosts
 	}
 	c.AddCommand(
 		secretEditCommand(f, p), secretEncryptCommand(f, p), secretGetCommand(f, p), secretImportVaultCommand(f, p),
-		secretRekeyCommand(f, mode, p), secretSetCommand(f, p), secretWhoCommand(p),
+		secretRekeyCommand(f, p), secretSetCommand(f, p), secretWhoCommand(p),
 	)
 	return c
 }

@@ -10,14 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretRekeyCommand(f *unsealer, mode *flags.Mode, p *printer) *cobra.Command {
+func secretRekeyCommand(f *unsealer, p *printer) *cobra.Command {
 	var o project.RekeyOptions
 	c := &cobra.Command{
 		Use:   "rekey",
@@ -41,7 +40,7 @@ who could read a file before may have kept its content, so also change the secre
 			switch {
 			case err != nil:
 				return err
-			case mode.Check:
+			case f.flags.Mode.Check:
 				return checkRekey(p, one)
 			}
 			return f.rekey(cmd.Context(), p, one, o)

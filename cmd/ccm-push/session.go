@@ -28,15 +28,15 @@ type sessions struct {
 }
 
 // check checks the flags for an ad-hoc call of a resource of a type.
-func (f *sessions) check(fleet *fleet, t modules.Type, query string) error {
+func (f *sessions) check(t modules.Type, query string) error {
 	switch {
 	case query != "" && (f.flags.Session.Relates() || f.flags.Session.Alias != ""):
 		return fmt.Errorf("%s %s only queries hosts: remove --require, --subscribe and --alias", t.Name, query)
 	case f.flags.Session.Name == "" && f.flags.Session.Relates():
 		return errors.New("--require and --subscribe need a session\n  hint: eval \"$(ccm-push session new)\" starts a session, or pass --session NAME")
-	case f.flags.Session.Name != "" && fleet.flags.Record.None:
+	case f.flags.Session.Name != "" && f.flags.Record.None:
 		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.flags.SessionFrom())
-	case f.flags.Session.Name != "" && fleet.flags.Detach.Asked:
+	case f.flags.Session.Name != "" && f.flags.Detach.Asked:
 		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.flags.SessionFrom())
 	}
 	if _, ok := t.New().(modules.Refresher); !ok && len(f.flags.Session.Subscribe) > 0 {
