@@ -21,7 +21,7 @@ import (
 // adHoc runs one resource from the command line on the hosts of a pattern.
 func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	t, _ := c.app.registry.Lookup(c.words.adHoc) // splitArguments found it by this lookup
-	if err := errors.Join(c.flags.RefuseSelection("an ad-hoc call"), c.fleet.flags.RefuseRollout("an ad-hoc call")); err != nil {
+	if err := errors.Join(c.flags.RefuseSelection("an ad-hoc call"), c.flags.RefuseRollout("an ad-hoc call")); err != nil {
 		return err
 	}
 	if _, nested := t.New().(modules.Nester); nested {
@@ -38,7 +38,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	}
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
-	if call.Alias = c.fleet.flags.Session.Alias; query == "" {
+	if call.Alias = c.flags.Session.Alias; query == "" {
 		if call.Earlier, err = c.fleet.session.earlier(r, pattern); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	}
 	to := []events.Reporter{c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
 	h := adHocHeader(pattern, play, command)
-	h.Session = c.fleet.flags.Session.Name
+	h.Session = c.flags.Session.Name
 	return c.fleet.run(ctx, r, &c.printer, h, append(to, c.fleet.record.reporters(r, h)...)...)
 }
 
@@ -73,7 +73,7 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 	} else {
 		properties = make([]map[string]any, 1)
 		properties[0], err = t.Arguments(c.words.rest)
-		if c.fleet.flags.Session.Subscribe != nil && err == nil && t.HasProperty(onlyRefresh) {
+		if c.flags.Session.Subscribe != nil && err == nil && t.HasProperty(onlyRefresh) {
 			properties[0][onlyRefresh] = true
 		}
 	}
@@ -85,7 +85,7 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 		return nil, nil, err
 	}
 	call := parcel.NewAdHoc(pattern, t.Name, query, properties...)
-	if folder := c.fleet.flags.Work.Resources; folder != "" {
+	if folder := c.flags.Work.Resources; folder != "" {
 		if info, err := os.Stat(folder); err != nil {
 			return nil, nil, fmt.Errorf("--resources: %w", err)
 		} else if !info.IsDir() {

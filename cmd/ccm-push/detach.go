@@ -58,11 +58,11 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 		return errors.New("--detach is for runs that end; run ccm-push watch as a systemd unit (docs/guide/watch.md)")
 	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
 		return fmt.Errorf("--detach is for runs, not for %s", cmd.CommandPath())
-	case c.fleet.flags.Mode.Step:
+	case c.flags.Mode.Step:
 		return errors.New("--step prompts on the terminal, which --detach leaves: use one of them")
-	case c.fleet.flags.Record.None:
+	case c.flags.Record.None:
 		return errors.New("--detach needs the record of the run, and --no-record keeps none: remove one of them")
-	case c.fleet.flags.Inventory.ListHosts, c.flags.Selection.List:
+	case c.flags.Inventory.ListHosts, c.flags.Selection.List:
 		return errors.New("--detach is for runs; a list is printed at once")
 	case c.flags.Output.Stream, c.flags.Output.Follow != "":
 		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves it: remove one of them")
@@ -142,28 +142,28 @@ func (f *detaching) reporters(r *playbooks.Runner) []events.Reporter {
 }
 
 type leaver struct {
-	flags *detaching
-	run   string
+	detaching *detaching
+	run       string
 }
 
 // Report implements [events.Reporter].
 func (l *leaver) Report(e events.Event) {
-	if _, begins := e.(events.RunStart); !begins || l.flags.tell == nil {
+	if _, begins := e.(events.RunStart); !begins || l.detaching.tell == nil {
 		return
 	}
 	if err := l.leave(); err != nil { // the caller waits for the end
-		l.flags.app.warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
+		l.detaching.app.warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
 		return
 	}
 	text, _ := json.Marshal(detached{l.run, os.Getpid()})
-	_, _ = l.flags.tell.Write(append(text, '\n')) // if that fails, the caller has ended
-	l.flags.tell.Close()
-	l.flags.tell = nil
+	_, _ = l.detaching.tell.Write(append(text, '\n')) // if that fails, the caller has ended
+	l.detaching.tell.Close()
+	l.detaching.tell = nil
 }
 
 // leave moves this process to a new session, without a terminal. Its later standard error is kept next to the record.
 func (l *leaver) leave() error {
-	store, err := l.flags.app.records()
+	store, err := l.detaching.app.records()
 	if err != nil {
 		return err
 	}

@@ -119,8 +119,8 @@ func TestFlagAliases(t *testing.T) {
 	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root := c.root()
 	require.NoError(t, root.ParseFlags(list("--noop --key-file id_a --private-key id_b")))
-	require.True(t, c.fleet.flags.Mode.Check)
-	require.Equal(t, list("id_a id_b"), c.fleet.flags.Connection.Given.PrivateKeys)
+	require.True(t, c.flags.Mode.Check)
+	require.Equal(t, list("id_a id_b"), c.flags.Connection.Given.PrivateKeys)
 }
 
 // TestAnsibleFlags checks flags that people know from Ansible: each works, or its error names the alternative.

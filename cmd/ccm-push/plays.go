@@ -114,7 +114,7 @@ func (p *plays) readAll(ctx context.Context, load func(context.Context, []string
 	}
 	waiting, end := p.fleet.app.untilStop(ctx)
 	list, playErr := load(waiting, wanted.manifests)
-	hiera, hieraErr := p.fleet.variables.readHiera(waiting, p.fleet.app)
+	hiera, hieraErr := p.fleet.variables.readHiera(waiting)
 	end()
 	if p.fleet.app.stopped() {
 		return nil, exitStatus(interruptedStatus)

@@ -31,12 +31,12 @@ func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
 	f := &c.fleet
 	f.app, f.flags = a, &c.flags
-	f.workers.app, f.workers.flags = a, &c.flags
+	f.workers = workersLink{app: a, flags: &c.flags}
 	f.nats = natsLink{app: a, flags: &c.flags, workers: &f.workers}
 	f.connection = connections{app: a, flags: &c.flags}
-	f.secrets.app, f.secrets.flags, f.secrets.connection = a, &c.flags, &f.connection
+	f.secrets = unsealer{app: a, flags: &c.flags, connection: &f.connection}
 	f.inventory = inventories{app: a, flags: &c.flags, secrets: &f.secrets}
-	f.variables.flags, f.variables.secrets, f.variables.nats = &c.flags, &f.secrets, &f.nats
+	f.variables = variables{app: a, flags: &c.flags, secrets: &f.secrets, nats: &f.nats}
 	f.authority = authorities{app: a, flags: &c.flags}
 	f.record = recording{app: a, flags: &c.flags, inventory: &f.inventory, shared: &f.workers.shared}
 	f.session = sessions{app: a, flags: &c.flags}
@@ -172,7 +172,7 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	switch {
 	case c.words.adHoc != "":
 		return c.adHoc(ctx, args[0])
-	case c.fleet.flags.Inventory.ListHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
+	case c.flags.Inventory.ListHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
 		return c.fleet.inventory.printHosts(ctx, &c.printer, args)
 	case c.words.forced:
 		return errors.New("after -- write a host pattern and a resource: -- PATTERN TYPE ARGUMENT...; ccm-push doc lists the resource types")

@@ -17,6 +17,7 @@ import (
 
 // variables reads the data that the command line adds to manifests.
 type variables struct {
+	app      *app
 	flags    *flags.All
 	secrets  *unsealer
 	nats     *natsLink
@@ -31,18 +32,18 @@ func (f *variables) options(ctx context.Context, environ map[string]string, read
 	if err != nil {
 		return catalog.Options{}, err
 	}
-	f.noteNamed(f.secrets.app.files.Note)
+	f.noteNamed(f.app.files.Note)
 	again := bytes.NewReader(f.input.Bytes()) // where one run follows another
-	extra, extraErr := extravars.Read(ctx, f.flags.Variables.Extra, io.MultiReader(again, io.TeeReader(f.secrets.app.in, &f.input)), keys)
+	extra, extraErr := extravars.Read(ctx, f.flags.Variables.Extra, io.MultiReader(again, io.TeeReader(f.app.in, &f.input)), keys)
 	if names := extravars.InTheClear(f.flags.Variables.Extra, extra); extraErr == nil && len(names) > 0 {
-		f.secrets.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may record it; use -e @FILE, or -e @- for standard input", strings.Join(names, ", ")))
+		f.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may record it; use -e @FILE, or -e @- for standard input", strings.Join(names, ", ")))
 	}
 	facts, factsErr := extravars.ReadFacts(ctx, f.flags.Variables.Facts, f.flags.Variables.Fact)
 	environment := make(map[string]any, len(environ))
 	for name, value := range environ {
 		environment[name] = value
 	}
-	return catalog.Options{Environ: environment, EnvFile: readEnv && !f.flags.Variables.NoReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: f.secrets.app.note}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: environment, EnvFile: readEnv && !f.flags.Variables.NoReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: f.app.note}, errors.Join(extraErr, factsErr)
 }
 
 // noteNamed calls note for the files of data and facts that the command line names.
@@ -58,17 +59,17 @@ func (f *variables) noteNamed(note func(path string)) {
 }
 
 // readHiera reads --hiera, or the document that the environment names.
-func (f *variables) readHiera(ctx context.Context, a *app) (*templates.Source, error) {
+func (f *variables) readHiera(ctx context.Context) (*templates.Source, error) {
 	keys, err := f.secrets.playKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if from := cmp.Or(f.flags.Variables.Hiera, a.getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
-		a.files.Note(from)
+	if from := cmp.Or(f.flags.Variables.Hiera, f.app.getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
+		f.app.files.Note(from)
 	}
-	f.document, err = extravars.ReadHiera(ctx, f.flags.Variables.Hiera, a.getenv(extravars.HieraVariable), f.nats.store(), a.warn)
+	f.document, err = extravars.ReadHiera(ctx, f.flags.Variables.Hiera, f.app.getenv(extravars.HieraVariable), f.nats.store(), f.app.warn)
 	if err != nil {
 		return nil, err
 	}
-	return f.document.Source(keys, a.warn)
+	return f.document.Source(keys, f.app.warn)
 }
