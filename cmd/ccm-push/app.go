@@ -75,7 +75,12 @@ func (a *app) environment() []string {
 
 // configuration returns the path of a file in the folder of the configuration.
 func (a *app) configuration(name string) string {
-	return filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.home(), ".config")), "ccm-push", name)
+	return filepath.Join(configurations(a.getenv), "ccm-push", name)
+}
+
+// configurations returns the folder with the configuration of all programs of the user.
+func configurations(getenv func(string) string) string {
+	return cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(getenv("HOME"), ".config"))
 }
 
 func (a *app) home() string { return a.getenv("HOME") }

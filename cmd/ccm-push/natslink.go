@@ -47,7 +47,7 @@ func natsConfig(c natsconn.Config, flag string, a *app) natsconn.Config {
 		a.warnOnce("--" + flag + ": other users of this machine can read the password on the command line; use $NATS_URL, a context or a file of credentials instead")
 	}
 	c.Name, c.Warn = "ccm-push", a.warnOnce
-	c.Contexts = filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(a.home(), ".config")), "nats", "context")
+	c.Contexts = filepath.Join(configurations(getenv), "nats", "context")
 	if c.Servers == "" && c.Context == "" {
 		c.Servers, c.Context = getenv("NATS_URL"), getenv("NATS_CONTEXT")
 	}
