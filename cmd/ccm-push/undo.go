@@ -62,17 +62,17 @@ plan. An undo is itself a recorded run, so you can undo it by its id.`,
 
 // An undoCall is a call of ccm-push undo.
 type undoCall struct {
-	*fleet
+	fleet   *fleet
 	printer *printer
 	set     *pflag.FlagSet // which the options of the run are added to
 	name    string         // name of the run; empty means the last one
-	only    []string       // resources; empty means all
+	only    []string       // resources, given or of the undo that continues; empty means all
 }
 
 // run undoes a run, or the named resources of it.
 func (u *undoCall) run(ctx context.Context) error {
-	f, only := u.fleet, u.only
-	for _, ref := range only {
+	f := u.fleet
+	for _, ref := range u.only {
 		typ, of, _ := strings.Cut(ref, "#")
 		if _, known := f.app.registry.Lookup(typ); !known || of == "" {
 			return fmt.Errorf("%q names no resource: write TYPE#NAME, such as file#/etc/motd", ref)
@@ -86,10 +86,10 @@ func (u *undoCall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(only) == 0 {
-		only = part
+	if len(u.only) == 0 {
+		u.only = part
 	}
-	list, runs, err := store.Undo(run, only)
+	list, runs, err := store.Undo(run, u.only)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (u *undoCall) run(ctx context.Context) error {
 		}
 	}
 	run = runs[0]
-	elsewhere := asGiven(append([]string{"undo", run.Run}, only...), f.flags.Given(), run, "inventory", "-i", "hosts.yaml")
+	elsewhere := asGiven(append([]string{"undo", run.Run}, u.only...), f.flags.Given(), run, "inventory", "-i", "hosts.yaml")
 	if err := u.returnTo(run, elsewhere); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (u *undoCall) run(ctx context.Context) error {
 		return err
 	}
 	r.Plays = list
-	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run, UndoesOnly: only}
+	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run, UndoesOnly: u.only}
 	for _, one := range runs[1:] {
 		h.UndoesToo = append(h.UndoesToo, one.Run)
 	}
@@ -130,7 +130,7 @@ func (u *undoCall) run(ctx context.Context) error {
 	words := continuing(store, h)
 	f.app.say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
 	if !f.flags.Mode.Check && !f.flags.Inventory.ListHosts {
-		if err := u.confirm(ctx, runs, only, pasted(words)); err != nil {
+		if err := u.confirm(ctx, runs, pasted(words)); err != nil {
 			return err
 		}
 	}
@@ -181,12 +181,12 @@ const previewed = 20
 
 // confirm prints on a terminal the changes of an undo, and prompts for confirmation. Without a terminal the run must be
 // named, as in command.
-func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, only []string, command string) error {
-	f, name := u.fleet, u.name
+func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, command string) error {
+	f := u.fleet
 	switch {
 	case f.flags.Rollout.Yes:
 		return nil
-	case !f.app.canAsk() && name != "":
+	case !f.app.canAsk() && u.name != "":
 		return nil
 	case !f.app.canAsk():
 		return fmt.Errorf("undo without RUN prompts for confirmation, and standard input is not a terminal\n  hint: %s", command)
@@ -194,7 +194,7 @@ func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, only []strin
 	hosts := map[string][]string{}
 	var refs []string
 	for _, run := range slices.Backward(runs) {
-		err := run.Changed(only, func(ref, host string) {
+		err := run.Changed(u.only, func(ref, host string) {
 			if hosts[ref] == nil {
 				refs = append(refs, ref)
 			}
@@ -306,18 +306,17 @@ var notForUndo = []string{
 // returnTo sets the folder of the program to the folder of a run, and the options that select and reach hosts.
 // elsewhere is the command with another inventory.
 func (u *undoCall) returnTo(run *record.Run, elsewhere string) error {
-	set := u.set
-	switch err := flags.ChangeTo(run, set); {
-	case errors.Is(err, fs.ErrNotExist) && set.Changed("inventory"): // nothing else is needed of it
-		u.app.warn(err.Error())
+	switch err := flags.ChangeTo(run, u.set); {
+	case errors.Is(err, fs.ErrNotExist) && u.set.Changed("inventory"): // nothing else is needed of it
+		u.fleet.app.warn(err.Error())
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w\n  hint: pass the new place of the inventory: %s", err, elsewhere)
 	case err != nil:
 		return err
 	}
 	recorded := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains(notForUndo, f.Name) })
-	if err := givenAgain(run, recorded, set); err != nil {
+	if err := givenAgain(run, recorded, u.set); err != nil {
 		return err
 	}
-	return flags.Apply(set, recorded)
+	return flags.Apply(u.set, recorded)
 }
