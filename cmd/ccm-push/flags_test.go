@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 )
 
 // execute runs the program with nothing around it.
@@ -107,46 +103,12 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-func TestSeconds(t *testing.T) {
-	for text, want := range map[string]time.Duration{"0": 0, "30": 30 * time.Second, "1m30s": 90 * time.Second, "250ms": 250 * time.Millisecond} {
-		var d time.Duration
-		require.NoError(t, flags.Seconds{Duration: &d}.Set(text))
-		require.Equal(t, want, d)
-	}
-}
-
 func TestFlagAliases(t *testing.T) {
 	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root := c.root()
 	require.NoError(t, root.ParseFlags(list("--noop --key-file id_a --private-key id_b")))
 	require.True(t, c.flags.Mode.Check)
 	require.Equal(t, list("id_a id_b"), c.flags.Connection.Given.PrivateKeys)
-}
-
-// TestAnsibleFlags checks flags that people know from Ansible: each works, or its error names the alternative.
-func TestAnsibleFlags(t *testing.T) {
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	set.SetNormalizeFunc(flags.Alias)
-	new(flags.All).Register(set)
-	for _, name := range list("list-hosts list-tasks list-tags syntax-check ask-become-pass K ask-pass k become b become-user become-method " +
-		"start-at-task step module-name m args a connection c check C diff D forks f limit l tags t skip-tags user u extra-vars e inventory i " +
-		"private-key key-file timeout T verbose v one-line tree flush-cache force-handlers task-timeout vault-id vault-password-file") {
-		known := set.Lookup(name)
-		if len(name) == 1 {
-			known = set.ShorthandLookup(name)
-		}
-		require.True(t, known != nil || flags.Foreign(name) != "", name)
-	}
-}
-
-// TestForeignFlags keeps the hints apart from the flags that there are.
-func TestForeignFlags(t *testing.T) {
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(flags.All).Register(set)
-	set.VisitAll(func(f *pflag.Flag) {
-		require.Empty(t, flags.Foreign(f.Name), f.Name)
-		require.Empty(t, flags.Foreign(f.Shorthand), f.Shorthand)
-	})
 }
 
 type codedError struct{ error }

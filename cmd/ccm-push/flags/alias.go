@@ -34,8 +34,8 @@ func Alias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// Foreign returns the equivalent of a flag that only Ansible has, or "" if it is unknown.
-func Foreign(name string) string {
+// foreign returns the equivalent of a flag that only Ansible has, or "" if it is unknown.
+func foreign(name string) string {
 	switch name {
 	case "syntax-check":
 		return "use ccm-push validate MANIFEST..."
@@ -79,7 +79,7 @@ func Hint(cmd *cobra.Command, err error) error {
 		if near := yamlpos.Suggest(name, names); near != "" && unknown.GetSpecifiedShortnames() == "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)
 		}
-		hint = cmp.Or(Foreign(name), hint)
+		hint = cmp.Or(foreign(name), hint)
 	}
 	return fmt.Errorf("%w; %s", err, hint)
 }

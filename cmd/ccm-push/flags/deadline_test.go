@@ -43,3 +43,11 @@ func TestDeadlineFlag(t *testing.T) {
 	require.Equal(t, transport.Limits{Dial: 1, Handshake: 2, Auth: 3}, d.Limits())
 	require.Equal(t, playbooks.Deadlines{Start: 4, Facts: 5, Resource: time.Hour, Host: playbooks.NoDeadline}, d.Working())
 }
+
+func TestSeconds(t *testing.T) {
+	for text, want := range map[string]time.Duration{"0": 0, "30": 30 * time.Second, "1m30s": 90 * time.Second, "250ms": 250 * time.Millisecond} {
+		var d time.Duration
+		require.NoError(t, Seconds{&d}.Set(text))
+		require.Equal(t, want, d)
+	}
+}

@@ -55,8 +55,8 @@ func (f *NATS) validate() error {
 
 const (
 	WorkersFlag = "workers"
-	// WorkersVariable is the environment variable that replaces a missing --workers.
-	WorkersVariable = "CCM_PUSH_WORKERS"
+	// workersVariable is the environment variable that replaces a missing --workers.
+	workersVariable = "CCM_PUSH_WORKERS"
 )
 
 const (
@@ -88,7 +88,7 @@ func (f *Workers) register(set *pflag.FlagSet) {
 
 func (f *Workers) validate(given func(string) bool, getenv func(string) string) error {
 	if !given(WorkersFlag) {
-		f.URL = getenv(WorkersVariable)
+		f.URL = getenv(workersVariable)
 	}
 	switch {
 	case f.Validity < shortestValidity:
