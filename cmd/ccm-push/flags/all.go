@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -75,7 +76,9 @@ func (a *All) Validate(getenv func(string) string, prompts bool) error {
 		a.Authority.validate,
 		func() error { return a.Workers.validate(a.Changed, getenv) },
 		a.NATS.validate,
-		func() error { return a.refuseEmpty("rollout", "canary", "limit", "tags", "skip-tags", "start-at") },
+		func() error {
+			return a.refuseEmpty(slices.Concat([]string{"rollout", "canary", "limit"}, selecting)...)
+		},
 	} {
 		if err := check(); err != nil {
 			return err
@@ -108,7 +111,7 @@ func (a *All) refuseEmpty(names ...string) error {
 
 // RefuseSelection reports a flag that selects resources, for a command that cannot select them.
 func (a *All) RefuseSelection(command string) error {
-	for _, name := range []string{"tags", "skip-tags", "start-at"} {
+	for _, name := range selecting {
 		if a.Changed(name) {
 			return fmt.Errorf("--%s chooses among the resources of a run; %s has no use for it", name, command)
 		}

@@ -12,6 +12,9 @@ type Selection struct {
 	List      bool // prints them, and nothing else
 }
 
+// selecting lists the flags that choose plays and resources.
+var selecting = []string{"tags", "skip-tags", "start-at"}
+
 func (f *Selection) register(set *pflag.FlagSet) {
 	set.StringSliceVarP(&f.Selection.Tags, "tags", "t", nil, "only plays and resources with one of these `tags`")
 	set.StringSliceVar(&f.Selection.Skip, "skip-tags", nil, "skip plays and resources with one of these `tags`")
