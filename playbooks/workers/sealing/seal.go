@@ -16,15 +16,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// sealTo encrypts data for the holder of a key.
-func sealTo(recipient string, data []byte) ([]byte, error) {
-	to, err := age.ParseX25519Recipient(recipient)
-	if err != nil {
-		return nil, err
-	}
-	return Seal(data, to)
-}
-
 // Seal encrypts data for each of the recipients.
 func Seal(data []byte, to ...age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
@@ -158,11 +149,15 @@ func (r *FrameReader) Read(frame []byte) ([]byte, error) {
 	return text, nil
 }
 
-// SealJSON encrypts a value as JSON.
+// SealJSON encrypts a value as JSON for the holder of a key.
 func SealJSON(recipient string, v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return sealTo(recipient, text)
+	to, err := age.ParseX25519Recipient(recipient)
+	if err != nil {
+		return nil, err
+	}
+	return Seal(text, to)
 }
