@@ -3,7 +3,6 @@ package workers
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"sync"
 
@@ -66,7 +65,7 @@ func (l *loans) endAll() {
 
 // borrow keeps the keys for the login to a lent host, until it is given back.
 func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
-	name := fmt.Sprintf("%x-%s", s.sealer.Handout, hostHash(host))
+	name := fmt.Sprintf("%x-%x", s.sealer.Handout, sha256.Sum256([]byte(host))) // a host's name may have any characters
 	if lent.Reached, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target); err != nil {
 		s.dropKeys(name)
 		return err
@@ -77,10 +76,4 @@ func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (
 		s.dropKeys(name)
 	})
 	return nil
-}
-
-// hostHash returns a name for files of a host, whose own name may have any characters.
-func hostHash(host string) string {
-	sum := sha256.Sum256([]byte(host))
-	return hex.EncodeToString(sum[:])
 }
