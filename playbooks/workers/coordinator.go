@@ -72,7 +72,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 
 // newRun wires the parts of a run.
 func (c *Coordinator) newRun(post *post, lost <-chan struct{}) *run {
-	r := &run{runner: c.Runner, warn: c.Warn, waitWorkers: c.WaitWorkers, lost: lost, halted: make(chan struct{})}
+	r := &run{warn: c.Warn, waitWorkers: c.WaitWorkers, lost: lost, halted: make(chan struct{})}
 	closed, waste := make(chan struct{}), &waste{post: post}
 	r.post, r.waste, r.ledger = post, waste, newLedger(c.Runner)
 	r.authority = newAuthority(c.Certify, c.Warn, r.ledger.isWatching)

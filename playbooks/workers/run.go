@@ -12,7 +12,6 @@ import (
 
 // A run is a run that a coordinator has begun, with its parts. Each part has its own fields and locks.
 type run struct {
-	runner      *playbooks.Runner
 	warn        func(string)
 	waitWorkers time.Duration
 
