@@ -100,9 +100,8 @@ func (d *dispatcher) answerOnce(ctx context.Context, text []byte) (out []byte, g
 	if a.Refused == "" {
 		a.Stamp = d.post.stamp()
 	}
-	if out, err = keyring.Sign(d.post.key, answerKind, a); err != nil {
-		d.warn(err.Error())
-	}
+	out, err = keyring.Sign(d.post.key, answerKind, a)
+	warnOf(d.warn, err)
 	return out, a.Shard != nil
 }
 
@@ -249,9 +248,7 @@ func (d *dispatcher) assign(ctx context.Context, h *assignment, id sealing.Hando
 		d.tasks.Go(func() { d.errands.awaitSilence(h) })
 	}
 	if stopped { // this worker did not get the order
-		if err := d.post.order(ctx, order{Stop: true}); err != nil {
-			d.warn(err.Error())
-		}
+		warnOf(d.warn, d.post.order(ctx, order{Stop: true}))
 	}
 	return nil
 }

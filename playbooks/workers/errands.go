@@ -153,9 +153,8 @@ func (e *errands) answerHost(ctx context.Context, h *assignment, t *turn, text [
 	}
 	lent, err := e.lend(ctx, h, a.Lend)
 	if err != nil {
-		if _, wrong := t.handler.Answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}}); wrong != nil {
-			e.warn(wrong.Error())
-		}
+		_, wrong := t.handler.Answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
+		warnOf(e.warn, wrong)
 		return playbooks.Answer{Error: err.Error()}
 	}
 	a.Lent = lent

@@ -42,9 +42,7 @@ func (b *inbox) readAll(ctx context.Context) {
 			b.mu.Unlock()
 			return
 		}
-		if err := b.take(ctx, frame); err != nil {
-			b.warn(err.Error())
-		}
+		warnOf(b.warn, b.take(ctx, frame))
 		b.mu.Lock()
 		b.last = number
 		close(b.more)

@@ -139,9 +139,7 @@ func (n *intake) renewTickets(ctx context.Context, now time.Time) {
 		}
 	})
 	for _, s := range old {
-		if err := n.submit(ctx, s); err != nil {
-			n.warn(err.Error())
-		}
+		warnOf(n.warn, n.submit(ctx, s))
 	}
 }
 

@@ -134,7 +134,7 @@ func (r *run) halt(why error) {
 func (r *run) kill(ctx context.Context) {
 	r.killing.Do(func() {
 		r.stop(ctx)
-		r.warnOf(r.post.order(ctx, order{Kill: true}))
+		warnOf(r.warn, r.post.order(ctx, order{Kill: true}))
 	})
 }
 
@@ -142,8 +142,8 @@ func (r *run) kill(ctx context.Context) {
 func (r *run) stop(ctx context.Context) {
 	r.stopping.Do(func() {
 		r.ledger.stop()
-		r.warnOf(r.post.withdraw(ctx))
-		r.warnOf(r.post.order(ctx, order{Stop: true}))
+		warnOf(r.warn, r.post.withdraw(ctx))
+		warnOf(r.warn, r.post.order(ctx, order{Stop: true}))
 		r.tasks.Go(func() { r.awaitStopped(context.WithoutCancel(ctx)) })
 	})
 }
@@ -191,8 +191,9 @@ func (r *run) unknown(h *assignment, t playbooks.Turn) playbooks.TurnEnd {
 	return end
 }
 
-func (r *run) warnOf(err error) {
+// warnOf warns of an error; nil is no error.
+func warnOf(warn func(string), err error) {
 	if err != nil {
-		r.warn(err.Error())
+		warn(err.Error())
 	}
 }

@@ -88,8 +88,6 @@ func (x *transfers) reportUnwatched(turns []*turn, why, hint string, since time.
 	for _, t := range turns {
 		failure := x.ledger.failure(t.Turn, "lost", why, hint)
 		_, err := t.handler.Answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failure.Failure, Since: since}}})
-		if err != nil {
-			x.warn(err.Error())
-		}
+		warnOf(x.warn, err)
 	}
 }
