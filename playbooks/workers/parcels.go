@@ -129,22 +129,27 @@ func (p *parcels) pack(see func(name string, data []byte)) (packed []byte, sent 
 	r := p.runner
 	c := &parcel.Contents{
 		Recipe: p.recipe, Folders: r.Needs.Folders, Keys: []string{privatekey.ID(p.post.key.PublicKey())}, Note: r.Options.Catalog.Note, See: see,
-		Own: append(p.routes.loginKeys(), p.recipe.Without...),
+		Own: append(p.routes.loginKeys(), p.recipe.Without...), Values: p.values,
 	}
 	if signer, _ := p.authority.key(); signer != nil {
 		c.Keys = append(c.Keys, privatekey.ID(signer))
 	}
-	for _, l := range layersOf(r.Options.Catalog.Extra) {
-		c.Values = append(c.Values, l.Node.Node)
+	return c.Pack()
+}
+
+// values returns the data of the command line and of the inventory, except secrets.
+func (p *parcels) values() (nodes []*yamlpos.Node) {
+	for _, l := range layersOf(p.runner.Options.Catalog.Extra) {
+		nodes = append(nodes, l.Node.Node)
 	}
-	layers := r.Inventory.Layers()
-	for _, h := range r.Inventory.Hosts() {
+	layers := p.runner.Inventory.Layers()
+	for _, h := range p.runner.Inventory.Hosts() {
 		layers = append(layers, h.Layers()...)
 	}
 	for _, l := range layers {
 		if l.Node != nil && !l.Node.Secret {
-			c.Values = append(c.Values, l.Node)
+			nodes = append(nodes, l.Node)
 		}
 	}
-	return c.Pack()
+	return nodes
 }

@@ -220,7 +220,7 @@ func (p *packer) header(path string, info fs.FileInfo, target string) error {
 type Contents struct {
 	Recipe  *Recipe
 	Folders []catalog.FolderUse
-	Values  []*yamlpos.Node                // data of the plays, whose texts may be names of files
+	Values  func() []*yamlpos.Node         // data of the plays, whose texts may be names of files; called if an expression chooses a name
 	Keys    []string                       // ids of private keys that no worker gets, see [privatekey.ID]
 	Own     []string                       // files and folders of the operator, which no worker gets
 	Note    func(path string)              // gets each path before the file is read; nil ignores it

@@ -211,7 +211,7 @@ func (c *Contents) values(files []string) []string {
 		valuesOf(string(d.Data), all)
 	}
 	seen := map[*yamlpos.Node]bool{}
-	for _, n := range c.Values {
+	for _, n := range c.Values() {
 		if n == nil || seen[n] {
 			continue
 		}
