@@ -182,8 +182,7 @@ func TestBadWorkers(t *testing.T) {
 			r.Options.NoLock, r.Registry = false, registered
 			r.Fetched = record.Store{Folder: filepath.Join(s.dir, "state")}.Fetched(r.Options.Run)
 			c, warned := s.coordinator(q, r)
-			others, err := ringIn(filepath.Join(s.dir, "stranger.keys"))
-			require.NoError(t, err)
+			others := s.ring("stranger.keys")
 			maps.Copy(others, s.ring("worker.keys"))
 			c.Workers = others
 			c.Runner.Workers = entered{c}

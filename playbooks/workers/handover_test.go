@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,11 +29,7 @@ func (s *site) handover(q *queue.JetStream, key string, operators ...string) (*H
 	require.NoError(t, err)
 	ring := keyring.Keyring{}
 	for _, name := range operators {
-		other, err := ringIn(filepath.Join(s.dir, name+".keys"))
-		require.NoError(t, err)
-		for key, who := range other {
-			ring[key] = who
-		}
+		maps.Copy(ring, s.ring(name+".keys"))
 	}
 	records, err := q.Records(t.Context())
 	require.NoError(t, err)

@@ -82,8 +82,7 @@ func TestOutagesAreToldOnce(t *testing.T) {
 	s := newSite(t, "[]")
 	key, err := keyring.ReadKey(filepath.Join(s.dir, "coordinator"))
 	require.NoError(t, err)
-	ring, err := ringIn(filepath.Join(s.dir, "worker.keys"))
-	require.NoError(t, err)
+	ring := s.ring("worker.keys")
 	ctx, cancel := context.WithCancel(t.Context())
 	q := &failing{t: t, key: key, ring: ring, end: cancel, steps: []string{"out", "out", "away", "away", "away", "there", "there", "out", "away"}}
 	w, err := workerIn(s.dir, "worker", q)

@@ -237,8 +237,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 	t := s.t
 	key, err := keyring.ReadKey(filepath.Join(s.dir, "coordinator"))
 	require.NoError(t, err)
-	ring, err := ringIn(filepath.Join(s.dir, "worker.keys"))
-	require.NoError(t, err)
+	ring := s.ring("worker.keys")
 	for key, e := range ring { // it may get all hosts of the run, without a warning
 		e.Sites = []string{""}
 		for _, h := range r.Inventory.Hosts() {

@@ -11,14 +11,19 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// TestResourcesFolder packs a folder resources/ as a play reads it: links inside it stay links, one that leads out of it is the file.
-func TestResourcesFolder(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
+// writer returns a function that writes a file of a folder.
+func writer(t *testing.T, dir string) func(name, text string) {
+	return func(name, text string) {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
+}
+
+// TestResourcesFolder packs a folder resources/ as a play reads it: links inside it stay links, one that leads out of it is the file.
+func TestResourcesFolder(t *testing.T) {
+	dir := t.TempDir()
+	write := writer(t, dir)
 	write("resources/run", "run")
 	write("resources/.config.d", "named by nothing, and hosts get it")
 	write("shared/linked", "linked")
@@ -60,11 +65,7 @@ func TestResourcesFolder(t *testing.T) {
 // TestNamedHiddenFileIsListedOnce has a play name a hidden file in a folder from which an expression chooses: it goes, and is not listed as withheld.
 func TestNamedHiddenFileIsListedOnce(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	write := writer(t, dir)
 	write("files/.named", "x")
 	write("files/.other", "x")
 	write("chosen.conf", "x")
