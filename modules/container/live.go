@@ -107,7 +107,7 @@ func (c *Container) programs() []string {
 const lookTimeout = time.Minute
 
 // look runs a query that changes nothing.
-func (c *Container) look(ctx context.Context, h modules.Host, argv ...string) (modules.Exit, error) {
+func look(ctx context.Context, h modules.Host, argv ...string) (modules.Exit, error) {
 	const most = 1 << 20
 	return h.Commands.Probe(ctx, modules.Command{Argv: argv, Reads: containerEffect, Timeout: lookTimeout, MaxOutput: most})
 }
@@ -117,7 +117,7 @@ func (c *Container) now(ctx context.Context, h modules.Host, program string) (li
 	if state, predicted := h.Forecast.Lookup(containerEffect, c.Name); predicted {
 		return state.(live), nil
 	}
-	exit, err := c.look(ctx, h, program, "ps", "--all", "--filter", "name=^"+strings.ReplaceAll(c.Name, ".", `\.`)+"$", "--format", "{{.Names}}")
+	exit, err := look(ctx, h, program, "ps", "--all", "--filter", "name=^"+strings.ReplaceAll(c.Name, ".", `\.`)+"$", "--format", "{{.Names}}")
 	switch {
 	case err != nil:
 		return live{}, err
@@ -126,7 +126,7 @@ func (c *Container) now(ctx context.Context, h modules.Host, program string) (li
 	case strings.TrimSpace(exit.Stdout.Text) == "":
 		return live{}, nil
 	}
-	if exit, err = c.look(ctx, h, program, "container", "inspect", c.Name); err != nil {
+	if exit, err = look(ctx, h, program, "container", "inspect", c.Name); err != nil {
 		return live{}, err
 	}
 	if exit.Code != 0 {
@@ -169,7 +169,7 @@ func plainID(id string) string { return strings.TrimPrefix(strings.TrimSpace(id)
 
 // imageID is the ID of the image, if the host has it.
 func (c *Container) imageID(ctx context.Context, h modules.Host, program string) (string, error) {
-	exit, err := c.look(ctx, h, program, "image", "inspect", "--format", "{{.Id}}", c.Image)
+	exit, err := look(ctx, h, program, "image", "inspect", "--format", "{{.Id}}", c.Image)
 	if err != nil || exit.Code != 0 {
 		return "", err
 	}
@@ -188,11 +188,11 @@ func (c *Container) outdated(ctx context.Context, h modules.Host, program string
 	if !modules.HasProgram(h.Files, modules.DefaultPath, "skopeo") {
 		return "", "", modules.Refuse("'pull: always' needs skopeo, which is not found in %s; install skopeo first, or name the image by its digest", modules.DefaultPath)
 	}
-	known, err := c.look(ctx, h, program, "image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", c.Image)
+	known, err := look(ctx, h, program, "image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", c.Image)
 	if err != nil {
 		return "", "", err
 	}
-	exit, err := c.look(ctx, h, "skopeo", "inspect", "--raw", "docker://"+c.Image)
+	exit, err := look(ctx, h, "skopeo", "inspect", "--raw", "docker://"+c.Image)
 	switch {
 	case err != nil:
 		return "", "", err

@@ -68,7 +68,7 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 		}
 		return c.unitPlan(h, "removed the container", []modules.Change{{Property: "ensure", Have: have, Want: absent}}, unit{private: true}, do)
 	}
-	if err := c.hasQuadlet(h); err != nil {
+	if err := hasQuadlet(h); err != nil {
 		return modules.Plan{}, err
 	}
 	if !is.exists && !is.known {
@@ -167,7 +167,7 @@ func (c *Container) files(do unitSteps) []textFile {
 var generators = []string{"/usr/lib/systemd/system-generators", "/lib/systemd/system-generators", "/usr/local/lib/systemd/system-generators", "/etc/systemd/system-generators"}
 
 // hasQuadlet refuses a host whose podman has no quadlet.
-func (c *Container) hasQuadlet(h modules.Host) error {
+func hasQuadlet(h modules.Host) error {
 	for _, dir := range generators {
 		if modules.HasProgram(h.Files, dir, "podman-system-generator") {
 			return nil
@@ -205,7 +205,7 @@ func (c *Container) unitNow(ctx context.Context, h modules.Host, program string)
 	if err := c.askSystemd(ctx, h, &is); err != nil || !is.running {
 		return is, err
 	}
-	exit, err := c.look(ctx, h, program, "container", "inspect", c.Name)
+	exit, err := look(ctx, h, program, "container", "inspect", c.Name)
 	if err != nil || exit.Code != 0 {
 		return is, err
 	}
@@ -216,7 +216,7 @@ func (c *Container) unitNow(ctx context.Context, h modules.Host, program string)
 
 // askSystemd queries systemd about the service.
 func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) error {
-	exit, err := c.look(ctx, h, "systemctl", "--no-pager", "show", "--property=LoadState,ActiveState,SourcePath,FragmentPath,NeedDaemonReload", "--", c.service())
+	exit, err := look(ctx, h, "systemctl", "--no-pager", "show", "--property=LoadState,ActiveState,SourcePath,FragmentPath,NeedDaemonReload", "--", c.service())
 	switch {
 	case err != nil:
 		return err

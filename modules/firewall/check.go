@@ -27,10 +27,10 @@ func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	if m != nil {
 		return f.checkManaged(ctx, h, m)
 	}
-	if by := f.incharge(h.Files); by != "" {
+	if by := incharge(h.Files); by != "" {
 		return modules.Plan{}, modules.Refuse("%s manages the firewall of this host, and would ignore this rule: remove the property provider", by)
 	}
-	is, err := f.look(ctx, h)
+	is, err := look(ctx, h)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -42,10 +42,10 @@ func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 		return modules.Plan{}, modules.Refuse("nft is not found in %s; install the package nftables", modules.DefaultPath)
 	}
 	rules := with(is.rules, f.Name, wantInForce)
-	if err := f.refuseLockout(h.Files, is.rules, rules); err != nil {
+	if err := refuseLockout(h.Files, is.rules, rules); err != nil {
 		return modules.Plan{}, err
 	}
-	if err := f.refuseForeign(is, wantInForce); err != nil {
+	if err := refuseForeign(is, wantInForce); err != nil {
 		return modules.Plan{}, err
 	}
 	do := steps{is: is}
@@ -138,14 +138,14 @@ func (f *Firewall) through(open bool, rules []rule) string {
 
 // provider is the firewall that keeps the rule.
 func (f *Firewall) provider(files modules.FileReader) string {
-	return cmp.Or(f.Provider, f.incharge(files), nftables)
+	return cmp.Or(f.Provider, incharge(files), nftables)
 }
 
 // manager returns the manager of the rule; nil means nftables itself.
 func (f *Firewall) manager(files modules.FileReader) manager {
 	switch f.provider(files) {
 	case ufw:
-		return ufwRules{f}
+		return ufwRules{}
 	case firewalld:
 		return f.firewalld(files)
 	}
@@ -153,8 +153,8 @@ func (f *Firewall) manager(files modules.FileReader) manager {
 }
 
 // incharge names another firewall of a host; "" means none.
-func (f *Firewall) incharge(files modules.FileReader) string {
-	if (ufwRules{f}).active(files) {
+func incharge(files modules.FileReader) string {
+	if ufwActive(files) {
 		return ufw
 	}
 	if _, err := files.Stat("/run/systemd/units/invocation:firewalld.service"); err == nil { // systemd has this link for a running unit
@@ -164,7 +164,7 @@ func (f *Firewall) incharge(files modules.FileReader) string {
 }
 
 // refuseForeign refuses to accept packets that a chain drops, if the chain's program would remove our jump.
-func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
+func refuseForeign(is ruleset, want []rule) error {
 	for _, g := range is.gates {
 		if by := g.foreign(); by != "" && g.passes(want) != nil {
 			return modules.Refuse("the chain %s, which %s manages, drops packets that no rule in it accepts; add the rule with %s, or move the rules of this chain to nftables", g, by, by)
@@ -190,13 +190,13 @@ func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 				h.Report.Message(modules.LevelWarning, "packets that this rule accepts may still be dropped by "+barrier)
 			}
 		}
-		if strings.Contains(f.read(h.Files, "/proc/net/ip_tables_names"), "filter") && !named[""] {
+		if strings.Contains(read(h.Files, "/proc/net/ip_tables_names"), "filter") && !named[""] {
 			named[""] = true
 			h.Report.Message(modules.LevelWarning, "packets that this rule accepts may still be dropped by rules of iptables-legacy, which nft does not list")
 		}
 	}
-	if kept != nil && f.unloaded(h.Files) {
-		h.Report.Message(modules.LevelWarning, fmt.Sprintf("the rules are saved, but nothing loads %s at boot: enable the service nftables", f.loads(h.Files)))
+	if kept != nil && unloaded(h.Files) {
+		h.Report.Message(modules.LevelWarning, fmt.Sprintf("the rules are saved, but nothing loads %s at boot: enable the service nftables", loads(h.Files)))
 	}
 }
 
@@ -215,7 +215,7 @@ func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 		return err
 	}
 	if calls, ok := p.Steps.([][]string); ok {
-		return f.applyManaged(ctx, h, calls)
+		return applyManaged(ctx, h, calls)
 	}
 	do, ok := p.Steps.(steps)
 	if !ok {

@@ -18,7 +18,7 @@ type firewalldRules struct {
 
 func (f *Firewall) firewalld(files modules.FileReader) firewalldRules {
 	zone := f.Zone
-	for line := range strings.Lines(f.read(files, "/etc/firewalld/firewalld.conf")) {
+	for line := range strings.Lines(read(files, "/etc/firewalld/firewalld.conf")) {
 		if name, ok := strings.CutPrefix(line, "DefaultZone="); ok {
 			zone = cmp.Or(zone, strings.TrimSpace(name))
 		}
@@ -82,7 +82,7 @@ func (d firewalldRules) words(h modules.Host, rules []rule) ([]string, error) {
 // unknown ones the ports are used.
 func (d firewalldRules) hasService(files modules.FileReader) bool {
 	return d.f.Service != "" && slices.ContainsFunc([]string{"/etc", "/usr/lib"}, func(dir string) bool {
-		return d.f.read(files, dir+"/firewalld/services/"+d.f.Service+".xml") != ""
+		return read(files, dir+"/firewalld/services/"+d.f.Service+".xml") != ""
 	})
 }
 

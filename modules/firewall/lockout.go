@@ -18,12 +18,12 @@ type login struct {
 // maxParents bounds how many processes there are between the host program and sshd.
 const maxParents = 32
 
-// login finds the connection of this run in the environment of the processes that the host program
+// currentLogin finds the connection of this run in the environment of the processes that the host program
 // descends from: sudo and su hand it on to none.
-func (f *Firewall) login(files modules.FileReader) (login, bool) {
+func currentLogin(files modules.FileReader) (login, bool) {
 	process := "self"
 	for range maxParents {
-		for entry := range strings.SplitSeq(f.read(files, "/proc/"+process+"/environ"), "\x00") {
+		for entry := range strings.SplitSeq(read(files, "/proc/"+process+"/environ"), "\x00") {
 			connection, ok := strings.CutPrefix(entry, "SSH_CONNECTION=")
 			words := strings.Fields(connection)
 			if !ok || len(words) != 4 {
@@ -36,7 +36,7 @@ func (f *Firewall) login(files modules.FileReader) (login, bool) {
 			}
 		}
 		parent := ""
-		for line := range strings.Lines(f.read(files, "/proc/"+process+"/status")) {
+		for line := range strings.Lines(read(files, "/proc/"+process+"/status")) {
 			if id, ok := strings.CutPrefix(line, "PPid:"); ok {
 				parent = strings.TrimSpace(id)
 			}
@@ -50,7 +50,7 @@ func (f *Firewall) login(files modules.FileReader) (login, bool) {
 }
 
 // read returns the beginning of a file; "" if it cannot be read.
-func (f *Firewall) read(files modules.FileReader, name string) string {
+func read(files modules.FileReader, name string) string {
 	file, err := files.Open(name)
 	if err != nil {
 		return ""
@@ -91,8 +91,8 @@ func locksOut(rules []rule, l login) (rule, bool) {
 }
 
 // refuseLockout refuses rules that would drop a login like the one of this run.
-func (f *Firewall) refuseLockout(files modules.FileReader, have, want []rule) error {
-	l, known := f.login(files)
+func refuseLockout(files modules.FileReader, have, want []rule) error {
+	l, known := currentLogin(files)
 	if !known {
 		return nil
 	}

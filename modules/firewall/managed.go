@@ -52,7 +52,7 @@ func (m managed) with(rule string, p presence) managed {
 const callTimeout = 2 * time.Minute
 
 // rulesOf returns the current rules of a manager, in a check run the predicted ones.
-func (f *Firewall) rulesOf(ctx context.Context, h modules.Host, m manager) (managed, error) {
+func rulesOf(ctx context.Context, h modules.Host, m manager) (managed, error) {
 	if state, predicted := h.Forecast.Lookup(effect, m.name()); predicted {
 		return state.(managed), nil
 	}
@@ -85,16 +85,16 @@ func (f *Firewall) checkManaged(ctx context.Context, h modules.Host, m manager) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	is, err := f.rulesOf(ctx, h, m)
+	is, err := rulesOf(ctx, h, m)
 	if err != nil {
 		return modules.Plan{}, err
 	}
 	if !slices.ContainsFunc(is.inForce, m.mayAccept) {
-		if err := f.refuseLockout(h.Files, nil, f.rules()); err != nil {
+		if err := refuseLockout(h.Files, nil, f.rules()); err != nil {
 			return modules.Plan{}, err
 		}
 	}
-	if u, ok := m.(ufwRules); ok && !f.warned && want.kept != nil && !u.active(h.Files) {
+	if _, ok := m.(ufwRules); ok && !f.warned && want.kept != nil && !ufwActive(h.Files) {
 		f.warned = true
 		h.Report.Message(modules.LevelWarning, "ufw is not active: the rule is saved, and takes effect when ufw is enabled")
 	}
@@ -161,7 +161,7 @@ func compacted(calls [][]string) [][]string {
 }
 
 // applyManaged makes the calls of a plan.
-func (f *Firewall) applyManaged(ctx context.Context, h modules.Host, calls [][]string) error {
+func applyManaged(ctx context.Context, h modules.Host, calls [][]string) error {
 	for _, argv := range calls {
 		if err := modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: callTimeout}); err != nil {
 			return err
@@ -177,7 +177,7 @@ func (f *Firewall) reversalManaged(ctx context.Context, h modules.Host, m manage
 	if err != nil {
 		return nil, err
 	}
-	is, err := f.rulesOf(ctx, h, m)
+	is, err := rulesOf(ctx, h, m)
 	if err != nil {
 		return nil, err
 	}

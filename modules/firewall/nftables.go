@@ -38,7 +38,7 @@ const (
 )
 
 // look finds the rules in force, in a check run the predicted ones.
-func (f *Firewall) look(ctx context.Context, h modules.Host) (ruleset, error) {
+func look(ctx context.Context, h modules.Host) (ruleset, error) {
 	if state, predicted := h.Forecast.Lookup(effect, nftables); predicted {
 		return state.(ruleset), nil
 	}
@@ -199,7 +199,7 @@ func (s ruleset) keptText(rules []rule) []string {
 }
 
 // loads is the file that loads rules at boot.
-func (f *Firewall) loads(files modules.FileReader) string {
+func loads(files modules.FileReader) string {
 	for _, name := range loadFiles {
 		if _, err := modules.Follow(files, name); err == nil {
 			return name
@@ -210,7 +210,7 @@ func (f *Firewall) loads(files modules.FileReader) string {
 
 // files returns the files that store the rules; want replaces the rules of the resource.
 func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edit.Files, error) {
-	have, err := f.keptNow(files)
+	have, err := keptNow(files)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 	}
 	// A pattern: if the file is gone, the rest is still loaded.
 	include := `include "` + strings.TrimSuffix(keptFile, "t") + `[t]"`
-	load := &edit.File{Path: f.loads(files), Optional: len(all) == 0, Missing: "it loads rules at boot; install the package nftables"}
+	load := &edit.File{Path: loads(files), Optional: len(all) == 0, Missing: "it loads rules at boot; install the package nftables"}
 	load.Edit = func(t *edit.Text) (edit.Done, error) {
 		at := t.All(include)
 		if len(all) > 0 == (len(at) > 0) {
@@ -254,7 +254,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 }
 
 // keptNow returns the stored rules.
-func (f *Firewall) keptNow(files modules.FileReader) ([]rule, error) {
+func keptNow(files modules.FileReader) ([]rule, error) {
 	text, _, err := (&edit.File{Path: keptFile}).Read(files)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func shown(rules []rule) string {
 }
 
 // unloaded reports whether systemd runs on a host, and does not load rules at boot.
-func (f *Firewall) unloaded(files modules.FileReader) bool {
+func unloaded(files modules.FileReader) bool {
 	if _, err := files.Stat("/run/systemd/system"); err != nil {
 		return false
 	}

@@ -18,11 +18,11 @@ func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules
 	if earlier != nil {
 		return nil, nil
 	}
-	is, err := f.look(ctx, h)
+	is, err := look(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.keptNow(h.Files)
+	all, err := keptNow(h.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules
 
 // Watch implements [modules.Watcher]: no event is sent when the rules in force change.
 func (f *Firewall) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	from := modules.Sources{Paths: []string{keptFile, f.loads(h.Files), "/etc/ufw/ufw.conf"}, Units: []string{"firewalld.service"}, Polled: "the rules that are in force"}
+	from := modules.Sources{Paths: []string{keptFile, loads(h.Files), "/etc/ufw/ufw.conf"}, Units: []string{"firewalld.service"}, Polled: "the rules that are in force"}
 	if m := f.manager(h.Files); m != nil {
 		from.Paths = append(from.Paths, m.files()...)
 	}
@@ -43,11 +43,11 @@ func (f *Firewall) Describe(ctx context.Context, h modules.Host) (modules.Descri
 	if m := f.manager(h.Files); m != nil {
 		return f.describeManaged(ctx, h, m)
 	}
-	is, err := f.look(ctx, h)
+	is, err := look(ctx, h)
 	if err != nil {
 		return modules.Description{}, err
 	}
-	all, err := f.keptNow(h.Files)
+	all, err := keptNow(h.Files)
 	if err != nil {
 		return modules.Description{}, err
 	}
@@ -75,7 +75,7 @@ func (f *Firewall) describeManaged(ctx context.Context, h modules.Host, m manage
 	if err != nil {
 		return modules.Description{}, err
 	}
-	is, err := f.rulesOf(ctx, h, m)
+	is, err := rulesOf(ctx, h, m)
 	if err != nil {
 		return modules.Description{}, err
 	}

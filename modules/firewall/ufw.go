@@ -10,7 +10,7 @@ import (
 
 // ufwRules are rules of ufw(8), in the words of its command line. ufw stores each rule in one of two files, by the
 // family of its packets, with its translation for iptables.
-type ufwRules struct{ f *Firewall }
+type ufwRules struct{}
 
 func (u ufwRules) name() string { return ufw }
 
@@ -26,7 +26,7 @@ func (u ufwRules) files() []string {
 var ufwVerbs = map[string]string{accept: "allow", drop: "deny", reject: reject}
 
 func (u ufwRules) words(h modules.Host, rules []rule) ([]string, error) {
-	six := !u.says(h.Files, "/etc/default/ufw", "IPV6=no")
+	six := !ufwSays(h.Files, "/etc/default/ufw", "IPV6=no")
 	var all []string
 	for _, r := range rules {
 		for n, of := range ufwFiles {
@@ -62,9 +62,9 @@ func ufwWords(verb, iface, proto, source, ports string) string {
 	return text
 }
 
-// says reports whether a file of ufw contains a line.
-func (u ufwRules) says(files modules.FileReader, name, line string) bool {
-	for has := range strings.Lines(u.f.read(files, name)) {
+// ufwSays reports whether a file of ufw contains a line.
+func ufwSays(files modules.FileReader, name, line string) bool {
+	for has := range strings.Lines(read(files, name)) {
 		if strings.EqualFold(strings.TrimSpace(has), line) {
 			return true
 		}
@@ -72,9 +72,9 @@ func (u ufwRules) says(files modules.FileReader, name, line string) bool {
 	return false
 }
 
-// active reports whether its rules are in force at all.
-func (u ufwRules) active(files modules.FileReader) bool {
-	return u.says(files, "/etc/ufw/ufw.conf", "ENABLED=yes")
+// ufwActive reports whether the rules of ufw are in force at all.
+func ufwActive(files modules.FileReader) bool {
+	return ufwSays(files, "/etc/ufw/ufw.conf", "ENABLED=yes")
 }
 
 // tuple begins ufw's note of a rule, above its translation.
@@ -82,7 +82,7 @@ const tuple = "### tuple ### "
 
 // look counts stored rules as in force if ufw is not active, since the type does not activate ufw.
 func (u ufwRules) look(ctx context.Context, h modules.Host) (managed, error) {
-	active := u.active(h.Files)
+	active := ufwActive(h.Files)
 	var is managed
 	for _, of := range ufwFiles {
 		live := map[string]bool{}
@@ -102,7 +102,7 @@ func (u ufwRules) look(ctx context.Context, h modules.Host) (managed, error) {
 			}
 			now = ""
 		}
-		for line := range strings.Lines(u.f.read(h.Files, of.file)) {
+		for line := range strings.Lines(read(h.Files, of.file)) {
 			text, begins := strings.CutPrefix(strings.TrimSpace(line), tuple)
 			switch {
 			case begins:

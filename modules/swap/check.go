@@ -186,7 +186,7 @@ func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return err
 	}
 	if do.off {
-		if err := s.run(ctx, h, "swapoff", s.Name); err != nil {
+		if err := run(ctx, h, "swapoff", s.Name); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	err := s.set(ctx, h, do)
 	if err == nil && do.files != nil {
 		if err = s.files().Apply(ctx, h, do.files); err != nil && do.on {
-			if more := s.run(context.WithoutCancel(ctx), h, "swapoff", s.Name); more != nil {
+			if more := run(context.WithoutCancel(ctx), h, "swapoff", s.Name); more != nil {
 				return fmt.Errorf("%w; %s is active until the next boot: %w", err, s.Name, more)
 			}
 		}
@@ -219,7 +219,7 @@ func (s *Swap) set(ctx context.Context, h modules.Host, do steps) error {
 		}
 	}
 	if do.mkswap {
-		if err := s.run(ctx, h, "mkswap", s.Name); err != nil {
+		if err := run(ctx, h, "mkswap", s.Name); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (s *Swap) set(ctx context.Context, h modules.Host, do steps) error {
 }
 
 func (s *Swap) activate(ctx context.Context, h modules.Host, options []string) error {
-	return s.run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.Name)
+	return run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.Name)
 }
 
 // takeBack undoes the changes of a failed Apply. The contents of a swap area are not needed, so a new area of the

@@ -151,7 +151,7 @@ func may(files modules.FileRights) error {
 // timeout is how long a program may take: swapoff reads back all swapped pages.
 const timeout = 10 * time.Minute
 
-func (s *Swap) run(ctx context.Context, h modules.Host, argv ...string) error {
+func run(ctx context.Context, h modules.Host, argv ...string) error {
 	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: timeout})
 }
 
