@@ -45,10 +45,7 @@ func Validates[T any, P interface {
 func Decodes(t *testing.T, typ modules.Type, cases map[string]string) {
 	t.Helper()
 	for properties, want := range cases {
-		res, err := modules.Registry{typ}.Decode(typ.Name, []byte(properties))
-		if err == nil {
-			err = res.Validate()
-		}
+		_, err := modules.Registry{typ}.Decode(typ.Name, []byte(properties))
 		if want == "" {
 			require.NoError(t, err, properties)
 		} else {
