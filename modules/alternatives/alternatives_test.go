@@ -164,19 +164,13 @@ func TestParse(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	ten := 10
-	for want, a := range map[string]*Alternatives{
-		"": {Name: "editor", Ensure: auto},
-		"path: path cannot be empty (name the program, or write ensure: auto)":                                             {Name: "editor", Ensure: selected},
-		`name: "../x" is not a valid name for alternatives: use letters, digits, dots, dashes, plus signs and underscores`: {Name: "../x", Ensure: auto},
-		"link: 'link' is about an alternative, whose path is not given":                                                    {Name: "x", Ensure: auto, Link: "/x"},
-		"priority: 'priority' is about an alternative, whose path is not given":                                            {Name: "x", Ensure: auto, Priority: &ten},
-	} {
-		if err := a.Validate(); want == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, want)
-		}
-	}
+	modtest.Validates(t, []modtest.Verdict[Alternatives]{
+		{Of: Alternatives{Name: "editor", Ensure: auto}},
+		{Of: Alternatives{Name: "editor", Ensure: selected}, Err: "path: path cannot be empty (name the program, or write ensure: auto)"},
+		{Of: Alternatives{Name: "../x", Ensure: auto}, Err: `name: "../x" is not a valid name for alternatives: use letters, digits, dots, dashes, plus signs and underscores`},
+		{Of: Alternatives{Name: "x", Ensure: auto, Link: "/x"}, Err: "link: 'link' is about an alternative, whose path is not given"},
+		{Of: Alternatives{Name: "x", Ensure: auto, Priority: &ten}, Err: "priority: 'priority' is about an alternative, whose path is not given"},
+	})
 }
 
 func TestDescribe(t *testing.T) {

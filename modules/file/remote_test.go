@@ -14,37 +14,26 @@ import (
 var right = modules.TextContent("right\n").SHA256()
 
 func TestRemoteRefused(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		file File
-		err  string
-	}{
-		{"https", File{Source: "https://example.org/f", Checksum: "sha256:" + right}, ""},
-		{"upper case", File{Source: "HTTPS://example.org/f", Checksum: strings.ToUpper(right)}, ""},
-		{"http with a checksum", File{Source: "http://example.org/f", Checksum: right}, ""},
-		{"none", File{Source: "https://example.org/f", Checksum: "none"}, ""},
-		{"by the host", File{Source: "https://example.org/f", Checksum: right, Fetch: "host"}, ""},
-		{"without a checksum", File{Source: "https://example.org/f"}, `source: a download needs a checksum (write checksum: "sha256:…", as sha256sum prints it, or checksum: none)`},
-		{"http without", File{Source: "http://example.org/f", Checksum: "none"}, `checksum: a download over http:// can be changed on the way (write https://, or checksum: "sha256:…")`},
-		{"by the host without", File{Source: "https://example.org/f", Checksum: "none", Fetch: "host"}, `checksum: with 'fetch: host' only a checksum shows whether the file is the right one (write checksum: "sha256:…", or fetch: controller)`},
-		{"another checksum", File{Source: "https://example.org/f", Checksum: "md5:0"}, `checksum: checksum is neither a SHA-256 nor none (write checksum: "sha256:…", with 64 hexadecimal digits)`},
-		{"a password", File{Source: "https://ann:hunter2@example.org/f", Checksum: right}, "source: a source may not have a user or a password (an archive has username, password and headers)"},
-		{"no host", File{Source: "https:///f", Checksum: right}, "source: source is not a valid URL (write https://host/path, with %XX for special characters)"},
-		{"no URL", File{Source: "https://ann:hun%ter2@x/f", Checksum: right}, "source: source is not a valid URL (write https://host/path, with %XX for special characters)"},
-		{"too large", File{Source: "https://example.org/f", Checksum: right, MaxSize: 2 << 20}, "max_size: max_size 2097152 is not between 0 and 1048576"},
-		{"a checksum of a file", File{Source: "files/f", Checksum: right}, "source: 'checksum' is about a source that is a URL, and this one is a file (remove checksum, or write source: https://…)"},
-		{"fetch of a text", File{Content: modules.TextContent("x"), Fetch: "host"}, "fetch: 'fetch' is about a source that is a URL (write source: https://…)"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			test.file.Name = "/f"
-			err := test.file.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-			require.NotContains(t, err.Error(), "hunter2")
-		})
+	cases := []modtest.Verdict[File]{
+		{Name: "https", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "sha256:" + right}},
+		{Name: "upper case", Of: File{Name: "/f", Source: "HTTPS://example.org/f", Checksum: strings.ToUpper(right)}},
+		{Name: "http with a checksum", Of: File{Name: "/f", Source: "http://example.org/f", Checksum: right}},
+		{Name: "none", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "none"}},
+		{Name: "by the host", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: right, Fetch: "host"}},
+		{Name: "without a checksum", Of: File{Name: "/f", Source: "https://example.org/f"}, Err: `source: a download needs a checksum (write checksum: "sha256:…", as sha256sum prints it, or checksum: none)`},
+		{Name: "http without", Of: File{Name: "/f", Source: "http://example.org/f", Checksum: "none"}, Err: `checksum: a download over http:// can be changed on the way (write https://, or checksum: "sha256:…")`},
+		{Name: "by the host without", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "none", Fetch: "host"}, Err: `checksum: with 'fetch: host' only a checksum shows whether the file is the right one (write checksum: "sha256:…", or fetch: controller)`},
+		{Name: "another checksum", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "md5:0"}, Err: `checksum: checksum is neither a SHA-256 nor none (write checksum: "sha256:…", with 64 hexadecimal digits)`},
+		{Name: "a password", Of: File{Name: "/f", Source: "https://ann:hunter2@example.org/f", Checksum: right}, Err: "source: a source may not have a user or a password (an archive has username, password and headers)"},
+		{Name: "no host", Of: File{Name: "/f", Source: "https:///f", Checksum: right}, Err: "source: source is not a valid URL (write https://host/path, with %XX for special characters)"},
+		{Name: "no URL", Of: File{Name: "/f", Source: "https://ann:hun%ter2@x/f", Checksum: right}, Err: "source: source is not a valid URL (write https://host/path, with %XX for special characters)"},
+		{Name: "too large", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: right, MaxSize: 2 << 20}, Err: "max_size: max_size 2097152 is not between 0 and 1048576"},
+		{Name: "a checksum of a file", Of: File{Name: "/f", Source: "files/f", Checksum: right}, Err: "source: 'checksum' is about a source that is a URL, and this one is a file (remove checksum, or write source: https://…)"},
+		{Name: "fetch of a text", Of: File{Name: "/f", Content: modules.TextContent("x"), Fetch: "host"}, Err: "fetch: 'fetch' is about a source that is a URL (write source: https://…)"},
+	}
+	modtest.Validates(t, cases)
+	for _, c := range cases {
+		require.NotContains(t, c.Err, "hunter2")
 	}
 }
 

@@ -247,35 +247,27 @@ type notes struct {
 func (n *notes) Message(_, text string) { n.all = append(n.all, text) }
 
 func TestValidate(t *testing.T) {
-	for want, f := range map[string]*Firewall{
-		"": {Name: "x", Port: "80,443, 8000-8100", Protocol: both, Source: []string{"192.0.2.7", "2001:db8::/32"}, Interface: "eth0.7"},
-		`name: "a\"b" is not a valid rule name: use at most 100 bytes, without quotes, backslashes and control characters`:                                                       {Name: `a"b`, Port: "1"},
-		`port: "0" is not a port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                              {Name: "x", Port: "0"},
-		`port: "9-8" is not a port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                            {Name: "x", Port: "9-8"},
-		`source[0]: "192.0.2.7/24" has bits set after its prefix: the network is 192.0.2.0/24 (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`: {Name: "x", Port: "1", Source: []string{"192.0.2.7/24"}},
-		`source[0]: "office" is neither an address nor a network (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`:                              {Name: "x", Port: "1", Source: []string{"office"}},
-		`interface: "eth0; drop" is not a valid interface name`:                                                                                                                  {Name: "x", Port: "1", Interface: "eth0; drop"},
-		`service: no ports are known of a service "gopher" (write its port and protocol)`:                                                                                        {Name: "x", Service: "gopher"},
-		"service: 'port' and 'service' are mutually exclusive":                                                                                                                   {Name: "x", Service: "ssh", Port: "22"},
-		"protocol: 'protocol' needs 'port'":                                                     {Name: "x", Protocol: udp, Interface: "eth0"},
-		"port: the rule does not select any packets (write port, service, source or interface)": {Name: "x"},
-	} {
-		if err := f.Validate(); want == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, want)
-		}
-	}
+	modtest.Validates(t, []modtest.Verdict[Firewall]{
+		{Of: Firewall{Name: "x", Port: "80,443, 8000-8100", Protocol: both, Source: []string{"192.0.2.7", "2001:db8::/32"}, Interface: "eth0.7"}},
+		{Of: Firewall{Name: `a"b`, Port: "1"}, Err: `name: "a\"b" is not a valid rule name: use at most 100 bytes, without quotes, backslashes and control characters`},
+		{Of: Firewall{Name: "x", Port: "0"}, Err: `port: "0" is not a port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`},
+		{Of: Firewall{Name: "x", Port: "9-8"}, Err: `port: "9-8" is not a port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`},
+		{Of: Firewall{Name: "x", Port: "1", Source: []string{"192.0.2.7/24"}}, Err: `source[0]: "192.0.2.7/24" has bits set after its prefix: the network is 192.0.2.0/24 (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`},
+		{Of: Firewall{Name: "x", Port: "1", Source: []string{"office"}}, Err: `source[0]: "office" is neither an address nor a network (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`},
+		{Of: Firewall{Name: "x", Port: "1", Interface: "eth0; drop"}, Err: `interface: "eth0; drop" is not a valid interface name`},
+		{Of: Firewall{Name: "x", Service: "gopher"}, Err: `service: no ports are known of a service "gopher" (write its port and protocol)`},
+		{Of: Firewall{Name: "x", Service: "ssh", Port: "22"}, Err: "service: 'port' and 'service' are mutually exclusive"},
+		{Of: Firewall{Name: "x", Protocol: udp, Interface: "eth0"}, Err: "protocol: 'protocol' needs 'port'"},
+		{Of: Firewall{Name: "x"}, Err: "port: the rule does not select any packets (write port, service, source or interface)"},
+	})
 }
 
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, tree(t, closed))
 	apply(t, root, `"name":"https","service":"https"`)
-	status, err := modules.StatusOf(t.Context(), &Firewall{Name: "https"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
 	const line = `["tcp dport 443 accept comment \"https\""]`
-	require.JSONEq(t, `{"ensure":"present","in_force":`+line+`,"kept":`+line+`,"gates":["inet filter input"]}`, string(status))
+	modtest.Describes(t, modtest.RootedHost(root, modtest.Host()), &Firewall{Name: "https"}, `{"ensure":"present","in_force":`+line+`,"kept":`+line+`,"gates":["inet filter input"]}`)
 }
 
 // FuzzRule checks that a written rule is read back.

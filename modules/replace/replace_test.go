@@ -165,10 +165,8 @@ func TestDescribe(t *testing.T) {
 	modtest.Build(t, root, []modtest.Node{{Path: "f", Text: "a b a"}})
 	for file, want := range map[string]string{"f": `{"ensure":"present","matches":2,`, "g": `{"ensure":"absent","matches":0,`} {
 		res := modtest.Decode(t, modules.Registry{Type()}, "replace", `{"name":"$ROOT/`+file+`","regexp":"a","replace":"b"}`, root)
-		status, err := modules.StatusOf(t.Context(), res, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
 		path := root + "/" + file
-		require.JSONEq(t, want+`"name":"`+path+`","path":"`+path+`"}`, string(status))
+		modtest.Describes(t, modtest.Host(), res, want+`"name":"`+path+`","path":"`+path+`"}`)
 		sources, err := res.(modules.Watcher).Watch(t.Context(), modtest.Host())
 		require.NoError(t, err)
 		require.Equal(t, modules.Sources{Paths: []string{path}}, sources)

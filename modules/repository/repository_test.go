@@ -109,49 +109,36 @@ func TestPin(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	no := false
-	base := func(change func(*Repository)) *Repository {
-		r := &Repository{Name: "x", URIs: []string{"https://deb.example.net/d"}, Suites: []string{"s"}, Components: []string{"main"}}
-		change(r)
+	base := func(change func(*Repository)) Repository {
+		r := Repository{Name: "x", URIs: []string{"https://deb.example.net/d"}, Suites: []string{"s"}, Components: []string{"main"}}
+		change(&r)
 		return r
 	}
 	const sum = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-	for _, test := range []struct {
-		name, err string
-		change    func(*Repository)
-	}{
-		{"right", "", func(*Repository) {}},
-		{"absent", "", func(r *Repository) { *r = Repository{Name: "x", Ensure: absent} }},
-		{"a name", `name: "a b" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`, func(r *Repository) { r.Name = "a b" }},
-		{"up", `name: "../x" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`, func(r *Repository) { r.Name = "../x" }},
-		{"nowhere", "uris: uris cannot be empty (say where the repository is: uris: [https://…], or mirrorlist, or metalink)", func(r *Repository) { r.URIs, r.Suites, r.Components = nil, nil, nil }},
-		{"twice", "uris: 'uris', 'mirrorlist' and 'metalink' are mutually exclusive", func(r *Repository) { r.Metalink = "https://m" }},
-		{"two lines", "uris[0]: this is not a URI (write one such as https://deb.example.net/debian or file:/srv/repo)", func(r *Repository) { r.URIs = []string{"https://a\nTrusted: yes"} }},
-		{"a password", "uris[0]: all users of the host could read a user and a password here (apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600)", func(r *Repository) { r.URIs = []string{"https://u:p@a/"} }},
-		{"no suites", "suites: for apt, suites cannot be empty (write suites: [bookworm] with components, or suites: [./] for a flat repository)", func(r *Repository) { r.Suites = nil }},
-		{"no components", "components: components cannot be empty (write components: [main])", func(r *Repository) { r.Components = nil }},
-		{"components of a path", "components: a suite that ends with a slash has no components", func(r *Repository) { r.Suites = []string{"./"} }},
-		{"suites of dnf", "suites: dnf has no suites", func(r *Repository) { r.Provider = "dnf" }},
-		{"types", `types[0]: "rpm" is neither deb nor deb-src`, func(r *Repository) { r.Types = []string{"rpm"} }},
-		{"a setting that is a property", "options.Signed-By: Signed-By has a property of its own (write signed_by)", func(r *Repository) { r.Options = map[string]string{"Signed-By": "/k"} }},
-		{"a setting of two lines", "options.Languages: options.Languages must be one line, without NUL bytes", func(r *Repository) { r.Options = map[string]string{"Languages": "a\nb"} }},
-		{"an armoured key", "", func(r *Repository) { r.SignedBy = key }},
-		{"half a key", "signed_by: the armour of the key is not whole: it begins with " + armourBegins + " and ends with " + armourEnds, func(r *Repository) { r.SignedBy = key[:60] }},
-		{"no key", "signed_by: this is not a public key (write an armoured key, https://…, or an absolute path)", func(r *Repository) { r.SignedBy = "0xABCD" }},
-		{"not pinned", `signed_by: a key that is downloaded needs a checksum (write checksum: "sha256:…", as sha256sum prints it, once you have compared its fingerprint)`, func(r *Repository) { r.SignedBy = "https://k/a.asc" }},
-		{"pinned", "", func(r *Repository) { r.SignedBy, r.Checksum = "https://k/a.asc", sum }},
-		{"a key that nobody looks at", "signed_by: with 'gpgcheck: false' nothing is held against this key", func(r *Repository) { r.SignedBy, r.Gpgcheck = key, &no }},
-		{"a checksum of nothing", "checksum: 'checksum' is about a key that is at a URL", func(r *Repository) { r.Checksum = sum }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := base(test.change)
-			err := r.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Repository]{
+		{Name: "right", Of: base(func(*Repository) {})},
+		{Name: "absent", Of: base(func(r *Repository) { *r = Repository{Name: "x", Ensure: absent} })},
+		{Name: "a name", Of: base(func(r *Repository) { r.Name = "a b" }), Err: `name: "a b" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`},
+		{Name: "up", Of: base(func(r *Repository) { r.Name = "../x" }), Err: `name: "../x" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`},
+		{Name: "nowhere", Of: base(func(r *Repository) { r.URIs, r.Suites, r.Components = nil, nil, nil }), Err: "uris: uris cannot be empty (say where the repository is: uris: [https://…], or mirrorlist, or metalink)"},
+		{Name: "twice", Of: base(func(r *Repository) { r.Metalink = "https://m" }), Err: "uris: 'uris', 'mirrorlist' and 'metalink' are mutually exclusive"},
+		{Name: "two lines", Of: base(func(r *Repository) { r.URIs = []string{"https://a\nTrusted: yes"} }), Err: "uris[0]: this is not a URI (write one such as https://deb.example.net/debian or file:/srv/repo)"},
+		{Name: "a password", Of: base(func(r *Repository) { r.URIs = []string{"https://u:p@a/"} }), Err: "uris[0]: all users of the host could read a user and a password here (apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600)"},
+		{Name: "no suites", Of: base(func(r *Repository) { r.Suites = nil }), Err: "suites: for apt, suites cannot be empty (write suites: [bookworm] with components, or suites: [./] for a flat repository)"},
+		{Name: "no components", Of: base(func(r *Repository) { r.Components = nil }), Err: "components: components cannot be empty (write components: [main])"},
+		{Name: "components of a path", Of: base(func(r *Repository) { r.Suites = []string{"./"} }), Err: "components: a suite that ends with a slash has no components"},
+		{Name: "suites of dnf", Of: base(func(r *Repository) { r.Provider = "dnf" }), Err: "suites: dnf has no suites"},
+		{Name: "types", Of: base(func(r *Repository) { r.Types = []string{"rpm"} }), Err: `types[0]: "rpm" is neither deb nor deb-src`},
+		{Name: "a setting that is a property", Of: base(func(r *Repository) { r.Options = map[string]string{"Signed-By": "/k"} }), Err: "options.Signed-By: Signed-By has a property of its own (write signed_by)"},
+		{Name: "a setting of two lines", Of: base(func(r *Repository) { r.Options = map[string]string{"Languages": "a\nb"} }), Err: "options.Languages: options.Languages must be one line, without NUL bytes"},
+		{Name: "an armoured key", Of: base(func(r *Repository) { r.SignedBy = key })},
+		{Name: "half a key", Of: base(func(r *Repository) { r.SignedBy = key[:60] }), Err: "signed_by: the armour of the key is not whole: it begins with " + armourBegins + " and ends with " + armourEnds},
+		{Name: "no key", Of: base(func(r *Repository) { r.SignedBy = "0xABCD" }), Err: "signed_by: this is not a public key (write an armoured key, https://…, or an absolute path)"},
+		{Name: "not pinned", Of: base(func(r *Repository) { r.SignedBy = "https://k/a.asc" }), Err: `signed_by: a key that is downloaded needs a checksum (write checksum: "sha256:…", as sha256sum prints it, once you have compared its fingerprint)`},
+		{Name: "pinned", Of: base(func(r *Repository) { r.SignedBy, r.Checksum = "https://k/a.asc", sum })},
+		{Name: "a key that nobody looks at", Of: base(func(r *Repository) { r.SignedBy, r.Gpgcheck = key, &no }), Err: "signed_by: with 'gpgcheck: false' nothing is held against this key"},
+		{Name: "a checksum of nothing", Of: base(func(r *Repository) { r.Checksum = sum }), Err: "checksum: 'checksum' is about a key that is at a URL"},
+	})
 }
 
 // TestDownloadedKey checks that a downloaded key, binary or armoured, matches its checksum.

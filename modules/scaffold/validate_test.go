@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
 func TestValidate(t *testing.T) {
@@ -21,59 +22,43 @@ func TestValidate(t *testing.T) {
 	file := func(path string) modules.TreeNode {
 		return modules.TreeNode{Path: path, Mode: 0o644, Content: modules.TextContent("x")}
 	}
-	for _, test := range []struct {
-		name string
-		s    Scaffold
-		err  string
-	}{
-		{"good", Scaffold{Name: "/a/b", Source: "s"}, ""},
-		{"root", Scaffold{Name: "/", Source: "s"}, ""},
-		{"relative", Scaffold{Name: "a", Source: "s"}, "name: name must be an absolute path"},
-		{"not clean", Scaffold{Name: "/a/../b", Source: "s"}, "name: name must be a canonical path (write /b)"},
-		{"NUL", Scaffold{Name: "/a\x00", Source: "s"}, "name: name must not contain a NUL byte"},
-		{"no source", Scaffold{Name: "/a"}, "source: source cannot be empty"},
-		{"purge the root", Scaffold{Name: "/", Source: "s", Purge: true}, "purge: the root directory cannot be purged"},
-		{"left alone", Scaffold{Name: "/a", Source: "s", LeftDelimiter: "<<"}, "right_delimiter: right_delimiter must be given together with left_delimiter"},
-		{"right alone", Scaffold{Name: "/a", Source: "s", RightDelimiter: ">>"}, "left_delimiter: left_delimiter must be given together with right_delimiter"},
-		{"the same", Scaffold{Name: "/a", Source: "s", LeftDelimiter: "%", RightDelimiter: "%"}, "right_delimiter: right_delimiter must differ from left_delimiter"},
-		{"no templates", Scaffold{Name: "/a", Source: "s", Engine: "none"}, ""},
-		{"delimiters of none", Scaffold{Name: "/a", Source: "s", Engine: "none", LeftDelimiter: "<<", RightDelimiter: ">>"}, "engine: files that are copied as they are have no delimiters"},
-		{"post", post("*.sh", "chmod +x {}"), ""},
-		{"post without a glob", post("", "x"), "post[0]: post keys cannot be empty"},
-		{"post without a command", post("*.sh", " "), `post[0]: post value for key "*.sh" cannot be empty`},
-		{"post of nothing", post("*.sh", "''"), `post[0]: post value for key "*.sh" is not a command`},
-		{"post with half a quote", post("*.sh", "sh 'x"), `post[0]: post value for key "*.sh": unterminated single-quoted string (close the quote, or put a backslash before it)`},
-		{"post with half a pattern", post("[", "x"), `post[0]: post key "[" is not a pattern of base names (write it as "*.sh")`},
-		{"post with a path", post("d/*.sh", "x"), `post[0]: post key "d/*.sh" is not a pattern of base names (write it as "*.sh")`},
-		{"post twice in one", Scaffold{Name: "/a", Source: "s", Post: []map[string]string{{"a": "b", "c": "d"}}}, `post[0]: post has 2 globs in one list item (write each with its own dash: - "*.sh": COMMAND)`},
-		{"a tree", made(file("a"), modules.TreeNode{Path: "d", Mode: 0o755}, file("d/a"), modules.TreeNode{Path: "d/l", Target: "../a"}), ""},
-		{"an empty tree", made(), ""},
-		{"a path that leads up", made(file("../a")), `source: "../a" is not a clean path below the directory`},
-		{"an absolute path", made(file("/a")), `source: "/a" is an absolute path; write one below the directory`},
-		{"a path that is not clean", made(file("a/")), `source: "a/" is not a clean path below the directory`},
-		{"no path", made(file("")), "source: the path is empty"},
-		{"no directory", made(file("d/a")), `source: "d/a" is in no directory of the tree`},
-		{"below a file", made(file("d"), file("d/a")), `source: "d/a" is in no directory of the tree`},
-		{"twice", made(file("a"), file("a")), `source: "a" is there twice`},
-		{"setuid", made(modules.TreeNode{Path: "a", Mode: 0o1000 << 12, Content: modules.TextContent("")}), `source: "a" has mode -x--------- and more`},
-		{"a link out", made(modules.TreeNode{Path: "l", Target: "../x"}), `source: "l" links to "../x", which is outside of the tree`},
-		{"an absolute link", made(modules.TreeNode{Path: "l", Target: "/etc"}), `source: "l" links to "/etc", which is outside of the tree`},
-		{"a link with a way up in it", made(modules.TreeNode{Path: "l", Target: "d/../../x"}), `source: "l" links to "d/../../x": .. is allowed only at the beginning`},
-		{"too large", made(modules.TreeNode{Path: "a", Content: modules.HashedContent(modules.TextContent("").SHA256(), 49<<20)}), "source: the files together have more than 48 MiB"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.s.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			if test.name == "setuid" { // how the mode is written is Go's business
-				require.ErrorContains(t, err, `source: "a" has mode`)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Scaffold]{
+		{Name: "good", Of: Scaffold{Name: "/a/b", Source: "s"}},
+		{Name: "root", Of: Scaffold{Name: "/", Source: "s"}},
+		{Name: "relative", Of: Scaffold{Name: "a", Source: "s"}, Err: "name: name must be an absolute path"},
+		{Name: "not clean", Of: Scaffold{Name: "/a/../b", Source: "s"}, Err: "name: name must be a canonical path (write /b)"},
+		{Name: "NUL", Of: Scaffold{Name: "/a\x00", Source: "s"}, Err: "name: name must not contain a NUL byte"},
+		{Name: "no source", Of: Scaffold{Name: "/a"}, Err: "source: source cannot be empty"},
+		{Name: "purge the root", Of: Scaffold{Name: "/", Source: "s", Purge: true}, Err: "purge: the root directory cannot be purged"},
+		{Name: "left alone", Of: Scaffold{Name: "/a", Source: "s", LeftDelimiter: "<<"}, Err: "right_delimiter: right_delimiter must be given together with left_delimiter"},
+		{Name: "right alone", Of: Scaffold{Name: "/a", Source: "s", RightDelimiter: ">>"}, Err: "left_delimiter: left_delimiter must be given together with right_delimiter"},
+		{Name: "the same", Of: Scaffold{Name: "/a", Source: "s", LeftDelimiter: "%", RightDelimiter: "%"}, Err: "right_delimiter: right_delimiter must differ from left_delimiter"},
+		{Name: "no templates", Of: Scaffold{Name: "/a", Source: "s", Engine: "none"}},
+		{Name: "delimiters of none", Of: Scaffold{Name: "/a", Source: "s", Engine: "none", LeftDelimiter: "<<", RightDelimiter: ">>"}, Err: "engine: files that are copied as they are have no delimiters"},
+		{Name: "post", Of: post("*.sh", "chmod +x {}")},
+		{Name: "post without a glob", Of: post("", "x"), Err: "post[0]: post keys cannot be empty"},
+		{Name: "post without a command", Of: post("*.sh", " "), Err: `post[0]: post value for key "*.sh" cannot be empty`},
+		{Name: "post of nothing", Of: post("*.sh", "''"), Err: `post[0]: post value for key "*.sh" is not a command`},
+		{Name: "post with half a quote", Of: post("*.sh", "sh 'x"), Err: `post[0]: post value for key "*.sh": unterminated single-quoted string (close the quote, or put a backslash before it)`},
+		{Name: "post with half a pattern", Of: post("[", "x"), Err: `post[0]: post key "[" is not a pattern of base names (write it as "*.sh")`},
+		{Name: "post with a path", Of: post("d/*.sh", "x"), Err: `post[0]: post key "d/*.sh" is not a pattern of base names (write it as "*.sh")`},
+		{Name: "post twice in one", Of: Scaffold{Name: "/a", Source: "s", Post: []map[string]string{{"a": "b", "c": "d"}}}, Err: `post[0]: post has 2 globs in one list item (write each with its own dash: - "*.sh": COMMAND)`},
+		{Name: "a tree", Of: made(file("a"), modules.TreeNode{Path: "d", Mode: 0o755}, file("d/a"), modules.TreeNode{Path: "d/l", Target: "../a"})},
+		{Name: "an empty tree", Of: made()},
+		{Name: "a path that leads up", Of: made(file("../a")), Err: `source: "../a" is not a clean path below the directory`},
+		{Name: "an absolute path", Of: made(file("/a")), Err: `source: "/a" is an absolute path; write one below the directory`},
+		{Name: "a path that is not clean", Of: made(file("a/")), Err: `source: "a/" is not a clean path below the directory`},
+		{Name: "no path", Of: made(file("")), Err: "source: the path is empty"},
+		{Name: "no directory", Of: made(file("d/a")), Err: `source: "d/a" is in no directory of the tree`},
+		{Name: "below a file", Of: made(file("d"), file("d/a")), Err: `source: "d/a" is in no directory of the tree`},
+		{Name: "twice", Of: made(file("a"), file("a")), Err: `source: "a" is there twice`},
+		{Name: "a link out", Of: made(modules.TreeNode{Path: "l", Target: "../x"}), Err: `source: "l" links to "../x", which is outside of the tree`},
+		{Name: "an absolute link", Of: made(modules.TreeNode{Path: "l", Target: "/etc"}), Err: `source: "l" links to "/etc", which is outside of the tree`},
+		{Name: "a link with a way up in it", Of: made(modules.TreeNode{Path: "l", Target: "d/../../x"}), Err: `source: "l" links to "d/../../x": .. is allowed only at the beginning`},
+		{Name: "too large", Of: made(modules.TreeNode{Path: "a", Content: modules.HashedContent(modules.TextContent("").SHA256(), 49<<20)}), Err: "source: the files together have more than 48 MiB"},
+	})
+	setuid := made(modules.TreeNode{Path: "a", Mode: 0o1000 << 12, Content: modules.TextContent("")})
+	require.ErrorContains(t, setuid.Validate(), `source: "a" has mode`) // Go decides how the mode is written
 }
 
 func TestPrepare(t *testing.T) {

@@ -256,55 +256,45 @@ func TestUndone(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	base := func(change func(*TLSCert)) *TLSCert {
-		c := &TLSCert{Name: "/c", Ensure: present, Key: "/k", Names: []string{"a.example.net"}}
-		change(c)
+	base := func(change func(*TLSCert)) TLSCert {
+		c := TLSCert{Name: "/c", Ensure: present, Key: "/k", Names: []string{"a.example.net"}}
+		change(&c)
 		return c
 	}
 	long := strings.Repeat("a.", 32) + "example.net"
 	const hint = " (write a DNS name, an IP address, a URI or an e-mail address)"
-	for _, test := range []struct {
-		err    string
-		change func(*TLSCert)
-	}{
-		{"", func(*TLSCert) {}},
-		{"", func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: absent} }},
-		{"", func(c *TLSCert) { c.Names, c.Parts = nil, map[string]string{"CN": "x"} }},
-		{"key: key cannot be empty (write the path of its private key, which a tls_key resource makes)", func(c *TLSCert) { c.Key = "" }},
-		{"key: the certificate would take the place of its key", func(c *TLSCert) { c.Key = "/c" }},
-		{"names: names cannot be empty without a subject (write names: [www.example.net])", func(c *TLSCert) { c.Names = nil }},
-		{`names[0]: "a b" is not a valid DNS name` + hint, func(c *TLSCert) { c.Names = []string{"a b"} }},
-		{`names[0]: "münchen.example" is not a valid DNS name` + hint, func(c *TLSCert) { c.Names = []string{"münchen.example"} }},
-		{`names[0]: "300.0.0.1" is not a valid IP address` + hint, func(c *TLSCert) { c.Names = []string{"IP:300.0.0.1"} }},
-		{`subject.cn: a subject has no "cn" here (write CN, O, OU, C, ST, L, emailAddress or serialNumber)`, func(c *TLSCert) { c.Parts = map[string]string{"cn": "x"} }},
-		{`subject.C: "Germany" is not a country (write the two letters that it has in ISO 3166, such as DE)`, func(c *TLSCert) { c.Parts = map[string]string{"C": "Germany"} }},
-		{`subject.C: "ö" is not a country (write the two letters that it has in ISO 3166, such as DE)`, func(c *TLSCert) { c.Parts = map[string]string{"C": "ö"} }},
-		{"subject.O: it has 65 characters, and at most 64 are allowed", func(c *TLSCert) { c.Parts = map[string]string{"O": strings.Repeat("ö", 65)} }},
-		{"subject.ST: it has 129 characters, and at most 128 are allowed", func(c *TLSCert) { c.Parts = map[string]string{"ST": strings.Repeat("x", 129)} }},
-		{"subject.emailAddress: it has 256 characters, and at most 255 are allowed", func(c *TLSCert) { c.Parts = map[string]string{"emailAddress": strings.Repeat("x", 256)} }},
-		{"", func(c *TLSCert) {
+	modtest.Validates(t, []modtest.Verdict[TLSCert]{
+		{Of: base(func(*TLSCert) {})},
+		{Of: base(func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: absent} })},
+		{Of: base(func(c *TLSCert) { c.Names, c.Parts = nil, map[string]string{"CN": "x"} })},
+		{Of: base(func(c *TLSCert) { c.Key = "" }), Err: "key: key cannot be empty (write the path of its private key, which a tls_key resource makes)"},
+		{Of: base(func(c *TLSCert) { c.Key = "/c" }), Err: "key: the certificate would take the place of its key"},
+		{Of: base(func(c *TLSCert) { c.Names = nil }), Err: "names: names cannot be empty without a subject (write names: [www.example.net])"},
+		{Of: base(func(c *TLSCert) { c.Names = []string{"a b"} }), Err: `names[0]: "a b" is not a valid DNS name` + hint},
+		{Of: base(func(c *TLSCert) { c.Names = []string{"münchen.example"} }), Err: `names[0]: "münchen.example" is not a valid DNS name` + hint},
+		{Of: base(func(c *TLSCert) { c.Names = []string{"IP:300.0.0.1"} }), Err: `names[0]: "300.0.0.1" is not a valid IP address` + hint},
+		{Of: base(func(c *TLSCert) { c.Parts = map[string]string{"cn": "x"} }), Err: `subject.cn: a subject has no "cn" here (write CN, O, OU, C, ST, L, emailAddress or serialNumber)`},
+		{Of: base(func(c *TLSCert) { c.Parts = map[string]string{"C": "Germany"} }), Err: `subject.C: "Germany" is not a country (write the two letters that it has in ISO 3166, such as DE)`},
+		{Of: base(func(c *TLSCert) { c.Parts = map[string]string{"C": "ö"} }), Err: `subject.C: "ö" is not a country (write the two letters that it has in ISO 3166, such as DE)`},
+		{Of: base(func(c *TLSCert) { c.Parts = map[string]string{"O": strings.Repeat("ö", 65)} }), Err: "subject.O: it has 65 characters, and at most 64 are allowed"},
+		{Of: base(func(c *TLSCert) { c.Parts = map[string]string{"ST": strings.Repeat("x", 129)} }), Err: "subject.ST: it has 129 characters, and at most 128 are allowed"},
+		{Of: base(func(c *TLSCert) { c.Parts = map[string]string{"emailAddress": strings.Repeat("x", 256)} }), Err: "subject.emailAddress: it has 256 characters, and at most 255 are allowed"},
+		{Of: base(func(c *TLSCert) {
 			c.Parts = map[string]string{"C": "", "O": strings.Repeat("ö", 64), "L": strings.Repeat("x", 128)}
-		}},
-		{"names[0]: it is the CN too, which has 64 characters at most (write a subject with a shorter one)", func(c *TLSCert) { c.Names = []string{long} }},
-		{"", func(c *TLSCert) { c.Names, c.Parts = []string{long}, map[string]string{"CN": "a"} }},
-		{"", func(c *TLSCert) { c.Names = []string{"a.example.net", long} }},
-		{"days: days 40000 is outside 1-36500", func(c *TLSCert) { c.Days = 40000 }},
-		{"renew: renew 90 is not between 1 and 'days: 90' (it would be renewed in each run)", func(c *TLSCert) { c.Days, c.Renew = 90, 90 }},
-		{"", func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: present, CSR: "/r", CACert: "/ca", CAKey: "/ck"} }},
-		{"key: key cannot be empty (write the path of its private key, which a tls_key resource makes)", func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: present, CSR: "/r"} }},
-		{"csr: names, subject and usage come from the request", func(c *TLSCert) { c.CSR = "/r" }},
-		{"ca_key: 'ca_cert' needs 'ca_key', the private key of the authority", func(c *TLSCert) { c.CACert = "/ca" }},
-		{"ca_cert: 'ca_key' needs 'ca_cert', the certificate of the authority", func(c *TLSCert) { c.CAKey = "/ca" }},
-		{"ca_cert: the certificate would overwrite the certificate of its authority (for a self-signed certificate, remove ca_cert)", func(c *TLSCert) { c.CACert, c.CAKey = "/c", "/k" }},
-		{"days: 'days' applies to a certificate, and cannot be used with 'ensure: request'", func(c *TLSCert) { c.Ensure, c.Days = request, 5 }},
-	} {
-		err := base(test.change).Validate()
-		if test.err == "" {
-			require.NoError(t, err)
-			continue
-		}
-		require.EqualError(t, err, test.err)
-	}
+		})},
+		{Of: base(func(c *TLSCert) { c.Names = []string{long} }), Err: "names[0]: it is the CN too, which has 64 characters at most (write a subject with a shorter one)"},
+		{Of: base(func(c *TLSCert) { c.Names, c.Parts = []string{long}, map[string]string{"CN": "a"} })},
+		{Of: base(func(c *TLSCert) { c.Names = []string{"a.example.net", long} })},
+		{Of: base(func(c *TLSCert) { c.Days = 40000 }), Err: "days: days 40000 is outside 1-36500"},
+		{Of: base(func(c *TLSCert) { c.Days, c.Renew = 90, 90 }), Err: "renew: renew 90 is not between 1 and 'days: 90' (it would be renewed in each run)"},
+		{Of: base(func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: present, CSR: "/r", CACert: "/ca", CAKey: "/ck"} })},
+		{Of: base(func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: present, CSR: "/r"} }), Err: "key: key cannot be empty (write the path of its private key, which a tls_key resource makes)"},
+		{Of: base(func(c *TLSCert) { c.CSR = "/r" }), Err: "csr: names, subject and usage come from the request"},
+		{Of: base(func(c *TLSCert) { c.CACert = "/ca" }), Err: "ca_key: 'ca_cert' needs 'ca_key', the private key of the authority"},
+		{Of: base(func(c *TLSCert) { c.CAKey = "/ca" }), Err: "ca_cert: 'ca_key' needs 'ca_cert', the certificate of the authority"},
+		{Of: base(func(c *TLSCert) { c.CACert, c.CAKey = "/c", "/k" }), Err: "ca_cert: the certificate would overwrite the certificate of its authority (for a self-signed certificate, remove ca_cert)"},
+		{Of: base(func(c *TLSCert) { c.Ensure, c.Days = request, 5 }), Err: "days: 'days' applies to a certificate, and cannot be used with 'ensure: request'"},
+	})
 }
 
 func TestDescribe(t *testing.T) {

@@ -145,10 +145,7 @@ func TestDescribe(t *testing.T) {
 	modtest.Build(t, root, []modtest.Node{{Path: "k", Text: text, Mode: 0o600}})
 	_, is, err := pki.ParseKey([]byte(text))
 	require.NoError(t, err)
-	k := &TLSKey{Name: root + "/k"}
-	status, err := modules.StatusOf(t.Context(), k, modules.ReadOnly(modtest.Host()))
-	require.NoError(t, err)
 	h := modtest.Host()
-	require.JSONEq(t, `{"ensure":"present","name":"`+root+`/k","algorithm":"ecdsa","curve":"p256","format":"pkcs8","public_key":"`+is.ID+
-		`","owner":"`+h.Accounts.UserName(t.Context(), os.Getuid())+`","group":"`+h.Accounts.GroupName(t.Context(), os.Getgid())+`","mode":"0600"}`, string(status))
+	modtest.Describes(t, h, &TLSKey{Name: root + "/k"}, `{"ensure":"present","name":"`+root+`/k","algorithm":"ecdsa","curve":"p256","format":"pkcs8","public_key":"`+is.ID+
+		`","owner":"`+h.Accounts.UserName(t.Context(), os.Getuid())+`","group":"`+h.Accounts.GroupName(t.Context(), os.Getgid())+`","mode":"0600"}`)
 }

@@ -135,27 +135,20 @@ func TestApply(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for properties, want := range map[string]string{
-		`"port":80`: "",
-		`"url":"https://example.net/","status":[200]`: "",
-		`"ensure":"absent"`:                           "nothing is waited for (write port, path, url or command)",
-		`"port":80,"path":"/x"`:                       "path: port and path are two conditions (write a resource for each)",
-		`"port":70000`:                                "port: port 70000 is outside 1-65535",
-		`"port":80,"host":"a b"`:                      `host: "a b" is not a host name or address`,
-		`"path":"x"`:                                  "path: file path must be absolute",
-		`"path":"/x","line":"("`:                      "line: error parsing regexp: missing closing ): `(`",
-		`"url":"ftp://x"`:                             "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)",
-		`"url":"http://x","status":[99]`:              "status[0]: 99 is outside 100-599",
-		`"command":"echo 'x"`:                         `command: "echo 'x" is not a command (close the quote, or put a backslash before it)`,
-		`"port":80,"timeout":"1ms"`:                   `timeout: invalid duration "1ms" (write a duration from 10ms to 24h, such as 500ms, 10s or 5m)`,
-	} {
-		_, err := modules.Registry{wait.Type()}.Decode("wait", []byte(`{"name":"x",`+properties+`}`))
-		if want == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, want)
-		}
-	}
+	modtest.Decodes(t, wait.Type(), map[string]string{
+		`{"name":"x","port":80}`:                                   "",
+		`{"name":"x","url":"https://example.net/","status":[200]}`: "",
+		`{"name":"x","ensure":"absent"}`:                           "nothing is waited for (write port, path, url or command)",
+		`{"name":"x","port":80,"path":"/x"}`:                       "path: port and path are two conditions (write a resource for each)",
+		`{"name":"x","port":70000}`:                                "port: port 70000 is outside 1-65535",
+		`{"name":"x","port":80,"host":"a b"}`:                      `host: "a b" is not a host name or address`,
+		`{"name":"x","path":"x"}`:                                  "path: file path must be absolute",
+		`{"name":"x","path":"/x","line":"("}`:                      "line: error parsing regexp: missing closing ): `(`",
+		`{"name":"x","url":"ftp://x"}`:                             "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)",
+		`{"name":"x","url":"http://x","status":[99]}`:              "status[0]: 99 is outside 100-599",
+		`{"name":"x","command":"echo 'x"}`:                         `command: "echo 'x" is not a command (close the quote, or put a backslash before it)`,
+		`{"name":"x","port":80,"timeout":"1ms"}`:                   `timeout: invalid duration "1ms" (write a duration from 10ms to 24h, such as 500ms, 10s or 5m)`,
+	})
 }
 
 // TestPredicts checks that paths of earlier resources count, and that ports which they may open are uncertain.
