@@ -11,7 +11,7 @@ import (
 const (
 	allPlaces  = "/home/deploy /tmp /var/tmp"
 	unmountAll = "umount /home/deploy; umount /tmp; umount /var/tmp"
-	needsDir   = "    hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
+	needsDir   = "    hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory that the user owns, with mode 0700, or that the user can create"
 )
 
 // The host program goes to /var/tmp or /tmp when the home directory cannot hold

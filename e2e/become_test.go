@@ -179,10 +179,10 @@ func TestFleetHardEscalation(t *testing.T) {
 		{"one attempt", func() (string, string) { return rule("Defaults passwd_tries=1") }, escalation{"deploypw", "sudo", "root", "wrong", ""},
 			"sudo: 1 incorrect password attempt\n    hint: is it the password of deploypw on this host?"},
 		{"another account's password is requested", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "deploypw", ""},
-			"sudo rejected the password\n    hint: is it the password of app on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+			"sudo rejected the password\n    hint: is it the password of app on this host? sudo on this host requests this password, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
 		{"another account's password", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "app", ""}, "app"},
 		{"the password of root, in one attempt", func() (string, string) { return rule("Defaults rootpw, passwd_tries=1") }, escalation{"deploypw", "sudo", "app", "wrong", ""},
-			"sudo: 1 incorrect password attempt\n    hint: is it the password of root on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+			"sudo: 1 incorrect password attempt\n    hint: is it the password of root on this host? sudo on this host requests this password, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
 		{"programs may run no others", func() (string, string) { return rule("Defaults noexec") }, sudo, runsNothing + "deploypw prints what applies"},
 		{"programs may run no others, without a password", func() (string, string) { return rule("Defaults noexec") }, escalation{"deploy", "sudo", "root", "", ""}, runsNothing + "deploy prints what applies"},
 		{"a PATH without programs", func() (string, string) { return rule("Defaults secure_path=/no:/such") }, escalation{"deploy", "sudo", "root", "", ""},
@@ -197,7 +197,7 @@ func TestFleetHardEscalation(t *testing.T) {
 		{"no terminals", func() (string, string) {
 			const conf = "/etc/ssh/sshd_config.d/test.conf"
 			return "echo PermitTTY no > " + conf + "; kill -HUP 1; sleep 1", "rm " + conf + "; kill -HUP 1; sleep 1"
-		}, su, "the host gives us no terminal, which su wants: ssh: pty-req failed\n    hint: look for PermitTTY in sshd_config, and for no-pty or restrict in authorized_keys"},
+		}, su, "the host refused a terminal, which su needs: ssh: pty-req failed\n    hint: look for PermitTTY in sshd_config, and for no-pty or restrict in authorized_keys"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := f.in(t)

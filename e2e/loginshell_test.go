@@ -101,7 +101,7 @@ func TestAccountWithoutGzip(t *testing.T) {
 		s.inventory(t, s.port, "id", "known_hosts")
 		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "the host program was not installed: gzip is missing on the host, and SFTP does not help: opening SFTP: ssh: subsystem request failed\n    hint: install gzip on the host\n")
+		require.Contains(t, r.stdout, "the host program was not installed: gzip is missing on the host, and the upload by SFTP failed: opening SFTP: ssh: subsystem request failed\n    hint: install gzip on the host\n")
 	})
 }
 

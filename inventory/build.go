@@ -269,7 +269,7 @@ func (b *builder) nameClashes() {
 			b.notes.add(h.first, "%q is a host and %s: a pattern means the host", h.Name, where)
 			continue
 		}
-		b.errs.Add(h.first.Errorf("rename one of them: a pattern could mean either", "%q is a host and %s", h.Name, where))
+		b.errs.Add(h.first.Errorf("rename one of the two: in a pattern, the name would be ambiguous", "%q is a host and %s", h.Name, where))
 	}
 }
 

@@ -190,20 +190,20 @@ var jumpErrors = []struct{ name, text, want string }{
 	{"a group", "web: {hosts: {w: {connect: {jump: dmz}}}}\ndmz: {hosts: {gate: }}",
 		"hosts.yml:1:35: jump: \"dmz\" is a group\n  hint: name one host of it"},
 	{"itself", "all: {hosts: {w: {connect: {jump: w}}}}",
-		"hosts.yml:1:35: jump hosts lead in a circle: w -> w\n  hint: one of them has to be reached directly: write connect: {jump: none} at w"},
+		"hosts.yml:1:35: jump hosts lead in a circle: w -> w\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at w"},
 	{"itself, from its group", "dmz: {connect: {jump: gate}, hosts: {w1: , w2: , gate: }}",
-		"hosts.yml:1:23: jump hosts lead in a circle: gate -> gate\n  hint: one of them has to be reached directly: write connect: {jump: none} at gate"},
+		"hosts.yml:1:23: jump hosts lead in a circle: gate -> gate\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at gate"},
 	{"each other", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"me@a:23\"}}\n",
-		"hosts.yml:3:25: jump hosts lead in a circle: b -> a -> b\n  hint: one of them has to be reached directly: write connect: {jump: none} at b"},
+		"hosts.yml:3:25: jump hosts lead in a circle: b -> a -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at b"},
 	{"a way of its own", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"x,me@c:23\"}}\n    c:\n",
 		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: x,me@c:23,b"},
 	{"a way of its own, on the way", "all:\n  hosts:\n    a: {connect: {jump: \"c,me@b\"}}\n    b: {connect: {jump: c}}\n    c:\n",
 		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,me@b"},
 	{"a circle further on", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c: {connect: {jump: b}}\n",
-		"hosts.yml:3:25: jump hosts lead in a circle: b -> c -> b\n  hint: one of them has to be reached directly: write connect: {jump: none} at b"},
+		"hosts.yml:3:25: jump hosts lead in a circle: b -> c -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at b"},
 	{"two things", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c:\n    d: {connect: {jump: d}}\n",
 		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,b\n" +
-			"hosts.yml:6:25: jump hosts lead in a circle: d -> d\n  hint: one of them has to be reached directly: write connect: {jump: none} at d"},
+			"hosts.yml:6:25: jump hosts lead in a circle: d -> d\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at d"},
 }
 
 func TestJumpErrors(t *testing.T) {

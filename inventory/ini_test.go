@@ -124,7 +124,7 @@ var iniErrors = []struct{ name, text, want string }{
 	{"Latin-1", "h x=caf\xe9\n", "hosts.ini:1:8: not a text file\n  hint: save the file as UTF-8 text"},
 	{"priority", "[a]\n[a:vars]\nansible_group_priority=high\n", `hosts.ini:3:24: ansible_group_priority must be an integer, not the text "high"`},
 	{"cycle", "[a:children]\nb\n[b:children]\na\n", "hosts.ini:4:1: groups contain each other: a -> b -> a\n  hint: remove one of these children"},
-	{"name clash", "[web]\nweb\n", "hosts.ini:2:1: \"web\" is a host and a group at hosts.ini:1:2\n  hint: rename one of them: a pattern could mean either"},
+	{"name clash", "[web]\nweb\n", "hosts.ini:2:1: \"web\" is a host and a group at hosts.ini:1:2\n  hint: rename one of the two: in a pattern, the name would be ambiguous"},
 }
 
 func TestINIErrors(t *testing.T) {

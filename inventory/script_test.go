@@ -77,7 +77,7 @@ esac
 func TestScriptsOfOld(t *testing.T) {
 	t.Chdir(tree(t, files{"inv": scriptOf(`{"h1": {"x": 1}, "_meta": {"hostvars": {}}}`)}))
 	_, err := Load(t.Context(), []string{"inv"}, Options{})
-	require.EqualError(t, err, "inv --list:1:2: \"h1\" is a host and a group at inv --list:1:2\n  hint: rename one of them: a pattern could mean either")
+	require.EqualError(t, err, "inv --list:1:2: \"h1\" is a host and a group at inv --list:1:2\n  hint: rename one of the two: in a pattern, the name would be ambiguous")
 	inv, err := Load(t.Context(), []string{"inv"}, Options{AllowNameClash: true})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"x": int64(1)}, inv.Host("h1").Vars())

@@ -146,8 +146,8 @@ func TestLoad(t *testing.T) {
 			want  string
 		}{
 			{nil, "no inventory is given"},
-			{[]string{absent}, absent + ": no such file\n  hint: a list of hosts has a comma in it: -i " + absent + ","},
-			{[]string{script}, script + " --list: is a script that cannot be run: permission denied; chmod +x makes it one that can, and without #! it would be read"},
+			{[]string{absent}, absent + ": no such file\n  hint: if it is the name of a host, add a comma: -i " + absent + ","},
+			{[]string{script}, script + " --list: is a script that cannot be run: permission denied; make it executable with chmod +x, or remove its #! line if it is not a script"},
 			{[]string{"a b,"}, "-i a b,: \"a b\" cannot be a host name" + badNameHint},
 			{[]string{toml, bad}, bad + ":1:7: unknown key \"hots\" (did you mean \"hosts\"?)\n" + toml + ": TOML inventories are not supported\n  hint: write it as YAML: ansible-inventory -i " + toml + " --list --yaml"},
 		} {

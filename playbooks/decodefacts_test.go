@@ -36,7 +36,7 @@ var factsReports = []struct {
 	{"custom facts that are no map", `{"custom":[{"path":"/f","text":"[1]"}]}`, nil, "/f:1:1: a facts file is a map"},
 	{"custom facts that are no YAML", `{"custom":[{"path":"/f","text":"a: *b"}]}`, nil, "a facts file of the host: /f:1:4: no anchor &b is defined before *b\n  hint: quote a text that begins with *"},
 	{"custom facts that copy", `{"custom":[` + strings.TrimSuffix(strings.Repeat(`{"path":"/f","text":"`+copying+`"},`, 11), ",") + `]}`, nil,
-		"a facts file of the host: /f:2:5: aliases and merge keys copy too many values\n  hint: an alias (*name) and a merge key (<<) count as often as they are used"},
+		"a facts file of the host: /f:2:5: aliases and merge keys copy too many values\n  hint: use fewer aliases (*name) and merge keys (<<): each use copies their values"},
 }
 
 func nestedLists(depth int) any {

@@ -82,7 +82,7 @@ func TestRefusedOnce(t *testing.T) {
 	require.NoError(t, err)
 	r := &Runner{Inventory: inv, Connect: reach.Options{SSH: config}, Dialer: &dial.Dialer{}}
 	require.EqualError(t, r.CheckFiles(inv.Hosts()), strings.ReplaceAll(`$FILE:1: unknown option "colour"
-  hint: IgnoreUnknown colour above it would let it pass
+  hint: to ignore this option, write above it: IgnoreUnknown colour
 $FILE:2: unknown option "tint"
-  hint: IgnoreUnknown tint above it would let it pass`, "$FILE", path))
+  hint: to ignore this option, write above it: IgnoreUnknown tint`, "$FILE", path))
 }

@@ -61,7 +61,7 @@ func TestProgramErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = yamlpos.Parse("f.yaml", []byte("a: {secret: {cmd: [get]}}"), yamlpos.Secrets(), yamlpos.KeepSealed(r.Foreign("this is a file of the web")))
-	require.EqualError(t, err, "f.yaml:1:4: a program is named here, and this is a file of the web\n  hint: name programs in files of your own")
+	require.EqualError(t, err, "f.yaml:1:4: a program is not allowed here, because this is a file of the web\n  hint: name programs only in local files of your own")
 }
 
 func TestClosedRingAsksNobody(t *testing.T) {

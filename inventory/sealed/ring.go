@@ -76,7 +76,7 @@ func (r *Ring) Check(n *yamlpos.Node) error {
 	case s == nil:
 		return n.Errorf("", "nothing opens %s here", n.Sealed.Tag)
 	case n.Sealed.Program != nil && r.NoPrograms != "":
-		return n.Errorf("name programs in files of your own", "a program is named here, and %s", r.NoPrograms)
+		return n.Errorf("name programs only in local files of your own", "a program is not allowed here, because %s", r.NoPrograms)
 	}
 	return s.Check(n)
 }

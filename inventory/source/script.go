@@ -127,7 +127,7 @@ func notStarted(err error) error {
 		err = pe.Err
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return errors.New("is a script that cannot be run: " + err.Error() + "; chmod +x makes it one that can, and without #! it would be read")
+		return errors.New("is a script that cannot be run: " + err.Error() + "; make it executable with chmod +x, or remove its #! line if it is not a script")
 	}
 	return errors.New("cannot be run: " + err.Error())
 }

@@ -96,7 +96,7 @@ func (c *converter) within(at *Node, depth int) bool {
 	case c.full:
 	case c.nodes > maxNodes:
 		c.full = true
-		c.errs.Add(at.Errorf("an alias (*name) counts as often as it is used", "more than %d values", maxNodes))
+		c.errs.Add(at.Errorf("use fewer aliases (*name): each use copies the value", "more than %d values", maxNodes))
 	case depth > maxDepth:
 		c.full = true
 		c.errs.Add(at.Errorf("", "nested more than %d levels deep", maxDepth))
@@ -112,7 +112,7 @@ func (c *converter) copies(at *Node, values int) bool {
 	}
 	if *c.copied += values; *c.copied > c.mostCopied {
 		c.full = true
-		c.errs.Add(at.Errorf("an alias (*name) and a merge key (<<) count as often as they are used", "aliases and merge keys copy too many values"))
+		c.errs.Add(at.Errorf("use fewer aliases (*name) and merge keys (<<): each use copies their values", "aliases and merge keys copy too many values"))
 	}
 	return !c.full
 }

@@ -39,7 +39,7 @@ func (w *jsonWriter) node(n *Node) (err error) {
 		err = w.scalar(n)
 	}
 	if err == nil && w.out.Len() > w.limit {
-		return n.Errorf("an alias (*name) counts as often as it is used", "more than %d KiB as JSON", w.limit>>10)
+		return n.Errorf("use fewer aliases (*name): each use copies the value", "more than %d KiB as JSON", w.limit>>10)
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	}
 	switch {
 	case syntax != nil && c.allSecret: // the error of yaml.v3 may quote it
-		c.errs.Add((&Node{File: file, Line: 1, Column: 1}).Errorf("decrypt it and validate that", "the decrypted content is not YAML (it is not shown)"))
+		c.errs.Add((&Node{File: file, Line: 1, Column: 1}).Errorf("decrypt the file, and validate the decrypted text", "the decrypted content is not YAML (it is not shown)"))
 	case syntax != nil:
 		c.errs.Add(syntaxError(file, data, syntax))
 	}

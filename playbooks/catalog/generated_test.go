@@ -89,7 +89,7 @@ func TestGeneratedErrors(t *testing.T) {
 		{"a type", "- [[ Facts.os ]]: [x: ]", where + ":1: a printed value cannot be the key \"[[…]]\"\n  hint: a template can print resource names and values of properties; write keys and types as literals"},
 		{"a property", "- exec: [x: {retruns: [1]}]", where + ":1:14: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
 		{"a value", "- exec: [x: {returns: [[ Facts.os ]]}]", where + ":1: returns must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
-		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: let the expression read Data or Facts itself"},
+		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: use Data or Facts in the expression itself, such as Facts.x == 'y'"},
 		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
 			where + ":1: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: Facts has cpus, evil, list, os; isset(Facts.nope) tests whether it exists"},

@@ -139,7 +139,7 @@ func (vr *ValueReader) condition(all []*templates.Expr, key string, n *yamlpos.N
 		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%s is empty", key))
 		return all
 	case vr.marked.Has(text):
-		vr.report.Add(n.Errorf("let the expression read Data or Facts itself", "a printed value cannot be part of %s", key))
+		vr.report.Add(n.Errorf("use Data or Facts in the expression itself, such as Facts.x == 'y'", "a printed value cannot be part of %s", key))
 		return all
 	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "${"):
 		vr.report.Add(n.Errorf(`write it bare: if: Data.role == "web"`, "%s is an expression already, without delimiters", key))

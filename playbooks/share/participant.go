@@ -221,7 +221,7 @@ func (p *Participant) lookUp(index int, imp catalog.Import) (got received, chang
 		}
 		switch found := its.exports[imp.Ref]; {
 		case len(found) > 1:
-			return got, nil, false, fmt.Errorf("%s means %d resources of %s: name one of them", imp.Ref, len(found), imp.Host)
+			return got, nil, false, fmt.Errorf("%s matches %d resources of %s: write the name of one of them", imp.Ref, len(found), imp.Host)
 		case len(found) == 1 && its.entries[found[0]].done:
 			got, err = its.entries[found[0]].value(imp)
 			return got, nil, false, err
@@ -231,7 +231,7 @@ func (p *Participant) lookUp(index int, imp catalog.Import) (got received, chang
 			}
 			return got, from.changed, false, nil
 		case len(found) == 1, its.over && !its.compiled:
-			return got, nil, false, fmt.Errorf("%s failed, or its run ended, before it finished %s: see its own messages", imp.Host, imp.Ref)
+			return got, nil, false, fmt.Errorf("%s failed, or its run ended, before %s was finished: see the messages of this host", imp.Host, imp.Ref)
 		case !its.compiled && !its.batchBegun:
 			return got, nil, false, fmt.Errorf("%s runs in a later batch of the play: put %s into a play before this one", imp.Host, imp.Ref)
 		case !its.compiled:

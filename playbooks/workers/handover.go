@@ -168,7 +168,7 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 		}
 		return nil, fmt.Errorf("%w in NATS has the id %s\n  hint: the last run in NATS is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
 	case len(all) > 1 && name != "" && name != "last":
-		return nil, fmt.Errorf("%s begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
+		return nil, fmt.Errorf("%s is ambiguous, because it begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
 	}
 	return &all[0], nil
 }

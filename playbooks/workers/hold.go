@@ -11,7 +11,7 @@ import (
 )
 
 // errLost reports that other workers may have a lease by now.
-var errLost = errors.New("this worker stops its work: it was suspended, or the queue does not answer, so other workers may have its hosts")
+var errLost = errors.New("this worker stops: it was suspended, or NATS does not answer, so other workers may have taken its hosts")
 
 // hold extends a lease until end is called. The returned context ends when other workers may get the lease; if the
 // queue does not answer, it ends well before that.

@@ -57,7 +57,7 @@ func ParseMarked(m *render.Marked, s string, pos diag.Position, quoted bool, in 
 			t.parts = append(t.parts, markedParts(m, sp.text)...)
 		case m.Has(sp.text):
 			return nil, diag.At(pos, diag.Faultf("a printed value cannot be part of the expression %q", m.Show(sp.text)).
-				WithHint("let the expression read Data or Facts itself"))
+				WithHint("use Data or Facts in the expression itself, such as Facts.x == 'y'"))
 		default:
 			e, err := compile(sp.text, origin{pos: pos, whole: s, offset: sp.offset}, in)
 			if err != nil {

@@ -175,5 +175,5 @@ func TestMarkedErrors(t *testing.T) {
 	m, doc := rendered(t, `a: "{{ file('[[ Facts.x ]]') }}"`, env)
 	_, err := templates.ParseMarked(m, doc.Pairs[0].Value.Text, diag.PositionOf(doc.Pairs[0].Value), true)
 	require.EqualError(t, err, "r.jet:1:5: a printed value cannot be part of the expression \" file('[[…]]') \"\n"+
-		"  hint: let the expression read Data or Facts itself")
+		"  hint: use Data or Facts in the expression itself, such as Facts.x == 'y'")
 }

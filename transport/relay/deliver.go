@@ -108,7 +108,7 @@ func (r *Relay) begin(cert *ssh.Certificate, b start.Build, t transport.Target, 
 	for _, w := range words {
 		if !transport.IsPlainWord(w) {
 			r.forget(d)
-			return nil, fmt.Errorf("%q cannot be sent to a relay: only letters, digits and _.,:/=@%%+- can", w)
+			return nil, fmt.Errorf("%q cannot be sent to a relay: only letters, digits and the characters _.,:/=@%%+- are allowed", w)
 		}
 	}
 	r.order("to", words...)

@@ -127,7 +127,7 @@ func (p *pass) unknown(d *directive) error {
 	if matchHost(d.name, p.set.Text(ignoreUnknown)) {
 		return nil
 	}
-	return &Error{At: d.at, Msg: fmt.Sprintf("unknown option %q", d.name), Hint: "IgnoreUnknown " + d.name + " above it would let it pass"}
+	return &Error{At: d.at, Msg: fmt.Sprintf("unknown option %q", d.name), Hint: "to ignore this option, write above it: IgnoreUnknown " + d.name}
 }
 
 // parseGiven reads an option that is not from a file, once.

@@ -83,9 +83,9 @@ func TestRefused(t *testing.T) {
 		{"a command in a HostName", "HostName $(id)\nProxyCommand nc %h\n", Query{Host: "a"}, `$DIR/config:2: ProxyCommand: %h is "$(id)", which a shell could read as more than a word`},
 		{"a blank in a host", "ProxyCommand nc %n\n", Query{Host: "a b"}, `$DIR/config:1: ProxyCommand: %n is "a b", which a shell could read as more than a word`},
 		{"unknown options", "Colour red\nHost b\nTint blue\n", Query{Host: "a"}, `$DIR/config:1: unknown option "colour"
-  hint: IgnoreUnknown colour above it would let it pass
+  hint: to ignore this option, write above it: IgnoreUnknown colour
 $DIR/config:3: unknown option "tint"
-  hint: IgnoreUnknown tint above it would let it pass`},
+  hint: to ignore this option, write above it: IgnoreUnknown tint`},
 		{"a command from elsewhere", "", Query{Host: "a", Given: []Given{{"proxycommand", "nc", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: proxycommand: a command counts in the user's own ssh_config only`},
 		{"a file from elsewhere", "", Query{Host: "a", Given: []Given{{"Include", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: Include: it is allowed only in a file`},
 		{"an unknown option from elsewhere", "", Query{Host: "a", Given: []Given{{"Colour", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: unknown option "Colour"`},

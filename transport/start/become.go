@@ -234,7 +234,7 @@ func (b *Become) unanswered(prompts int, login, owner string) (line, hint string
 func (b *Become) wrongPasswordHint(login, owner string) string {
 	hint := "is it the password of " + cmp.Or(owner, b.owner(login)) + " on this host?"
 	if owner != "" && owner != b.owner(login) {
-		hint += " sudo requests that one, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
+		hint += " sudo on this host requests this password, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
 	}
 	return hint
 }

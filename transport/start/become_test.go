@@ -96,7 +96,7 @@ func TestPasswordIsAskedFor(t *testing.T) {
 		method, password, err string
 	}{
 		{"sudo", "right", ""},
-		{"sudo", "wrong", "me: become local: escalation refused: sudo rejected the password\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
+		{"sudo", "wrong", "me: become local: escalation refused: sudo rejected the password\n  hint: is it the password of root on this host? sudo on this host requests this password, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
 		{"su", "right", ""},
 		{"su", "wrong", "me: become local: escalation refused: su: Authentication failure\n  hint: is it the password of root on this host?"},
 		{"su", "", "me: become local: escalation refused: su requires a password\n  hint: give the password of root with -K or --become-password-file"},
@@ -165,7 +165,7 @@ func TestPasswordOverSSH(t *testing.T) {
 	start = newStart(hello(t))
 	start.Become = &Become{Password: transport.NewSecret([]byte("wr{{7*7}}$(id)"))}
 	_, err = Program(t.Context(), c, start)
-	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo rejected the password\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo rejected the password\n  hint: is it the password of root on this host? sudo on this host requests this password, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
 }
 
 func TestSlowPassword(t *testing.T) {
@@ -173,7 +173,7 @@ func TestSlowPassword(t *testing.T) {
 	start := fixedStart()
 	start.Become = &Become{Password: transport.NewSecret([]byte("pw"))}
 	_, err := new(silence).startUntil(t, filepath.Join(srv.Home, "silent"), connect(t, srv), start)
-	require.EqualError(t, err, fmt.Sprintf("web1: become %s: timed out after 300ms: sudo has the password, and does not respond\n  hint: does PAM wait for a server that does not answer?", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: become %s: timed out after 300ms: sudo has the password, and does not respond\n  hint: check PAM on the host: it may wait for a server that does not answer", srv.Addr))
 	require.ErrorIs(t, err, transport.ErrTimeout)
 }
 

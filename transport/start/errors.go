@@ -37,7 +37,7 @@ func refused(t transport.Target, b *Become, a answer) error {
 		hint = "~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"
 	case failNoDir:
 		err = fmt.Errorf("%w: no directory can hold it", transport.ErrInstall)
-		hint = "~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
+		hint = "~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory that the user owns, with mode 0700, or that the user can create"
 	case failNoGzip:
 		err, hint = fmt.Errorf("%w: gzip is missing on the host", transport.ErrInstall), hintGzip
 	case failUnpack:
@@ -129,7 +129,7 @@ func (r *runner) late(cause error) error {
 	case !errors.Is(cause, transport.ErrTimeout), !starting:
 		return r.fail(cause, r.noiseHint())
 	case r.become != nil && prompts > 0:
-		return r.failBecome(fmt.Errorf("%w: %s has the password, and does not respond", cause, r.become.method()), "does PAM wait for a server that does not answer?")
+		return r.failBecome(fmt.Errorf("%w: %s has the password, and does not respond", cause, r.become.method()), "check PAM on the host: it may wait for a server that does not answer")
 	case r.atSu():
 		return r.fail(cause, r.afterNoise("su does not prompt: does PAM wait for a server that does not answer, or does "+r.become.user()+" have no shell that runs commands?"))
 	}

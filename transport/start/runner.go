@@ -68,7 +68,7 @@ func (r *runner) runOn(line string, terminal bool) (*Process, answer, error) {
 	r.responder = newPromptResponder(r.become, r.nonce)
 	p, err := run(r.client, line, terminal, r.watcher())
 	if _, none := errors.AsType[transport.NoTerminalError](err); none {
-		err = fmt.Errorf("%w: the host gives us no terminal, which %s wants: %w", transport.ErrBecome, r.become.method(), err)
+		err = fmt.Errorf("%w: the host refused a terminal, which %s needs: %w", transport.ErrBecome, r.become.method(), err)
 		return nil, answer{}, r.failBecome(err, "look for PermitTTY in sshd_config, and for no-pty or restrict in authorized_keys")
 	}
 	if err != nil {

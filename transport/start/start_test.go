@@ -183,7 +183,7 @@ func TestStartErrors(t *testing.T) {
 	other.Arch = "arm64"
 	sudo := func(s *Request) { s.Become = &Become{} }
 	su := func(s *Request) { s.Become = &Become{Method: "su"} }
-	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
+	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory that the user owns, with mode 0700, or that the user can create"
 	const noPassword = "\n  hint: give the password of deploy with -K or --become-password-file, or let deploy run commands as root without one (sudoers: NOPASSWD)"
 	const noRule = "\n  hint: let deploy run commands as root in sudoers; ccm-push sudoers prints a rule"
 

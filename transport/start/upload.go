@@ -132,7 +132,7 @@ func uploadError(c *transport.Client, err error) error {
 		}
 		text += ": the SFTP server has ended"
 	}
-	return fmt.Errorf("%w: gzip is missing on the host, and SFTP does not help: %s", transport.ErrInstall, excerpt.Of(text, 2*transport.MaxQuoted))
+	return fmt.Errorf("%w: gzip is missing on the host, and the upload by SFTP failed: %s", transport.ErrInstall, excerpt.Of(text, 2*transport.MaxQuoted))
 }
 
 // A sizedReader lets pkg/sftp see how many writes there will be. With a bounded number

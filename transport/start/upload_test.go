@@ -94,7 +94,7 @@ func TestUploadInTheWay(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(srv.Home, cacheDir, b.SHA256), 0o700))
 	start := fixedStart(b)
 	_, err := Program(t.Context(), connect(t, srv), start)
-	require.EqualError(t, err, fmt.Sprintf("web1: install %s: the host program was not installed: gzip is missing on the host, and SFTP does not help: "+
+	require.EqualError(t, err, fmt.Sprintf("web1: install %s: the host program was not installed: gzip is missing on the host, and the upload by SFTP failed: "+
 		"writing .cache/ccm-push/.%s: sftp: \"Failure\" (SSH_FX_FAILURE)\n  hint: install gzip on the host", srv.Addr, fixedNonce))
 	left, err := os.ReadDir(filepath.Join(srv.Home, cacheDir))
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestUploadErrors(t *testing.T) {
 	b := hello(t)
 	const gzip = "web1: install ADDR: the host program was not installed: gzip is missing on the host"
 	const hint = "\n  hint: install gzip on the host"
-	const writing = gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": "
+	const writing = gzip + ", and the upload by SFTP failed: writing .cache/ccm-push/." + fixedNonce + ": "
 	const timeout = "web1: install ADDR: timed out after 300ms"
 	const elsewhere = gzip + ", and the login shell does not find the host program that was sent by SFTP" + hint
 	swap := func(change func(cached string) error) sshtest.Option {
@@ -254,11 +254,11 @@ func TestUploadErrors(t *testing.T) {
 		err  string
 		is   error
 	}{
-		{name: "no subsystem", sftp: sshtest.NoSFTP(), is: transport.ErrInstall, err: gzip + ", and SFTP does not help: opening SFTP: ssh: subsystem request failed" + hint},
+		{name: "no subsystem", sftp: sshtest.NoSFTP(), is: transport.ErrInstall, err: gzip + ", and the upload by SFTP failed: opening SFTP: ssh: subsystem request failed" + hint},
 		{name: "a subsystem that ends", sftp: sshtest.SFTP(func(_ string, c io.ReadWriteCloser) { hear(c) }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: opening SFTP: error receiving version packet from server: server unexpectedly closed connection: unexpected EOF: the SFTP server has ended" + hint},
+			err: gzip + ", and the upload by SFTP failed: opening SFTP: error receiving version packet from server: server unexpectedly closed connection: unexpected EOF: the SFTP server has ended" + hint},
 		{name: "a shell that greets", sftp: sshtest.SFTP(func(_ string, c io.ReadWriteCloser) { hear(c); io.WriteString(c, "Welcome to web1\n") }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: opening SFTP: error receiving version packet from server: packet too long" + hint},
+			err: gzip + ", and the upload by SFTP failed: opening SFTP: error receiving version packet from server: packet too long" + hint},
 		{name: "silent", dumb: func(falls func()) sshtest.Option {
 			return sshtest.SFTP(func(_ string, c io.ReadWriteCloser) { falls(); io.Copy(io.Discard, c) })
 		}, is: transport.ErrTimeout, err: timeout},
@@ -266,15 +266,15 @@ func TestUploadErrors(t *testing.T) {
 			c.Write([]byte{0, 3, 0, 0, sftpVersion, 0, 0, 0, 3})
 			for _, err := c.Write(make([]byte, 1<<10)); err == nil; _, err = c.Write(make([]byte, 1<<10)) {
 			}
-		}), is: transport.ErrInstall, err: gzip + ", and SFTP does not help: opening SFTP: error receiving version packet from server: packet too short" + hint},
+		}), is: transport.ErrInstall, err: gzip + ", and the upload by SFTP failed: opening SFTP: error receiving version packet from server: packet too short" + hint},
 		{name: "may not write", sftp: only(sftpOpen, func([]byte) []byte { return status(3, "no") }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + ": permission denied" + hint},
+			err: gzip + ", and the upload by SFTP failed: making .cache/ccm-push/." + fixedNonce + ": permission denied" + hint},
 		{name: "talks too much", sftp: only(sftpOpen, func([]byte) []byte { return status(4, "\x1b[2J"+strings.Repeat("no ", 1000)) }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: " + excerpt.Of("making .cache/ccm-push/."+fixedNonce+`: sftp: "\x1b[2J`+strings.Repeat("no ", 1000)+`" (SSH_FX_FAILURE)`, 2*transport.MaxQuoted) + hint},
+			err: gzip + ", and the upload by SFTP failed: " + excerpt.Of("making .cache/ccm-push/."+fixedNonce+`: sftp: "\x1b[2J`+strings.Repeat("no ", 1000)+`" (SSH_FX_FAILURE)`, 2*transport.MaxQuoted) + hint},
 		{name: "opens nothing", sftp: only(sftpOpen, func([]byte) []byte { return status(0, "") }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + ": no answer" + hint},
+			err: gzip + ", and the upload by SFTP failed: making .cache/ccm-push/." + fixedNonce + ": no answer" + hint},
 		{name: "a file that is there", sftp: only(sftpOpen, func([]byte) []byte { return status(4, "Failure") }), is: transport.ErrInstall,
-			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + `: sftp: "Failure" (SSH_FX_FAILURE)` + hint},
+			err: gzip + ", and the upload by SFTP failed: making .cache/ccm-push/." + fixedNonce + `: sftp: "Failure" (SSH_FX_FAILURE)` + hint},
 		{name: "does not write", sftp: only(sftpWrite, func([]byte) []byte { return status(4, "quota") }), is: transport.ErrInstall,
 			err: writing + `sftp: "quota" (SSH_FX_FAILURE)` + hint},
 		{name: "does not answer to writes", dumb: func(falls func()) sshtest.Option {
@@ -295,7 +295,7 @@ func TestUploadErrors(t *testing.T) {
 				return status(4, "no")
 			}
 			return agreeable(kind, body)
-		}).serve), is: transport.ErrInstall, err: gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": unexpected answer of the SFTP server" + hint},
+		}).serve), is: transport.ErrInstall, err: gzip + ", and the upload by SFTP failed: writing .cache/ccm-push/." + fixedNonce + ": unexpected answer of the SFTP server" + hint},
 		{name: "does not close", dumb: func(falls func()) sshtest.Option {
 			return only(sftpClose, func([]byte) []byte { falls(); return nil })
 		}, is: transport.ErrTimeout, err: timeout},

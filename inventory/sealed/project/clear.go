@@ -71,7 +71,7 @@ func (d *Document) Seal(clear []byte) ([]byte, error) {
 // Value returns one value of a file in clear, encrypted or not.
 func (d *Document) Value(path yamlpos.Path, keys *identity.Keys) (string, error) {
 	if d.Whole {
-		return "", &yamlpos.Error{File: d.Name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "remove the key"}
+		return "", &yamlpos.Error{File: d.Name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "pass only the name of the file, without KEY"}
 	}
 	s, ok := d.File.Find(path)
 	switch {

@@ -276,7 +276,7 @@ func (f *File) Readers(path string) ([]Reader, error) {
 		}
 		return readers, nil
 	}
-	return nil, &yamlpos.Error{File: f.Name, Msg: "no rule is about " + path, Hint: `write one below rules: {path: "` + path + `", to: [PERSON…]}`}
+	return nil, &yamlpos.Error{File: f.Name, Msg: "no rule matches " + path, Hint: `write one below rules: {path: "` + path + `", to: [PERSON…]}`}
 }
 
 // Everybody returns all keys, sorted by names.

@@ -86,7 +86,7 @@ rules:
 		}
 		require.Equal(t, want, strings.Join(names, " "), path)
 		if want == "" {
-			require.ErrorContains(t, err, ".ccm-secrets.yaml: no rule is about "+path)
+			require.ErrorContains(t, err, ".ccm-secrets.yaml: no rule matches "+path)
 		}
 	}
 	require.Len(t, f.Everybody(), 2)

@@ -68,7 +68,7 @@ func (s *Scheme) open(at *yamlpos.Node, text, what string) ([]byte, error) {
 	if e.label != "" && !s.has(e.label) {
 		hint = fmt.Sprintf("give the password of %q: --vault-id %s@FILE", e.label, e.label)
 	}
-	return nil, at.Errorf(hint, "the %s is encrypted by ansible-vault%s, and no password opens it (tried: %s)", what, of, strings.Join(s.labels(), ", "))
+	return nil, at.Errorf(hint, "the %s is encrypted by ansible-vault%s, and none of the passwords decrypts it (tried: %s)", what, of, strings.Join(s.labels(), ", "))
 }
 
 func labelOr(label string) string {

@@ -39,7 +39,7 @@ func Parse(text []byte, called string) (*yaml.Node, error) {
 // bounded counts the nodes of a tree. One that holds itself by an alias is too deep.
 func bounded(n *yaml.Node, left *int, depth int) error {
 	if *left--; *left < 0 {
-		return fmt.Errorf("line %d: more than %d values; an alias (*name) counts as often as it is used", n.Line, maxNodes)
+		return fmt.Errorf("line %d: more than %d values; use fewer aliases (*name): each use copies the value", n.Line, maxNodes)
 	}
 	if depth > maxDepth {
 		return fmt.Errorf("line %d: values are more than %d deep, or an alias (*name) is within its own value", n.Line, maxDepth)

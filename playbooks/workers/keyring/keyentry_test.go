@@ -95,7 +95,7 @@ func TestEntries(t *testing.T) {
 			require.Equal(t, "of a", e.Name)
 		}
 		_, err = parseKeyring("list", []byte(one.options+" "+key.Public()+"\n"+key.Public()+"\n"), true)
-		require.ErrorContains(t, err, "list:2: list:1 has the same key, and one of the two has options")
+		require.ErrorContains(t, err, "list:2: list:1 has the same key with other options")
 		_, err = parseKeyring("list", []byte(one.options+" "+key.Public()), false)
 		require.ErrorContains(t, err, "list:1: options before a key have no meaning here")
 	}

@@ -98,7 +98,7 @@ func parseKeyring(path string, text []byte, limits bool) (Keyring, error) {
 		e.At = at
 		other, twice := ring[string(key.Marshal())]
 		if twice && len(e.Sites)+len(e.From)+len(other.Sites)+len(other.From) > 0 { // one of them would lift the limits of the other
-			return nil, fmt.Errorf("%s: %s has the same key, and one of the two has options: write one line", at, other.At)
+			return nil, fmt.Errorf("%s: %s has the same key with other options: remove one of the two lines", at, other.At)
 		}
 		ring[string(key.Marshal())] = e
 	}
