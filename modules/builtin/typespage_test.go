@@ -46,15 +46,15 @@ var whole = map[column]string{certain: "none", watched: "at once"}
 // explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
 // unnecessary reason.
 var explained = map[string]map[column]string{
-	"file": {certain: "new content, if `validate` is set. If the file has hard links, also later resources"},
+	"file": {certain: "new content, if `validate` is set; later resources, if the file has hard links"},
 	"exec": {
 		certain: "every change",
 		undone:  "no",
-		watched: "`creates` at once; `unless` and `onlyif` by polling",
+		watched: "files in `creates` at once; the results of `unless` and `onlyif` by polling",
 	},
 	"group":   {certain: "later resources, if the gid changes", watched: "at once; accounts of a directory service by polling"},
 	"user":    {certain: "later resources, if the uid or the primary group changes", watched: "at once; accounts of a directory service by polling"},
-	"service": {certain: "starts and stops of the service, and then later resources", watched: "at once with systemd; otherwise by polling"},
+	"service": {certain: "starts and stops of the service; later resources, if the service starts or stops", watched: "at once with systemd; otherwise by polling"},
 	"package": {
 		certain: "every change",
 		watched: "at once; `latest`, pip and npm by polling",
@@ -64,48 +64,48 @@ var explained = map[string]map[column]string{
 		certain: "every change",
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "changes after which the host fetches package lists; none with `refresh: false`"},
-	"archive":    {certain: "the unpacked files", undone: "only `ccm-push undo`"},
+	"repository": {certain: "changes that need new package lists (not with `refresh: false`)"},
+	"archive":    {certain: "the unpacked files", undone: "only with `ccm-push undo`"},
 	"line":       {certain: "changes with `validate`"},
 	"replace":    {certain: "changes with `validate`"},
 	"ini":        {certain: "changes with `validate`"},
 	"assert":     {undone: "nothing to undo"},
-	"scaffold":   {certain: "the output of `post` commands", undone: "only `ccm-push undo`"},
+	"scaffold":   {certain: "the output of `post` commands", undone: "only with `ccm-push undo`"},
 	"apply": {
 		inSuite: "as its resources, which are in the catalog in its place", certain: "like its resources", undone: "like its resources",
 		watched: "like its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "a new value with more or fewer numbers than the current value", watched: "the configuration file at once; the active value by polling"},
-	"mount":        {certain: "mounting a device, unmounting, changing options; owner and mode of the mount point"},
+	"sysctl":       {certain: "a value with more or fewer numbers than before, such as `1 2` instead of `1`", watched: "the configuration file at once; the active value by polling"},
+	"mount":        {certain: "mounts of a device, unmounts and changes of options; after a mount, owner and mode of the mount point"},
 	"locale":       {certain: "a change, if the locale archive is damaged"},
 	"kmod":         {certain: "loading or removing a module; other modules that the kernel then loads", watched: "files at once; the module by polling"},
-	"alternatives": {certain: "later resources, if the alternative has more links, such as manual pages"},
+	"alternatives": {certain: "later resources, if the alternative also links manual pages or other files"},
 	"firewall":     {watched: "files at once; active rules by polling"},
 	"selinux":      {watched: "the file at once; the current mode by polling"},
 	"seboolean": {
-		certain: "a boolean that the SELinux policy may not have", watched: "the saved value at once; the current value by polling",
+		certain: "a boolean that the SELinux policy possibly lacks", watched: "the saved value at once; the current value by polling",
 	},
 	"fcontext": {
-		certain: "types, users and ranges that the SELinux policy may not have. If an earlier resource would change something, also labels of files",
+		certain: "types, users and ranges that the SELinux policy possibly lacks; labels of files, if an earlier resource would change something",
 		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "a type or a range that the SELinux policy may not have"},
+	"seport": {certain: "a type or a range that the SELinux policy possibly lacks"},
 	"reboot": {
 		certain: "later resources",
 		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
 	},
 	"swap": {certain: "turning the swap on or off", watched: "the file and fstab at once; activation by polling"},
 	"container": {
-		certain: "every change, except the files of a quadlet (a container that systemd starts)",
+		certain: "changes of podman and docker containers; starts of quadlets (containers that systemd starts)",
 		watched: "a quadlet at once; podman and docker by polling",
 		onRPM:   "no: the hosts of the tests have no podman from rpm",
 	},
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "whether the condition becomes true in time. With `path` or `command`, also later resources", watched: "by polling"},
+	"wait":     {certain: "whether the condition becomes true in time; later resources, if `path` or `command` is set", watched: "by polling"},
 	"http": {
-		certain: "requests that write; if an earlier resource would change something, all requests are uncertain",
+		certain: "requests that change data; all requests, if an earlier resource would change something",
 		undone:  "no", watched: "by polling",
 	},
 	"git": {certain: "the files that git fetches or checks out", watched: "the commit at once; changed files and new commits of the source by polling"},
@@ -124,24 +124,24 @@ const typesPage = `# Resource types
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
 With this page you choose a resource type, and see how ccm-push predicts, undoes and watches changes of this type. The name of a type
-leads to its properties and examples.
+is a link to its properties and examples.
 
 Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-types)
 
 ## What the columns mean
 
-- **uncertain predictions of a check run**: predictions that may be wrong. A check run marks them with ` + "`maybe`" + `. If a cell
-  contains "later resources", the predictions of all resources after this one in the play may be wrong.
+- **uncertain predictions of a check run**: These predictions may be wrong, so a check run marks them with ` + "`maybe`" + `. "Later
+  resources" means: the predictions for all resources after this resource in the play may be wrong.
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
   ccm-push checks the resource every ten minutes.
 
-You can apply a single resource [without a manifest](ad-hoc.md), except ` + "`apply`" + `. ccm-push can also use
+You can apply a single resource [without a manifest](ad-hoc.md). Only ` + "`apply`" + ` needs a manifest. ccm-push can also use
 [resource programs of other tools](other-resources.md).
 
-If even root cannot make a change, for example on a read-only mount, the check run fails. Programs such as cron ignore
-files with certain names, such as ` + "`/etc/cron.d/a~`" + `. If a program would ignore a new file, ccm-push prints a warning.
+If even root cannot make a change, for example on a read-only mount, the check run fails. Cron ignores files
+such as ` + "`/etc/cron.d/a~`" + `. If a program would ignore a new file, ccm-push prints a warning.
 
 ## All types
 
@@ -234,7 +234,7 @@ func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]stri
 		adHoc:   yes(!nests),
 	}
 	if _, ok := of.(modules.Lasting); ok {
-		fields[undone] = "only `reverse`"
+		fields[undone] = "only with `reverse`"
 	}
 	examples, err := typ.Examples()
 	require.NoError(t, err)
