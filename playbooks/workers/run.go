@@ -191,7 +191,7 @@ func (r *run) unknown(h *assignment, t playbooks.Turn) playbooks.TurnEnd {
 	return end
 }
 
-// warnOf warns of an error; nil is no error.
+// warnOf warns of an error, and ignores nil.
 func warnOf(warn func(string), err error) {
 	if err != nil {
 		warn(err.Error())

@@ -48,7 +48,7 @@ type attendance struct {
 
 // A siteState reports whether workers serve the hosts of a site that have not ended.
 type siteState struct {
-	served string   // name of a worker that has hosts of the site; empty if there is none
+	served string   // name of a worker that has hosts of the site; empty means that no worker has hosts there
 	hosts  []string // hosts that no worker has, in order
 	absent []string // workers that had these hosts, in order, and what happened to them
 	since  time.Time

@@ -226,7 +226,7 @@ func TestClosedRun(t *testing.T) {
 	})
 }
 
-// TestClosedWhileAsked closes runs while workers ask: a race detector reports a question that Close does not wait for.
+// TestClosedWhileAsked closes runs while workers send requests. The race detector reports a request that Close does not wait for.
 func TestClosedWhileAsked(t *testing.T) {
 	q, err := queue.NewJetStream(connect(t, serve(t)), 0)
 	require.NoError(t, err)
