@@ -98,7 +98,7 @@ var explained = map[string]map[column]string{
 	"container": {
 		certain: "changes of podman and docker containers; starts of quadlets (containers that systemd starts)",
 		watched: "a quadlet at once; podman and docker by polling",
-		onRPM:   "no: the hosts of the tests have no podman from rpm",
+		onRPM:   "no test: the test hosts with rpm have no podman",
 	},
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
@@ -151,13 +151,13 @@ const coveragePage = `# Tests of resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-This page lists a test of each resource type on real hosts. Each type also passes
-[the conformance suite](adding-a-type.md#further-methods), works in ad-hoc calls, and has examples that a test applies. Only the type
-` + "`apply`" + ` has no suite and no ad-hoc call.
+This page lists a test of each resource type on real hosts. For each type, other tests run
+[the conformance suite](adding-a-type.md#further-methods), an ad-hoc call (such as ` + "`ccm-push web1 file /srv/hello`" + `) and the examples.
+Only the type ` + "`apply`" + ` has no suite and no ad-hoc call.
 
-- **apt host**, **rpm host**: the test on hosts of this family. "scenarios" means a common test for all types: it applies the manifests in
-  ` + "`e2e/testdata/scenarios`" + `.
-- **program**: the build of the host program that the type needs. The lean build omits parts that few hosts need; the full build has all parts.
+- The columns **apt host** and **rpm host** name the test on hosts of this family. "scenarios" means a common test for all types. This
+  test applies the manifests in ` + "`e2e/testdata/scenarios`" + `.
+- The column **program** names the build of the host program that the type needs. The lean build omits parts that few hosts need.
 
 `
 
