@@ -36,6 +36,7 @@ type shift struct {
 	job    *job
 
 	stop, kill func()
+	toldStop   sync.Once           // the message about an order to stop
 	rename     func([]byte) []byte // see [talker]
 	silent     func(error)         // called if the coordinator does not answer
 	sealer     sealing.Sealer
@@ -228,6 +229,7 @@ func (s *shift) ordered(data []byte) {
 	}
 	if o.Stop || o.Kill {
 		s.stop()
+		s.toldStop.Do(func() { s.worker.Say("the operator stopped the run; resources in progress finish") })
 	}
 	if o.Kill {
 		s.kill()
