@@ -30,7 +30,7 @@ type column string
 
 const (
 	inSuite  column = "check"
-	certain  column = "uncertain predictions of a check run" // a field "yes" of the sources means none
+	certain  column = "uncertain predictions" // a field "yes" of the sources means none
 	undone   column = "undo"
 	watched  column = "watch notices drift"
 	onApt    column = "apt host"
@@ -40,81 +40,87 @@ const (
 	exampled column = "examples"
 )
 
+// all and like are fields that need no sentence of their own.
+const (
+	all  = "every change"
+	like = "like its resources"
+)
+
 // whole contains the words of the pages for "yes".
 var whole = map[column]string{certain: "none", watched: "at once"}
 
 // explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
 // unnecessary reason.
 var explained = map[string]map[column]string{
-	"file": {certain: "new content, if `validate` is set; later resources, if the file has hard links"},
+	"file": {certain: "If `validate` is set, the new content is uncertain. If the file has hard links, predictions for later resources may be wrong."},
 	"exec": {
-		certain: "every change",
+		certain: all,
 		undone:  "no",
-		watched: "files in `creates` at once; the results of `unless` and `onlyif` by polling",
+		watched: "files in `creates` at once; otherwise by polling",
 	},
-	"group":   {certain: "later resources, if the gid changes", watched: "at once; accounts of a directory service by polling"},
-	"user":    {certain: "later resources, if the uid or the primary group changes", watched: "at once; accounts of a directory service by polling"},
-	"service": {certain: "starts and stops of the service; later resources, if the service starts or stops", watched: "at once with systemd; otherwise by polling"},
+	"group":   {certain: "If the gid changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
+	"user":    {certain: "If the uid or the primary group changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
+	"service": {certain: "Starts and stops of the service are uncertain. If the service starts or stops, predictions for later resources may be wrong.", watched: "at once with systemd; otherwise by polling"},
 	"package": {
-		certain: "every change",
+		certain: all,
 		watched: "at once; `latest`, pip and npm by polling",
 		program: "lean; pip and npm: full",
 	},
 	"upgrade": {
-		certain: "every change",
+		certain: all,
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "changes that need new package lists (not with `refresh: false`)"},
-	"archive":    {certain: "the unpacked files", undone: "only with `ccm-push undo`"},
-	"line":       {certain: "changes with `validate`"},
-	"replace":    {certain: "changes with `validate`"},
-	"ini":        {certain: "changes with `validate`"},
+	"repository": {certain: "Without `refresh: false`, changes that need new package lists are uncertain."},
+	"archive":    {certain: "The unpacked files are uncertain.", undone: "only with `ccm-push undo`"},
+	"line":       {certain: "Changes with `validate` are uncertain."},
+	"replace":    {certain: "Changes with `validate` are uncertain."},
+	"ini":        {certain: "Changes with `validate` are uncertain."},
 	"assert":     {undone: "nothing to undo"},
-	"scaffold":   {certain: "the output of `post` commands", undone: "only with `ccm-push undo`"},
+	"scaffold":   {certain: "The output of `post` commands is uncertain.", undone: "only with `ccm-push undo`"},
 	"apply": {
-		inSuite: "as its resources, which are in the catalog in its place", certain: "like its resources", undone: "like its resources",
-		watched: "like its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
+		inSuite: "as its resources, which are in the catalog in its place", certain: like, undone: like,
+		watched: like, adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "a value with more or fewer numbers than before, such as `1 2` instead of `1`", watched: "the configuration file at once; the active value by polling"},
-	"mount":        {certain: "mounts of a device, unmounts and changes of options; after a mount, owner and mode of the mount point"},
-	"locale":       {certain: "a change, if the locale archive is damaged"},
-	"kmod":         {certain: "loading or removing a module; other modules that the kernel then loads", watched: "files at once; the module by polling"},
-	"alternatives": {certain: "later resources, if the alternative also links manual pages or other files"},
+	"sysctl":       {certain: "If the new value has more or fewer numbers than the old value, the change is uncertain.", watched: "files at once; active values by polling"},
+	"mount":        {certain: "Mounts of devices, unmounts and changes of options are uncertain. After a mount, owner and mode of the mount point are uncertain."},
+	"locale":       {certain: "If the locale archive is damaged, changes are uncertain."},
+	"kmod":         {certain: "Loading and removing a module is uncertain. Other modules that the kernel then loads are uncertain too.", watched: "files at once; the module by polling"},
+	"alternatives": {certain: "If the alternative also links manual pages or other files, predictions for later resources may be wrong."},
 	"firewall":     {watched: "files at once; active rules by polling"},
-	"selinux":      {watched: "the file at once; the current mode by polling"},
+	"selinux":      {watched: "the file at once; the mode by polling"},
 	"seboolean": {
-		certain: "a boolean that the SELinux policy possibly lacks", watched: "the saved value at once; the current value by polling",
+		certain: "A boolean that the SELinux policy may lack is uncertain.", watched: "saved values at once; current values by polling",
 	},
 	"fcontext": {
-		certain: "types, users and ranges that the SELinux policy possibly lacks; labels of files, if an earlier resource would change something",
+		certain: "Types, users and ranges that the SELinux policy may lack are uncertain. If an earlier resource would change something, labels of files are uncertain.",
 		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "a type or a range that the SELinux policy possibly lacks"},
+	"seport": {certain: "A type or range that the SELinux policy may lack is uncertain."},
 	"reboot": {
-		certain: "later resources",
+		certain: "If the host restarts, predictions for later resources may be wrong.",
 		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
 	},
-	"swap": {certain: "turning the swap on or off", watched: "the file and fstab at once; activation by polling"},
+	"swap": {certain: "Turning the swap on or off is uncertain.", watched: "files at once; activation by polling"},
 	"container": {
-		certain: "changes of podman and docker containers; starts of quadlets (containers that systemd starts)",
+		certain: "Changes of podman and docker containers are uncertain. Starts of quadlets (containers that systemd starts) are uncertain.",
 		watched: "a quadlet at once; podman and docker by polling",
 		onRPM:   "no test: the test hosts with rpm have no podman",
 	},
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "whether the condition becomes true in time; later resources, if `path` or `command` is set", watched: "by polling"},
+	"wait":     {certain: "A check run cannot predict whether the condition becomes true in time. If `path` or `command` is set, predictions for later resources may be wrong.", watched: "by polling"},
 	"http": {
-		certain: "requests that change data; all requests, if an earlier resource would change something",
+		certain: "Requests that change data are uncertain. If an earlier resource would change something, all requests are uncertain.",
 		undone:  "no", watched: "by polling",
 	},
-	"git": {certain: "the files that git fetches or checks out", watched: "the commit at once; changed files and new commits of the source by polling"},
+	"git": {certain: "The files that git fetches or checks out are uncertain.", watched: "the commit at once; otherwise by polling"},
 	"dsc": {
-		certain: "every change",
+		certain: all,
 		undone:  "no", watched: "by polling",
 	},
 	"ral": {
-		certain: "every change",
+		certain: all,
 		undone:  "no", watched: "by polling",
 	},
 }
@@ -126,12 +132,12 @@ const typesPage = `# Resource types
 With this page you choose a resource type, and see how ccm-push predicts, undoes and watches changes of this type. The name of a type
 is a link to its properties and examples.
 
-Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-types)
+Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-types) · [Uncertain predictions](#uncertain-predictions)
 
 ## What the columns mean
 
-- **uncertain predictions of a check run**: These predictions may be wrong, so a check run marks them with ` + "`maybe`" + `. "Later
-  resources" means: the predictions for all resources after this resource in the play may be wrong.
+- **uncertain predictions**: These predictions may be wrong, so a [check run](check.md) marks them with ` + "`maybe`" + `. For
+  "some", see [the list](#uncertain-predictions).
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
@@ -188,11 +194,17 @@ func TestTypesPage(t *testing.T) {
 				is := fields[c]
 				require.False(t, is == "" && !excused, "%s: nothing is found under %q; make it so, or explain it here", typ.Name, c)
 				require.False(t, is == "yes" && excused && why != "yes", "%s: %q needs no explanation: %s", typ.Name, c, why)
+				if c == certain && inSection(why) {
+					why = "some"
+				}
 				if slices.Contains(p.columns, c) {
 					fmt.Fprintf(&page, " %s |", cmp.Or(why, strings.Replace(is, "yes", cmp.Or(whole[c], "yes"), 1)))
 				}
 			}
 			page.WriteString("\n")
+		}
+		if slices.Contains(p.columns, certain) {
+			page.WriteString(uncertainSection())
 		}
 		at := filepath.Join("../../docs", p.at)
 		if *update {
@@ -202,6 +214,32 @@ func TestTypesPage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, page.String(), string(have), "make reference")
 	}
+}
+
+// inSection reports whether a reason is a sentence of the section about uncertain predictions.
+func inSection(why string) bool { return why != "" && why != all && why != like }
+
+// uncertainSection returns the section with the uncertain predictions of each type.
+func uncertainSection() string {
+	var b strings.Builder
+	b.WriteString("\n## Uncertain predictions\n\n" +
+		"Later resources are all resources after the named resource in the play.\n\n")
+	var reasons []string
+	types := map[string][]string{} // by reason
+	for _, typ := range builtin.Types() {
+		why := explained[typ.Name][certain]
+		if !inSection(why) {
+			continue
+		}
+		if types[why] == nil {
+			reasons = append(reasons, why)
+		}
+		types[why] = append(types[why], "`"+typ.Name+"`")
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(&b, "- %s: %s\n", strings.Join(types[why], ", "), why)
+	}
+	return b.String()
 }
 
 var (
