@@ -69,13 +69,15 @@ func TestSchemaRefuses(t *testing.T) {
 }
 
 var (
-	docRow  = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .*$")
-	docWord = regexp.MustCompile("`([a-z_]+)`|\"([a-z_]+)\":")
-	docKeys = regexp.MustCompile("^\\| ((?:`\\w+`(?:, )?)+) \\|")
+	docRow     = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .*$")
+	docWord    = regexp.MustCompile("`([a-z_]+)`|\"([a-z_]+)\":")
+	docKeys    = regexp.MustCompile("^\\| ((?:`\\w+`(?:, )?)+) \\|")
+	docSection = regexp.MustCompile("(?s)^# `(\\w+)`\n(.*)$") // after the first two # of its heading
+	docItem    = regexp.MustCompile("^- ((?:`\\w+`(?:, )?)+):")
 )
 
 // TestSchemaIsDocumented compares the schema with the page about events: every key of an event is named in its row or
-// below the table, and no row has an unknown key.
+// below the table. No row, and no section about the fields of one event, has an unknown key.
 func TestSchemaIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/events.md")
 	require.NoError(t, err)
@@ -85,6 +87,11 @@ func TestSchemaIsDocumented(t *testing.T) {
 	rows, all := map[string]string{}, map[string]bool{}
 	for _, m := range docRow.FindAllStringSubmatch(table, -1) {
 		rows[m[1]] = m[0]
+	}
+	for section := range strings.SplitSeq(below, "\n##") {
+		if m := docSection.FindStringSubmatch(section); m != nil && rows[m[1]] != "" {
+			rows[m[1]] += m[2]
+		}
 	}
 	var names []string
 	for _, def := range events.Schema().Defs {
@@ -110,6 +117,11 @@ func TestSchemaIsDocumented(t *testing.T) {
 		if m := docKeys.FindStringSubmatch(line); m != nil {
 			for word := range backquoted(m[1]) {
 				require.True(t, all[word], "docs/reference/events.md has a row about %s, which no event has", word)
+			}
+		}
+		if m := docItem.FindStringSubmatch(line); m != nil {
+			for word := range backquoted(m[1]) {
+				require.Contains(t, all, word, "docs/reference/events.md has an item about %s, which no event has", word)
 			}
 		}
 	}
