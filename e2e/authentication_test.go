@@ -75,7 +75,7 @@ func TestPasswordsAtRealSSHD(t *testing.T) {
 			require.Contains(t, r.stdout, a.name)
 			r = push(t, s.dir, "-i", "hosts.yaml", "--password-file", "wrong", "web1", "exec", "id -un")
 			r.requireCode(t, 4)
-			require.Contains(t, r.stdout, "the password of "+a.name+" is wrong, or may not be used to log in")
+			require.Contains(t, r.stdout, "the password of "+a.name+" is wrong, or the host does not accept it for logins")
 			require.NotContains(t, r.stdout+r.stderr, "swordfish")
 			r = push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "id -un")
 			r.requireCode(t, 4)

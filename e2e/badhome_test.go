@@ -11,7 +11,7 @@ import (
 const (
 	allPlaces  = "/home/deploy /tmp /var/tmp"
 	unmountAll = "umount /home/deploy; umount /tmp; umount /var/tmp"
-	needsDir   = "    hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory that the user owns, with mode 0700, or that the user can create"
+	needsDir   = "    hint: one of ~/.cache/ccm-push, /var/tmp/ccm-push-UID and /tmp/ccm-push-UID must be a directory of the user with mode 0700, or the user must be able to create it"
 )
 
 // The host program goes to /var/tmp or /tmp when the home directory cannot hold
@@ -42,7 +42,7 @@ var badHomes = []badHost{
 	{
 		name: "all mounted read-only", breaks: "for d in " + allPlaces + "; do mount --bind $d $d && mount -o remount,ro,bind $d; done", mends: unmountAll,
 		code: 2, want: failedAt("install", "the host program was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/ccm-push-1000\")\n"+
-			"    hint: ~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"),
+			"    hint: the user must be able to write to ~/.cache/ccm-push, /var/tmp or /tmp"),
 	},
 	{
 		name: "full", breaks: "mkdir -m 700 /home/deploy/.cache && mount -t tmpfs -o size=64k tmpfs /home/deploy/.cache && chown deploy /home/deploy/.cache && chmod 700 /home/deploy/.cache",

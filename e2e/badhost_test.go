@@ -53,7 +53,7 @@ func failedAt(phase, text string) string {
 }
 
 const (
-	tryShell = "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: ssh deploy@10.78.0.11 echo ok"
+	tryShell = "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh deploy@10.78.0.11 echo ok"
 	mendRC   = "cp /root/bashrc /home/deploy/.bashrc"
 	profile  = "cp /home/deploy/.bashrc /root/bashrc; cat > /home/deploy/.bashrc <<'END'\n"
 )

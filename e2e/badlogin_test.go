@@ -51,7 +51,7 @@ func TestBadLogins(t *testing.T) {
 			"  hint: start an agent and add the key: eval $(ssh-agent) && ssh-add DIR/locked\n"},
 		{name: "a key that is not there", port: s.port, key: "none", code: 1, want: "hosts.yaml:4:REST: private key DIR/none: no such file or directory\n"},
 		{name: "refused", port: closed, key: "id", code: 4, want: unreachable(fmt.Sprintf("127.0.0.1:%d", closed),
-			fmt.Sprintf("dial AT: connection refused\n    hint: nothing listens there: is sshd running, and is %d its port?", closed), "connection refused")},
+			fmt.Sprintf("dial AT: connection refused\n    hint: no program listens on port %d: is sshd running, and does it use this port?", closed), "connection refused")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s.inventory(t, test.port, test.key, "known_hosts")
@@ -85,7 +85,7 @@ func TestTooManyLogins(t *testing.T) {
 	defer first.Close()
 	r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 	require.Equal(t, "web1  unreachable  handshake "+at+": the host closed the connection: it first said \"Exceeded MaxStartups\" (6 times in a row)\n"+
-		"    hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?\n"+
+		"    hint: does an SSH server listen on this port, and does the server allow so many logins at once (sshd_config: MaxStartups)?\n"+
 		"web1: 0 changed, 0 stable (unreachable: the host closed the connection, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n", r.shown())
 	require.Equal(t, 4, r.code)
 }

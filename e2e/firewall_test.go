@@ -202,7 +202,7 @@ func TestFleetFirewall(t *testing.T) {
 	for _, flags := range [][]string{{"--check"}, nil} {
 		r = f.push(append([]string{"-i", "hosts.yaml", "-b", "nobody.yaml"}, flags...)...)
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, fmt.Sprintf("this rule would lock out the login of this run, from %s to port 22", us))
+		require.Contains(t, r.stdout, fmt.Sprintf("this change would lock out the login of this run, from %s to port 22", us))
 	}
 	require.Equal(t, before, rules())
 

@@ -241,7 +241,7 @@ ccm:
 			if tt.resumed == "" {
 				return
 			}
-			require.Contains(t, out.String(), "hint: check its outcome on h001")
+			require.Contains(t, out.String(), "hint: check the outcome of the command on h001")
 			require.Contains(t, out.String(), "outcome unknown: exec#long on h001")
 			r := f.push("resume")
 			r.requireCode(t, 2)

@@ -385,7 +385,7 @@ func TestFleetPackagesApt(t *testing.T) {
 		packageRow{
 			name: "torn by dpkg", before: []string{"demo=1.0"}, command: "sed -i '/^Package: e2e-demo$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/' /var/lib/dpkg/status",
 			resources: "    - package:\n        - e2e-demo: {ensure: absent, alias: a}\n        - e2e-demo: {alias: b}\n",
-			want:      []string{"failed", "changed"}, after: []string{"demo=1.0"}, errors: []string{"e2e-demo is reinstreq half-installed: dpkg removes it after it is installed again"},
+			want:      []string{"failed", "changed"}, after: []string{"demo=1.0"}, errors: []string{"e2e-demo is reinstreq half-installed, and dpkg cannot remove it: first install the package again"},
 		},
 		packageRow{
 			name: "one replaces the other", before: []string{"left=1.0"}, resources: "    - package: [e2e-right: ]\n",

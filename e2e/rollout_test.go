@@ -260,7 +260,7 @@ func TestFleetRollout(t *testing.T) {
 
 	// A resume that names the run applies the undone changes again, once that works.
 	f.sh("h002", "rm /tmp/e2e-bad")
-	require.Contains(t, run(1, "resume").stderr, "was undone since")
+	require.Contains(t, run(1, "resume").stderr, "was undone by run")
 	run(0, "resume", runID.FindString(r.stdout))
 	require.Contains(t, tree("h001"), "only-2")
 	require.Contains(t, tree("h002"), "only-2")

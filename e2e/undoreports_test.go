@@ -75,7 +75,7 @@ useradd -m rmu; echo precious >~rmu/data; groupadd rmg`)
 `)
 	f.sh("h001", `sed -i 's/^y$/y hand/' /srv/l/h; sed -i '1i added' /srv/l/a; sed -i 's/ bob$/ bob@home/' ~deploy/.ssh/authorized_keys; sed -i 's/k = v/k = w/' /srv/l/ini`)
 	out = undo(2)
-	require.Equal(t, 4, strings.Count(out, "cannot be restored: the lines that the run changed have been changed again since"), out)
+	require.Equal(t, 4, strings.Count(out, "cannot be restored, because the lines that the run changed were changed again later"), out)
 	require.NotContains(t, out, "the state before the run")
 	f.sh("h001", "rm -r ~deploy/.ssh")
 

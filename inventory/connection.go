@@ -160,7 +160,7 @@ func (c *jumpCheck) jump(jump JumpHost, at *yamlpos.Node) {
 	case len(further) == 0, c.circles[jump.Host]:
 		return
 	case circle != nil:
-		err = at.Errorf(fmt.Sprintf("one of these hosts must have no jump host: write connect: {jump: none} at %s", circle[len(circle)-1]),
+		err = at.Errorf(fmt.Sprintf("one of these hosts must have no jump host: write connect: {jump: none} for the host %s", circle[len(circle)-1]),
 			"jump hosts lead in a circle: %s", strings.Join(circle, " -> "))
 	default:
 		err = at.Errorf(fmt.Sprintf("write the whole route, outermost first: jump: %s,%s", join(further), jump),

@@ -136,7 +136,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"empty password", "all: {hosts: {h: {ansible_become_pass: \"\"}}}", "hosts.yml:1:40: ansible_become_pass is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
 	{"password that is a number", "all: {connect: {password: 0123}}", "hosts.yml:1:27: password is not read as text, but as a number or a boolean that is written another way\n  hint: quote it, on a line of an INI inventory twice: '\"…\"'"},
 	{"password with a control character", "all: {connect: {become_password: \"hunter2\\n\"}}", "hosts.yml:1:34: become_password has a control character"},
-	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"},
+	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed only in data, overrides, vars_files, files of -e and --hiera, and inventory variables; a file of variables may also be encrypted as a whole"},
 	{"key checking off", "all: {vars: {ansible_host_key_checking: false}}", "hosts.yml:1:41: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
 	{"timeout", "all: {vars: {ansible_timeout: 0}}", `hosts.yml:1:31: ansible_timeout "0" is not a number of seconds from 1 to a day`},
 
@@ -190,20 +190,20 @@ var jumpErrors = []struct{ name, text, want string }{
 	{"a group", "web: {hosts: {w: {connect: {jump: dmz}}}}\ndmz: {hosts: {gate: }}",
 		"hosts.yml:1:35: jump: \"dmz\" is a group\n  hint: name one host of it"},
 	{"itself", "all: {hosts: {w: {connect: {jump: w}}}}",
-		"hosts.yml:1:35: jump hosts lead in a circle: w -> w\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at w"},
+		"hosts.yml:1:35: jump hosts lead in a circle: w -> w\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host w"},
 	{"itself, from its group", "dmz: {connect: {jump: gate}, hosts: {w1: , w2: , gate: }}",
-		"hosts.yml:1:23: jump hosts lead in a circle: gate -> gate\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at gate"},
+		"hosts.yml:1:23: jump hosts lead in a circle: gate -> gate\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host gate"},
 	{"each other", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"me@a:23\"}}\n",
-		"hosts.yml:3:25: jump hosts lead in a circle: b -> a -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at b"},
+		"hosts.yml:3:25: jump hosts lead in a circle: b -> a -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host b"},
 	{"a way of its own", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"x,me@c:23\"}}\n    c:\n",
 		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: x,me@c:23,b"},
 	{"a way of its own, on the way", "all:\n  hosts:\n    a: {connect: {jump: \"c,me@b\"}}\n    b: {connect: {jump: c}}\n    c:\n",
 		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,me@b"},
 	{"a circle further on", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c: {connect: {jump: b}}\n",
-		"hosts.yml:3:25: jump hosts lead in a circle: b -> c -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at b"},
+		"hosts.yml:3:25: jump hosts lead in a circle: b -> c -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host b"},
 	{"two things", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c:\n    d: {connect: {jump: d}}\n",
 		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,b\n" +
-			"hosts.yml:6:25: jump hosts lead in a circle: d -> d\n  hint: one of these hosts must have no jump host: write connect: {jump: none} at d"},
+			"hosts.yml:6:25: jump hosts lead in a circle: d -> d\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host d"},
 }
 
 func TestJumpErrors(t *testing.T) {

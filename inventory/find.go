@@ -30,7 +30,7 @@ func Find(getenv func(string) string) (string, error) {
 			continue
 		}
 		if why := foreignFolder("."); path == local && why != "" {
-			return path, fmt.Errorf("hosts.yaml is in a folder %s; if you trust it, pass -i hosts.yaml", why)
+			return path, fmt.Errorf("hosts.yaml is in a folder %s; if you trust the folder, pass -i hosts.yaml", why)
 		}
 		return path, nil
 	}
@@ -47,7 +47,7 @@ func FoldersBeside(manifests []string) ([]string, error) {
 			continue
 		}
 		if why := foreignFolder(folder); why != "" {
-			return nil, fmt.Errorf("%s: ccm-push refuses its group_vars and host_vars, because they are in a folder %s; if you trust it, pass --playbook-dir %s", path, why, folder)
+			return nil, fmt.Errorf("%s: ccm-push refuses the group_vars and host_vars next to this file, because they are in a folder %s; if you trust the folder, pass --playbook-dir %s", path, why, folder)
 		}
 		folders = append(folders, folder)
 	}

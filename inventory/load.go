@@ -61,7 +61,7 @@ func (b *builder) load(ctx context.Context, path string) error {
 		b.hostList(path)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &yamlpos.Error{File: path, Msg: "no such file", Hint: "if it is the name of a host, add a comma: -i " + path + ","}
+		return &yamlpos.Error{File: path, Msg: "no such file", Hint: "if " + path + " is the name of a host, add a comma: -i " + path + ","}
 	case err != nil:
 		return source.Error(path, err)
 	case info.IsDir():

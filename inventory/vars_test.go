@@ -146,7 +146,7 @@ func TestLoad(t *testing.T) {
 			want  string
 		}{
 			{nil, "no inventory is given"},
-			{[]string{absent}, absent + ": no such file\n  hint: if it is the name of a host, add a comma: -i " + absent + ","},
+			{[]string{absent}, absent + ": no such file\n  hint: if " + absent + " is the name of a host, add a comma: -i " + absent + ","},
 			{[]string{script}, script + " --list: is a script that cannot be run: permission denied; make it executable with chmod +x, or remove its #! line if it is not a script"},
 			{[]string{"a b,"}, "-i a b,: \"a b\" cannot be a host name" + badNameHint},
 			{[]string{toml, bad}, bad + ":1:7: unknown key \"hots\" (did you mean \"hosts\"?)\n" + toml + ": TOML inventories are not supported\n  hint: write it as YAML: ansible-inventory -i " + toml + " --list --yaml"},
@@ -167,11 +167,11 @@ func TestLimit(t *testing.T) {
 		{pattern: "all", limit: "!web", want: "lonely01 bastion.example.com db-a db-b db-c " + fixtureStages},
 		{pattern: "all", limit: "@" + file, want: "web02 db-b"},
 		{pattern: "all", limit: "@" + file + ",!web02", want: "db-b"},
-		{pattern: "web", limit: "web[0]", want: "web01", warning: `"web[0]": in a limit an index counts all hosts of the inventory, not the selected hosts`},
+		{pattern: "web", limit: "web[0]", want: "web01", warning: `pattern "web[0]": in a limit, an index counts all hosts of the inventory, not the selected hosts`},
 		{pattern: "web", limit: "nosuch", err: `pattern "nosuch": selects no host: "nosuch" matches no host or group`},
 		{pattern: "web", limit: "db", err: `pattern "db": the limit excludes all selected hosts`},
 		{pattern: "db", limit: "all[0]", err: `pattern "all[0]": the limit excludes all selected hosts
-  hint: "all[0]": in a limit an index counts all hosts of the inventory, not the selected hosts`},
+  hint: pattern "all[0]": in a limit, an index counts all hosts of the inventory, not the selected hosts`},
 		{pattern: "web", limit: "@/absent/limit", err: `pattern "@/absent/limit": cannot read /absent/limit: no such file`},
 		{pattern: "web", limit: "@" + filepath.Dir(file), err: fmt.Sprintf("pattern %q: %s: is a folder, not a file", "@"+filepath.Dir(file), filepath.Dir(file))},
 	} {

@@ -170,7 +170,7 @@ func TestSecretOfAnotherHost(t *testing.T) {
 // TestValuesThatNeverCome has an exporting host that ends, and checks the errors of the receiving hosts.
 func TestValuesThatNeverCome(t *testing.T) {
 	t.Parallel()
-	const gone = "receiving content: zed failed, or its run ended, before exec#token was finished: see the messages of this host"
+	const gone = "receiving content: the host zed failed, or its run ended, before exec#token was finished: see the messages of this host"
 	for _, c := range []struct {
 		name, site string
 		zed        []sshtest.Option

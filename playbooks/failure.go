@@ -98,7 +98,7 @@ func failure(play, host string, err error) events.Event {
 	case errors.As(err, &pe):
 		phase, rest = pe.phase, pe.rest
 		if refused, _ := errors.AsType[session.Refused](err); refused.Own {
-			hint = "another name in this inventory is the same machine and user, and this run uses both: remove one of the names, or exclude it with --limit"
+			hint = "another host of this inventory has the same machine and user, and this run uses both hosts: remove one host, or exclude one with --limit"
 		} else if refused.Locked {
 			hint = "--lock-timeout 10m waits until the other run ends"
 		}

@@ -32,7 +32,7 @@ func TestPhases(t *testing.T) {
 		{"refused", session.Refused{Phase: "facts", Reason: "none"}, more, "facts", "none", ""},
 		{"locked", session.Refused{Phase: "lock", Reason: "taken", Locked: true}, more, "lock", "taken", "--lock-timeout 10m waits until the other run ends"},
 		{"locked by itself", session.Refused{Phase: "lock", Reason: "taken", Locked: true, Own: true}, more, "lock", "taken",
-			"another name in this inventory is the same machine and user, and this run uses both: remove one of the names, or exclude it with --limit"},
+			"another host of this inventory has the same machine and user, and this run uses both hosts: remove one host, or exclude one with --limit"},
 		{"late", &session.Late{What: "exec#b", Limit: time.Minute}, last, "deadline", "exec#b took longer than 1m; nothing is known of exec#b, the last resource", ""},
 		{"late, and it says how it ended", &session.Late{What: "exec#b", Limit: 90 * time.Minute, Answered: true}, last, "deadline", "exec#b took longer than 1h30m", ""},
 	} {

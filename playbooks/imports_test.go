@@ -24,7 +24,7 @@ func TestImportsOfRun(t *testing.T) {
           - use: {command: "true", recv: {cwd: {host: app1, from: exec#token.stdout}}}
 `
 	for _, c := range []struct{ name, site, limit, err string }{
-		{"a later batch", one, "", "site.yaml:9:55: app1 runs in a later batch than web1, so it cannot give it a value\n  hint: put exec#token into a play before this one"},
+		{"a later batch", one, "", "site.yaml:9:55: app1 runs in a later batch than web1, so it cannot give it a value\n  hint: move exec#token into an earlier play"},
 		{"not in this run", one, "web*", "site.yaml:9:55: play \"site\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play, or include that host in --limit"},
 		{"one batch, with the limit", one, "web1,app1", ""},
 	} {

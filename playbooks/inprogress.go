@@ -97,9 +97,9 @@ func (g *stages) began(index int) bool {
 func (f *fleet) abandoned(host, what string, semaphores []string, within time.Duration) {
 	names := strings.Join(semaphores, ", ")
 	if within > 0 {
-		f.runner.warn(fmt.Sprintf("%s was lost in %s: it may hold the semaphore %s, which is free again in %v (timeout)", host, what, names, within))
+		f.runner.warn(fmt.Sprintf("the host %s was lost during %s: it may still hold the semaphore %s, and the timeout frees the semaphore in %v", host, what, names, within))
 	} else {
-		f.runner.warn(fmt.Sprintf("%s was lost in %s: it may hold the semaphore %s until it is back; a timeout of the resource would free it", host, what, names))
+		f.runner.warn(fmt.Sprintf("the host %s was lost during %s: it may hold the semaphore %s until the host is back; a timeout of the resource would free the semaphore", host, what, names))
 	}
 }
 

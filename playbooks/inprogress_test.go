@@ -175,7 +175,7 @@ func TestSemaphoreOfALostHost(t *testing.T) {
 	require.False(t, r.Unknown)
 	require.True(t, i.result(first).Unknown)
 	require.Equal(t, fmt.Sprintf("semaphore db: %s may still hold it\n  hint: check on %[1]s whether exec#crit still runs; if it has ended, start a new run, or bring the host back and use ccm-push resume", first), r.Error)
-	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db until it is back; a timeout of the resource would free it")
+	require.Contains(t, i.warnings, "the host "+first+" was lost during exec#crit: it may hold the semaphore db until the host is back; a timeout of the resource would free the semaphore")
 }
 
 // TestSemaphoreOfALostHostWithATimeout gives up a host that is inside: its semaphore is free when its command was ended.
@@ -191,7 +191,7 @@ func TestSemaphoreOfALostHostWithATimeout(t *testing.T) {
 	require.Equal(t, []string{"B " + first, "B " + second, "E " + second}, i.log())
 	require.Greater(t, time.Since(began), 4*time.Second)
 	require.Equal(t, events.Changed, i.result(second).Status)
-	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db, which is free again in 9s (timeout)")
+	require.Contains(t, i.warnings, "the host "+first+" was lost during exec#crit: it may still hold the semaphore db, and the timeout frees the semaphore in 9s")
 }
 
 // again continues a run as ccm-push resume does, from the events of that run.

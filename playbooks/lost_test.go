@@ -81,7 +81,7 @@ func TestLostCommandIsUnknown(t *testing.T) {
 			require.Equal(t, events.Failed, r.Status)
 			require.True(t, r.Unknown)
 			require.Equal(t, "the host was lost, and the command may have been running", r.Error)
-			require.Equal(t, "check its outcome on web1; ccm-push resume does not run it again unless the resource has rerun: true", r.Hint)
+			require.Equal(t, "check the outcome of the command on web1; ccm-push resume runs the command again only if the resource has rerun: true", r.Hint)
 			require.Equal(t, "exec#after", failed.Next)
 			require.Equal(t, 1, w.Tally.Summary(false).Totals.Resources.Unknown)
 		})

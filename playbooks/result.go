@@ -106,7 +106,7 @@ func (p *hostPlay) noteFacts(e *events.Result) {
 
 // unknownHint is the hint at a result whose outcome is unknown.
 func unknownHint(e *events.Result) string {
-	return fmt.Sprintf("check its outcome on %s; ccm-push resume does not run it again unless the resource has rerun: true", cmp.Or(e.On, e.Host))
+	return fmt.Sprintf("check the outcome of the command on %s; ccm-push resume runs the command again only if the resource has rerun: true", cmp.Or(e.On, e.Host))
 }
 
 // Bounds of the reported state of a resource.

@@ -98,7 +98,7 @@ func (r *Runner) checkAsking() error {
 	}
 	for _, play := range r.Plays {
 		if p := play.Rollout; p != nil && play.Undo == nil && p.Pause && p.PauseDeadline == 0 {
-			errs.Add(p.At.Errorf("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause prompts a person, but no terminal is available"))
+			errs.Add(p.At.Errorf("write a deadline (pause: 30m), and answer with ccm-push rollout go; or pass --yes, to skip the pause", "pause prompts a person, but no terminal is available"))
 		}
 	}
 	return errs.Err()

@@ -414,7 +414,7 @@ func TestLockOfThisRun(t *testing.T) {
 	}
 	_, text := w.recorded.failure(loser)
 	require.Contains(t, text, "another run is in progress on this host: tester, run run1, for ")
-	require.Contains(t, w.text.String(), "hint: another name in this inventory is the same machine and user, and this run uses both: remove one of the names, or exclude it with --limit")
+	require.Contains(t, w.text.String(), "hint: another host of this inventory has the same machine and user, and this run uses both hosts: remove one host, or exclude one with --limit")
 	require.NotContains(t, w.text.String(), "--lock-timeout")
 }
 

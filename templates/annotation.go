@@ -172,7 +172,7 @@ func (a *annotationReader) comments(n *yamlpos.Node, path []string, inert string
 	for paragraph := range strings.SplitSeq(n.Stray, "\n\n") {
 		last := paragraph[strings.LastIndexByte(paragraph, '\n')+1:]
 		if name, _ := annotation(last); name == requireTag || name == validateTag {
-			a.warn(n, "%s near %q belongs to no key: write it directly above a key or on its line", name, n.Text)
+			a.warn(n, "the annotation %s near %q belongs to no key: write it directly above a key, or on the line of the key", name, n.Text)
 		}
 	}
 }

@@ -178,11 +178,11 @@ func TestAnnotationWarnings(t *testing.T) {
 		{"in overrides", "data: {a: 1}\noverrides:\n  x:\n    a: 1 # @require\n",
 			"data.yaml:4:5: @require has no effect in overrides: write it below data"},
 		{"a blank line below", "data:\n  # @require\n\n  a:\n",
-			"data.yaml:4:3: @require near \"a\" belongs to no key: write it directly above a key or on its line"},
+			"data.yaml:4:3: the annotation @require near \"a\" belongs to no key: write it directly above a key, or on the line of the key"},
 		{"below the last key", "data:\n  a: 1\n  # @validate isInt(value)\n",
-			"data.yaml:2:3: @validate near \"a\" belongs to no key: write it directly above a key or on its line"},
+			"data.yaml:2:3: the annotation @validate near \"a\" belongs to no key: write it directly above a key, or on the line of the key"},
 		{"behind an anchor", "data:\n  a: &a # @require\n    x: 1\n",
-			"data.yaml:3:5: @require near \"x\" belongs to no key: write it directly above a key or on its line"},
+			"data.yaml:3:5: the annotation @require near \"x\" belongs to no key: write it directly above a key, or on the line of the key"},
 		{"a key in a comment", "data:\n  a: 1\n  # @require\n  # b: 1\n\n  c: 1\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -89,8 +89,8 @@ func TestParseSourceErrors(t *testing.T) {
 func TestResolveErrors(t *testing.T) {
 	cases := []errorCase{
 		{"data: {a: '{{ Facts.nope }}', b: {c: [\"{{ lookup('facts.nope') }}\"]}}",
-			"data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? Facts.nope ?? DEFAULT allows a missing key\n" +
-				"data.yaml:1:43: missing key \"facts.nope\"\n  hint: did you mean \"zone\"? lookup(\"facts.nope\", DEFAULT) allows a missing key"},
+			"data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write Facts.nope ?? DEFAULT\n" +
+				"data.yaml:1:43: missing key \"facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write lookup(\"facts.nope\", DEFAULT)"},
 		{"data: {a: 'x{{ Facts.list }}'}", "data.yaml:1:16: a list in a text\n  hint: use join(…) or toJSON(…)"},
 		{"data: {a: \"{{ file('x') }}\"}", "data.yaml:1:15: no files can be read here"},
 		{"{hierarchy: {order: ['{{ Facts.list }}']}}", "data.yaml:1:26: a list in a text\n  hint: use join(…) or toJSON(…)"},

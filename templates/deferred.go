@@ -104,7 +104,7 @@ func circle(links []render.Pending) error {
 	}
 	line := strings.Join(append(text, all[0].path), " needs ")
 	return all[0].fault(diag.Faultf("data refers to itself: %s", line).
-		WithHint("give one of them a value that does not need the others; -e and the inventory override these values"))
+		WithHint("give one of these keys a value that does not need the other keys; -e and the inventory override the values"))
 }
 
 // maxShownLinks is the number of links of a long circle that are named at either end.

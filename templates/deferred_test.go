@@ -62,7 +62,7 @@ func TestDataOnData(t *testing.T) {
 }
 
 func TestDataOnDataErrors(t *testing.T) {
-	const hint = "\n  hint: give one of them a value that does not need the others; -e and the inventory override these values"
+	const hint = "\n  hint: give one of these keys a value that does not need the other keys; -e and the inventory override the values"
 	for _, c := range []errorCase{
 		{"data: {a: '{{ Data.a }}'}", "data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs a" + hint},
 		{"data:\n  x: '{{ Data.b }}'\n  c: '{{ Data.a }}'\n  a: ['{{ Data.b }}']\n  b: 'x{{ Data.c[0] }}'\n",
@@ -71,8 +71,8 @@ func TestDataOnDataErrors(t *testing.T) {
 		{"data: {a: \"{{ lookup('da' + 'ta.nope') }}\", b: 1}", "data.yaml:1:15: lookup: the computed path has no value\n  hint: give a default: lookup(…, …)"},
 		{"data: {a: '{{ Data.b ?? 1 }}', b: '{{ Data.a ?? 1 }}'}",
 			"data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs b (data.yaml:1:35) needs a" + hint},
-		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"? Data.hots ?? DEFAULT allows a missing key"},
-		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? Facts.nope ?? DEFAULT allows a missing key"},
+		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"? if the key may be missing, write Data.hots ?? DEFAULT"},
+		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write Facts.nope ?? DEFAULT"},
 		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: Item is not available here: only resources with each have an item\n  hint: available: Facts, Data"},
 		{"{hierarchy: {order: ['{{ Data.x.y }}']}, data: {x: 1}, overrides: {}}", "data.yaml:1:26: Data is not available here\n  hint: available: Facts"},
 	} {

@@ -29,5 +29,5 @@ func Example() {
 	// int64 8080 <nil>
 	// string on linux, port 8081 <nil>
 	// <nil> <nil> site.yaml:12:24: missing key "Data.prot"
-	//   hint: did you mean "port"? Data.prot ?? DEFAULT allows a missing key
+	//   hint: did you mean "port"? if the key may be missing, write Data.prot ?? DEFAULT
 }

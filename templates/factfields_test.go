@@ -38,10 +38,10 @@ func TestFactFields(t *testing.T) {
 	}
 	// Facts that are not structs, and names in another case, do not work.
 	for source, want := range map[string]string{
-		"{{ Facts.host.info.Os }}":   "site.yaml:7:31: missing key \"Facts.host.info.Os\"\n  hint: did you mean \"os\"? Facts.host.info.Os ?? DEFAULT allows a missing key",
-		"{{ Facts.host.Info.OS }}":   "site.yaml:7:26: missing key \"Facts.host.Info\"\n  hint: did you mean \"info\"? Facts.host.Info ?? DEFAULT allows a missing key",
-		"{{ Facts.Host }}":           "site.yaml:7:21: missing key \"Facts.Host\"\n  hint: did you mean \"host\"? Facts.Host ?? DEFAULT allows a missing key",
-		"{{ Data.Name }}":            "site.yaml:7:20: missing key \"Data.Name\"\n  hint: did you mean \"name\"? Data.Name ?? DEFAULT allows a missing key",
+		"{{ Facts.host.info.Os }}":   "site.yaml:7:31: missing key \"Facts.host.info.Os\"\n  hint: did you mean \"os\"? if the key may be missing, write Facts.host.info.Os ?? DEFAULT",
+		"{{ Facts.host.Info.OS }}":   "site.yaml:7:26: missing key \"Facts.host.Info\"\n  hint: did you mean \"info\"? if the key may be missing, write Facts.host.Info ?? DEFAULT",
+		"{{ Facts.Host }}":           "site.yaml:7:21: missing key \"Facts.Host\"\n  hint: did you mean \"host\"? if the key may be missing, write Facts.Host ?? DEFAULT",
+		"{{ Data.Name }}":            "site.yaml:7:20: missing key \"Data.Name\"\n  hint: did you mean \"name\"? if the key may be missing, write Data.Name ?? DEFAULT",
 		"{{ lookup('data.Name') }}":  "",
 		"{{ Data.users[0].Name }}":   "",
 		"{{ Data.nested['Port'] }}":  "",

@@ -48,7 +48,7 @@ func TestErrorsInFiles(t *testing.T) {
 		"missing.jet": "\n\n[[ Data.nope ]]",
 	})
 	cases := []errorCase{
-		{"{{ template('bad.templ') }}", "bad.templ:2:13: missing key \"Data.nope\"\n  hint: did you mean \"name\"? Data.nope ?? DEFAULT allows a missing key"},
+		{"{{ template('bad.templ') }}", "bad.templ:2:13: missing key \"Data.nope\"\n  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ template('worse.tmpl') }}", `worse.tmpl:2:8: unexpected end in the expression "1 +"`},
 		{"{{ template('broken.jet') }}", "broken.jet:1: parsing if: unexpected ']]' (expected term)"},
 		{"{{ jet('missing.jet') }}", "missing.jet:3:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},

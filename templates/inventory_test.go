@@ -100,10 +100,10 @@ func fieldsOf(list string) []string { return strings.Fields(strings.Trim(list, "
 func TestInventoryErrors(t *testing.T) {
 	env, _ := hostOfThree()
 	for _, c := range []errorCase{
-		{"{{ Host.nam }}", "site.yaml:7:20: missing key \"Host.nam\"\n  hint: did you mean \"name\"? Host.nam ?? DEFAULT allows a missing key"},
-		{"{{ Hosts.web3.ip }}", "site.yaml:7:21: missing key \"Hosts.web3\"\n  hint: did you mean \"web1\"? Hosts.web3 ?? DEFAULT allows a missing key"},
+		{"{{ Host.nam }}", "site.yaml:7:20: missing key \"Host.nam\"\n  hint: did you mean \"name\"? if the key may be missing, write Host.nam ?? DEFAULT"},
+		{"{{ Hosts.web3.ip }}", "site.yaml:7:21: missing key \"Hosts.web3\"\n  hint: did you mean \"web1\"? if the key may be missing, write Hosts.web3 ?? DEFAULT"},
 		{"{{ Hosts['db1.example.com'].url ?? 'x' }}", "site.yaml:7:40: the variable \"url\" is odd\n  hint: write it"},
-		{"{{ lookup('hosts.web1.nope') }}", "site.yaml:7:15: missing key \"hosts.web1.nope\"\n  hint: hosts.web1 has ip, port; lookup(\"hosts.web1.nope\", DEFAULT) allows a missing key"},
+		{"{{ lookup('hosts.web1.nope') }}", "site.yaml:7:15: missing key \"hosts.web1.nope\"\n  hint: hosts.web1 has ip, port; if the key may be missing, write lookup(\"hosts.web1.nope\", DEFAULT)"},
 		{"{{ toJSON(Hosts) }}", "site.yaml:7:15: the variable \"url\" is odd\n  hint: write it"},
 		{"{{ Hosts }}", "site.yaml:7:15: the variable \"url\" is odd\n  hint: write it"},
 		{"{{ lookup('hosts.*.port') }}", "site.yaml:7:15: the variable \"url\" is odd\n  hint: write it"},

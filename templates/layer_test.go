@@ -166,8 +166,8 @@ func TestLayersErrors(t *testing.T) {
 	source, err := templates.ParseSource(templates.Parts{Data: doc.Get("data"), Files: []*yamlpos.Node{doc.Get("file")}})
 	require.NoError(t, err)
 	data, err := source.Resolve(t.Context(), linuxFacts())
-	require.EqualError(t, err, "data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? Facts.nope ?? DEFAULT allows a missing key\n"+
-		"data.yaml:2:39: missing key \"Data.d\"\n  hint: did you mean \"a\"? Data.d ?? DEFAULT allows a missing key")
+	require.EqualError(t, err, "data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write Facts.nope ?? DEFAULT\n"+
+		"data.yaml:2:39: missing key \"Data.d\"\n  hint: did you mean \"a\"? if the key may be missing, write Data.d ?? DEFAULT")
 	require.Nil(t, data)
 	_, err = templates.ParseSource(templates.Parts{Files: []*yamlpos.Node{doc.Get("list")}})
 	require.EqualError(t, err, "data.yaml:3:7: a file of vars_files must be a map, not a list\n  hint: write key: value")

@@ -59,7 +59,7 @@ func NotUnderstood(n *yamlpos.Node, path, what string) *yamlpos.Error {
 	if path != "" {
 		path = " " + strconv.Quote(path)
 	}
-	return n.Errorf("references and the filters default, join, lower, upper, int, bool, to_json, b64encode, basename and replace are; "+
+	return n.Errorf("ccm-push supports references and the filters default, join, lower, upper, int, bool, to_json, b64encode, basename and replace; "+
 		"write the value itself; a text that means itself is written !unsafe '…', in YAML",
 		"the variable%s is an expression to Ansible, and not understood here: %s", path, what)
 }

@@ -255,5 +255,5 @@ func FuzzReadCCM(f *testing.F) {
 
 func TestRunRefusesNestedManifests(t *testing.T) {
 	_, _, err := readResource(t.Context(), []byte(`{"type":"apply","properties":{"name":"web"}}`))
-	require.EqualError(t, err, "type apply works only in manifests: the controller replaces it with the resources that it applies")
+	require.EqualError(t, err, "type apply works only in manifests: the controller replaces the resource with the resources of the nested manifest")
 }

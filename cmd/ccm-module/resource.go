@@ -35,7 +35,7 @@ func readResource(ctx context.Context, input []byte) (wire.Entry, modules.Resour
 		return entry, nil, err
 	}
 	if _, nested := res.(modules.Nester); nested {
-		return entry, nil, fmt.Errorf("type %s works only in manifests: the controller replaces it with the resources that it applies", req.Type)
+		return entry, nil, fmt.Errorf("type %s works only in manifests: the controller replaces the resource with the resources of the nested manifest", req.Type)
 	}
 	entry.Name = modules.Name(res)
 	if p, ok := res.(modules.Preparer); ok {

@@ -232,7 +232,7 @@ func TestNotArmed(t *testing.T) {
 			break
 		}
 	}
-	const want = "not done, since it has confirm: always, and a second login fails, so it could not be confirmed: no route"
+	const want = "not done, because it has confirm: always, and a second login fails, so ccm-push could not confirm the change: no route"
 	require.Equal(t, []string{want, want}, errs)
 	require.True(t, isBack(dir))
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(program), "*confirm*"))

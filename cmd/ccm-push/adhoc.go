@@ -25,7 +25,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return err
 	}
 	if _, nested := t.New().(modules.Nester); nested {
-		return fmt.Errorf("%s is for manifests only; to apply a manifest to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
+		return fmt.Errorf("the type %s works only in manifests; to apply a manifest to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	query := t.Query(c.words.rest)
 	if err := c.fleet.session.check(t, query); err != nil {

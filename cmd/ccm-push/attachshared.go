@@ -34,7 +34,7 @@ func attachShared(cmd *cobra.Command, f *fleet, p *printer, name string, fromNow
 	case is:
 		return unreported{lost}
 	case errors.Is(err, queue.ErrGone):
-		return unreported{fmt.Errorf("run %s has ended, and its last events were deleted before they arrived; %s has its record", run.Run, run.Holder)}
+		return unreported{fmt.Errorf("run %s has ended, and its last events were deleted before they arrived; the complete record is on the machine of %s", run.Run, run.Holder)}
 	}
 	return err
 }

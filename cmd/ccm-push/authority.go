@@ -49,7 +49,7 @@ func (f *authorities) inAgent(path string) (*usercert.Authority, error) {
 	}
 	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("the key of the authority: %s has no public key: pass the file with .pub, and add the private key to the agent", path)
+		return nil, fmt.Errorf("the key of the authority: the file %s has no public key: pass the file that ends with .pub, and add the private key to the SSH agent", path)
 	}
 	socket := f.app.getenv("SSH_AUTH_SOCK")
 	if socket == "" {

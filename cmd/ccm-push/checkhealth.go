@@ -14,9 +14,9 @@ func checkHealthCommand(p *plays, out *printer) *cobra.Command {
 		Long: `ccm-push check-health runs the health checks of the resources in manifests, and changes nothing on
 the hosts. The command also works while another run is changing the same hosts.
 
-ccm-push skips a resource that its property control excludes, and a resource without health checks.
-It also skips a resource if another resource, named in the property require, is unhealthy. If a
-health check is not OK, the exit status is 2.`,
+ccm-push skips resources without health checks, and resources with a false condition in the property
+control. If a resource is unhealthy, ccm-push skips the resources that require it. If a health check
+is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,
 		Args: atLeast(1),

@@ -10,9 +10,9 @@ func cleanCommand(f *fleet, p *printer) *cobra.Command {
 also files of the user of --become. With --check it prints the files and removes nothing. If a run
 is changing a host, the command fails on this host.
 
-A host then has no list of pending refreshes (restarts of services). It also has no record of the
-former state of resources with the property "reverse". If you later remove such a resource from the
-manifest, ccm-push cannot restore the former state.`,
+The command also removes the list of pending refreshes (restarts of services), and the former states
+of resources with the property "reverse". If you later remove one of these resources from the
+manifest, ccm-push cannot restore its former state.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              onePattern,

@@ -65,7 +65,7 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 	case c.flags.Inventory.ListHosts, c.flags.Selection.List:
 		return errors.New("--detach is for runs; a list is printed at once")
 	case c.flags.Output.Stream, c.flags.Output.Follow != "":
-		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves it: remove one of them")
+		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves the terminal: remove one of them")
 	}
 	if !child {
 		return f.begin(&c.printer)

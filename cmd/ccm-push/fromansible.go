@@ -27,9 +27,9 @@ with the same effect. It does not guess, and drops nothing. A part without an eq
 After the conversion, ccm-push prints all todos with file and line. It also lists tasks whose effect
 is now slightly different. docs/guide/from-ansible.md lists all modules and keywords.
 
-With -i, the conversion also reads an inventory: the types of its variables, and the variables that
-override variables of a play. The conversion needs no Ansible, contacts no host and overwrites no
-file.`,
+With -i, the conversion also reads an inventory. Then it knows the types of the variables, and the
+inventory variables that override variables of a play. The conversion needs no Ansible, contacts no
+host and overwrites no file.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),

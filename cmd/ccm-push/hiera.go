@@ -42,11 +42,11 @@ func hieraParseCommand(f *variables, p *printer) *cobra.Command {
 	var o hieraOutput
 	c := &cobra.Command{
 		Use:   "parse FILE [FACT=VALUE...]",
-		Short: "print the data of a document for a host with given facts, as JSON",
-		Long: `A hierarchical document contains data, and overrides of the data for some hosts, for example by
-role. ccm-push hiera parse prints the data for one host. The document is a file, an http(s) URL or
-kv://BUCKET/KEY of NATS. The command contacts no host: facts (data about the host) come from the
-arguments, --fact and --facts. Values of -e override values of the document.
+		Short: "print the data of a document for one host, as JSON; facts are arguments",
+		Long: `A hierarchical document contains data for all hosts, and overrides for some hosts, for example for
+the role web. ccm-push hiera parse prints the data for one host. The document is a file, an http(s)
+URL or kv://BUCKET/KEY of NATS. The command contacts no host: facts (data about the host) come from
+the arguments, --fact and --facts. Values of -e override values of the document.
 
 If a document contains secrets, the command prints an error instead. To print the data of a play
 without its secrets, use ccm-push render. With --env, each key of the first level becomes a line for

@@ -24,7 +24,7 @@ var wholeRuns = map[string]bool{
 	"it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it": true, // rollouts
 	"to undo its changes run ccm-push undo %s":                                        true,
 	"ccm-push resume %[1]s, or undo %[1]s":                                            true,
-	"run %s ends here, because NATS has lost its data\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s": true, // its record is here
+	"run %s ends on this machine, because NATS has lost the data of the run\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s": true, // its record is here
 	"the run ends; to continue it: ccm-push resume %s": true,
 
 	// A run other than the named one.

@@ -158,7 +158,7 @@ func someHosts(inv *inventory.Inventory, f *inventories, args []string) ([]*inve
 func explainCommand(f *inventories, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST [KEY]",
-		Short: "print every place that sets a variable of a host, and which one applies",
+		Short: "print all places that set a variable of a host, and the place that applies",
 		Long: `ccm-push inventory explain prints the variables of a host, or only KEY, with all places that set
 them. The place with the lowest precedence comes first; * marks the value that applies. After the
 variables, ccm-push prints the connection settings of the host.

@@ -54,7 +54,7 @@ func TestInventoryInAFolderThatEveryUserCanWriteTo(t *testing.T) {
 	writeHosts(t, "hosts.yaml", "web1")
 	require.NoError(t, os.Chmod(dir, 0o777))
 	_, _, err := execute(t, nil, "--list-hosts", "all")
-	require.EqualError(t, err, "hosts.yaml is in a folder that every user can write to; if you trust it, pass -i hosts.yaml")
+	require.EqualError(t, err, "hosts.yaml is in a folder that every user can write to; if you trust the folder, pass -i hosts.yaml")
 	out, _, err := execute(t, nil, "--list-hosts", "-i", "hosts.yaml", "all")
 	require.NoError(t, err)
 	require.Equal(t, "web1\n", out)
@@ -67,5 +67,5 @@ func TestInventoryInAFolderOfAnotherUser(t *testing.T) {
 	writeHosts(t, "hosts.yaml", "web1")
 	require.NoError(t, os.Chown(dir, 12345, 12345))
 	_, _, err := execute(t, nil, "--list-hosts", "all")
-	require.EqualError(t, err, "hosts.yaml is in a folder of another user; if you trust it, pass -i hosts.yaml")
+	require.EqualError(t, err, "hosts.yaml is in a folder of another user; if you trust the folder, pass -i hosts.yaml")
 }

@@ -46,7 +46,7 @@ resource type that compiles and passes its tests; see docs/internals/adding-a-ty
 				return err
 			}
 			if len(args) != 2 {
-				return errors.New("name what to write, and where: new project DIR, new play FILE, new authority DIR or new type NAME")
+				return errors.New("two arguments are needed: new project DIR, new play FILE, new authority DIR or new type NAME")
 			}
 			return writeStarter(types, p, args[0], args[1])
 		},

@@ -25,7 +25,7 @@ type printer struct {
 // forRuns reports an --output that a command does not have.
 func (p *printer) forRuns(cmd *cobra.Command) error {
 	if (p.flags.Output.Format == "github" || p.flags.Output.Format == "gitlab") && cmd.Name() != "validate" {
-		return fmt.Errorf("--output %s is for validate; for a run use --report FILE.md or --junit FILE", p.flags.Output.Format)
+		return fmt.Errorf("--output %s works only with validate; for a run, use --report FILE.md or --junit FILE", p.flags.Output.Format)
 	}
 	if p.flags.Output.Format == "dsc-json" && cmd.HasParent() {
 		return fmt.Errorf("--output dsc-json is for runs; %s cannot print that", cmd.Name())

@@ -39,7 +39,7 @@ only on a terminal. ccm-push decrypts only secrets that a play uses.`,
 
 func printRendered(ctx context.Context, p *plays, out *printer, paths []string, name string, with catalog.Shown) error {
 	if with.Secrets && !out.onTerminal() {
-		return errors.New("--show-secrets prints to a terminal alone: a file or a pipe would keep the secrets")
+		return errors.New("--show-secrets prints only to a terminal, because a file or a pipe would keep the secrets")
 	}
 	rendered, err := p.render(ctx, out, "render", paths, name)
 	if err != nil {

@@ -151,7 +151,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 			return errors.Join(err, closeAll())
 		}
 		if start, ok := e.(events.RunStart); ok && !start.Diff && (format != "" || p.flags.Output.Reports.HaveDiffs()) {
-			a.warn(fmt.Sprintf("run %s recorded no diffs; give --diff, --report or --junit to a run to have them", r.Run))
+			a.warn(fmt.Sprintf("run %s recorded no diffs; to record diffs, pass --diff, --report or --junit to the next run", r.Run))
 		}
 		stream.Report(e)
 	}

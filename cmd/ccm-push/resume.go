@@ -31,7 +31,7 @@ batch until the host succeeds.
 
 Without RUN, or with the word last, ccm-push resumes the last run that applied manifests. To resume
 a check run, health checks or an undone run, pass the id of the run. An undone run starts over on
-the undone hosts. If the undo could not reverse a command, the command does not run again.
+the undone hosts, but commands (exec) that the undo did not reverse do not run again.
 
 Values of -e are not recorded, so pass them again. Options that you pass override the recorded
 options. If a manifest or one of its files has changed, ccm-push prints the name of the file and
@@ -94,7 +94,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		return err
 	}
 	if len(changed) > 0 && !replan {
-		return fmt.Errorf("changed since run %s: %s\n  hint: check the change, then resume with the new version: %s",
+		return fmt.Errorf("files have changed since run %s: %s\n  hint: check the change, then resume with the new version: %s",
 			run.Run, strings.Join(changed, ", "), replanned)
 	}
 	if err := p.fleet.workers.take(ctx, run); err != nil {
@@ -155,7 +155,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 		if undo.Partial() {
 			undone = "was undone in part"
 		}
-		return nil, fmt.Errorf("run %s (%s) %s since, by run %s; resume without RUN does not apply it again\n  hint: %s", run.Run, run.What, undone, undo.Run, hint)
+		return nil, fmt.Errorf("run %s (%s) %s by run %s; without RUN, resume does not apply an undone run again\n  hint: %s", run.Run, run.What, undone, undo.Run, hint)
 	}
 	run, err := store.Find(name)
 	switch {
@@ -164,7 +164,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 	case run.Undoes != "":
 		return nil, fmt.Errorf("run %s is an undo, which resume does not continue\n  hint: %s", run.Run, pasted(continuing(store, run.Header)))
 	case !ofManifests(run):
-		return nil, fmt.Errorf("run %s was an ad-hoc call, which is not resumed: call it again with --limit @%s:failed", run.Run, run.Run)
+		return nil, fmt.Errorf("run %s was an ad-hoc call, which cannot be resumed: run the same command again with --limit @%s:failed", run.Run, run.Run)
 	}
 	return run, ended(run)
 }
@@ -186,7 +186,7 @@ func returnTo(run *record.Run, set *pflag.FlagSet) error {
 	}
 	for _, m := range run.Manifests {
 		if m.Withheld {
-			return fmt.Errorf("run %s applied the URL %s, which is not recorded completely: apply it again, for example with --limit @%s:notstarted", run.Run, m.Path, run.Run)
+			return fmt.Errorf("run %s applied the URL %s, but the record has only a part of the URL: run the command again, for example with --limit @%s:notstarted", run.Run, m.Path, run.Run)
 		}
 	}
 	if err := flags.ChangeTo(run, set); err != nil {

@@ -180,7 +180,7 @@ func findRollout(store record.Store, name string) (*record.Run, error) {
 		}
 		undo, err := store.UndoneBy(run)
 		if undo != nil {
-			err = fmt.Errorf("run %s was undone since, by run %s\n  hint: name the RUN, as ccm-push runs lists it", run.Run, undo.Run)
+			err = fmt.Errorf("run %s was undone by run %s\n  hint: pass the id of a run; ccm-push runs lists all ids", run.Run, undo.Run)
 		}
 		return run, err
 	}
@@ -189,7 +189,7 @@ func findRollout(store record.Store, name string) (*record.Run, error) {
 	}
 	other, otherErr := store.Last(func(r *record.Run) bool { return r.Run != run.Run && listens(r) })
 	if otherErr == nil {
-		return nil, fmt.Errorf("more than one rollout is in progress: %s (%s) and %s (%s)\n  hint: name the RUN", run.Run, run.What, other.Run, other.What)
+		return nil, fmt.Errorf("more than one rollout is in progress: %s (%s) and %s (%s)\n  hint: pass the id of one run", run.Run, run.What, other.Run, other.What)
 	}
 	return run, nil
 }

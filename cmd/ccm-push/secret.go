@@ -208,7 +208,7 @@ func (a *app) secretValue(ctx context.Context, key string) (string, error) {
 	case text == "":
 		return "", fmt.Errorf("no value for %s on standard input", key)
 	case !utf8.ValidString(text):
-		return "", fmt.Errorf("the value of %s is not UTF-8 text\n  hint: write it in base64, or encrypt a file as a whole: ccm-push secret encrypt --whole FILE", key)
+		return "", fmt.Errorf("the value of the key %s is not UTF-8 text\n  hint: write the value in base64, or encrypt a whole file: ccm-push secret encrypt --whole FILE", key)
 	}
 	return text, nil
 }
@@ -219,8 +219,9 @@ func secretEncryptCommand(f *unsealer, p *printer) *cobra.Command {
 		Use:   "encrypt FILE...",
 		Short: "encrypt the values that are marked !secret, or whole files",
 		Long: `ccm-push secret encrypt encrypts values of YAML files in place. It encrypts each value with the mark
-!secret. If a map or list has the mark, all of its values are encrypted. A decrypted value is always
-a text. With --whole, the command encrypts a whole file of any kind, like age -e -a.
+!secret. If a map or list has the mark, all of its values are encrypted. After decryption, each
+value is a text, also a number such as 8080. With --whole, the command encrypts a whole file of any
+kind, like age -e -a.
 
 If a value was committed in clear text, the history of git still contains it. Change such a secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml

@@ -26,7 +26,7 @@ exist.
 
 If the system has the memory folder /dev/shm, the clear text is there. Only your user can read the
 clear text. After the edit, ccm-push overwrites and removes it. Configure your editor to write no
-copies to other folders. If the editor is vim, ccm-push does this.`,
+copies to other folders; for vim, ccm-push sets this itself.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,7 +26,7 @@ other people, ccm-push secret rekey encrypts all of its values again, with a new
 such files change or none. If the command is killed, the next ccm-push secret command completes the
 change.
 
-With --check, nothing changes. If a file needs a rekey, the exit status is then 8 (for CI). People
+With --check, nothing changes, and exit status 8 means that a file needs a rekey (for CI). People
 who could read a file before may have kept its content, so also change the secrets themselves.`,
 		Example: `  ccm-push secret rekey
   ccm-push secret rekey --check

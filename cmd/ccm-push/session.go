@@ -40,7 +40,7 @@ func (f *sessions) check(t modules.Type, query string) error {
 		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.flags.SessionFrom())
 	}
 	if _, ok := t.New().(modules.Refresher); !ok && len(f.flags.Session.Subscribe) > 0 {
-		return fmt.Errorf("type %s has no refresh, so it cannot subscribe\n  hint: use --require for the order", t.Name)
+		return fmt.Errorf("a resource of type %s cannot be refreshed, so --subscribe has no effect\n  hint: pass --require instead of --subscribe", t.Name)
 	}
 	var errs yamlpos.Errors
 	for _, flag := range []struct {
@@ -95,7 +95,7 @@ func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]mani
 // unknown returns the error of a resource that no earlier call of the session has.
 func (f *sessions) unknown(ref string, results record.SessionResults) error {
 	known := slices.Sorted(maps.Keys(results))
-	hint := "this session has no result yet; only check runs use the results of check runs"
+	hint := "this session has no results yet; results of check runs count only in other check runs"
 	if near := yamlpos.Suggest(ref, known); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if len(known) > 0 {
@@ -138,7 +138,7 @@ func sessionCommand(f *sessions, p *printer) *cobra.Command {
 $CCM_PUSH_SESSION, or the value of --session.
 
 With --require TYPE#NAME, a call skips the hosts where this resource failed in an earlier call. With
---subscribe TYPE#NAME, a call restarts its service where this resource changed.`,
+--subscribe TYPE#NAME, a call restarts its service on the hosts where this resource changed.`,
 		Example: `  eval "$(ccm-push session new)"
   ccm-push web package nginx
   ccm-push --require package#nginx web file /etc/nginx/nginx.conf source=nginx.conf
@@ -183,8 +183,8 @@ func sessionReportCommand(f *sessions, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
-		Long: `ccm-push session report prints the results of all calls of a session in the form of one run. It
-omits check runs, unless the session has no other calls.`,
+		Long: `ccm-push session report prints the results of all calls of a session in the form of one run. If a
+session has both check runs and other calls, the report omits the check runs.`,
 		Example: `  ccm-push session report
   ccm-push session report --session release-42
   ccm-push -q session report`,

@@ -25,15 +25,16 @@ func completionCommand(p *printer) *cobra.Command {
 flags, hosts, groups, tags, resources, properties and recorded runs. Completion contacts no host and
 runs no inventory script.
 
-bash, in ~/.bashrc (the package bash-completion is not needed):
+For bash, add this line to ~/.bashrc (the package bash-completion is not needed):
 
   source <(ccm-push completion bash)
 
-zsh, in ~/.zshrc after compinit, or as the file _ccm-push in a folder of fpath:
+For zsh, add this line to ~/.zshrc after compinit. You can also save the script as the file _ccm-push
+in a folder of fpath:
 
   source <(ccm-push completion zsh)
 
-fish:
+For fish, save the script in a file:
 
   ccm-push completion fish > ~/.config/fish/completions/ccm-push.fish`,
 		Example:   `  source <(ccm-push completion bash)`,

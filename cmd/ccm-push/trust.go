@@ -28,7 +28,7 @@ command fails: remove the old key yourself.
 
 On the console of each host, compare the fingerprint with the output of ssh-keygen -lf
 /etc/ssh/ssh_host_ed25519_key.pub. With --fingerprints FILE, ccm-push compares the fingerprints
-itself. It adds a key only if the file lists the key for this host. Lines of the file look like
+itself. It adds a key only if the file lists the key for this host. Examples of lines:
 
   web1 SHA256:…
   web1 256 SHA256:… root@web1 (ED25519)

@@ -46,7 +46,7 @@ func noType(types modules.Registry, name string) error {
 	case ok && module.Type != "":
 		return fmt.Errorf("%q is a module of Ansible; %s\n  hint: ccm-push doc %s", name, module.Hint(), module.Type)
 	case ok && module.AdHoc != "":
-		return fmt.Errorf("%q is a module of Ansible; in a manifest %s\n  hint: by hand: %s", name, module.Hint(), module.AdHocHint())
+		return fmt.Errorf("%q is a module of Ansible; in a manifest %s\n  hint: on the command line: %s", name, module.Hint(), module.AdHocHint())
 	case ok:
 		return fmt.Errorf("%q is a module of Ansible; %s", name, module.AdHocHint())
 	case near != "":

@@ -158,9 +158,9 @@ func lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what, el
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	if names = events.Line(names); !there {
-		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: pass the inventory that has them: %s", run.Run, names, elsewhere)
+		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: pass the inventory that contains these hosts: %s", run.Run, names, elsewhere)
 	}
-	warn(fmt.Sprintf("hosts of run %s that are no longer in the inventory; %s skips them: %s", run.Run, what, names))
+	warn(fmt.Sprintf("the inventory no longer contains some hosts of run %s; %s skips these hosts: %s", run.Run, what, names))
 	return nil
 }
 

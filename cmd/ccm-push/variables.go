@@ -36,7 +36,7 @@ func (f *variables) options(ctx context.Context, environ map[string]string, read
 	again := bytes.NewReader(f.input.Bytes()) // where one run follows another
 	extra, extraErr := extravars.Read(ctx, f.flags.Variables.Extra, io.MultiReader(again, io.TeeReader(f.app.in, &f.input)), keys)
 	if names := extravars.InTheClear(f.flags.Variables.Extra, extra); extraErr == nil && len(names) > 0 {
-		f.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may record it; use -e @FILE, or -e @- for standard input", strings.Join(names, ", ")))
+		f.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the value in the command line, and the shell may record it; use -e @FILE, or -e @- for standard input", strings.Join(names, ", ")))
 	}
 	facts, factsErr := extravars.ReadFacts(ctx, f.flags.Variables.Facts, f.flags.Variables.Fact)
 	environment := make(map[string]any, len(environ))

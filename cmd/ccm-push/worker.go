@@ -87,7 +87,7 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 	c.Flags().BoolVar(&show, "show", false, "print the files that this user's workers hold on this machine")
 	c.Flags().StringVar(&site, "site", "", "process only hosts whose inventory variable \"site\" has this value, such as paris (default: hosts without a site)")
 	c.Flags().IntVar(&shards, "shards", 4, "maximum number of host groups (--shard) in progress")
-	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts; the certificates of the worker are valid only from this address; may be repeated, or have commas")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts; the certificates of the worker are valid only from this address; may be repeated, or contain several addresses with commas")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default ~/.config/ccm-push/worker.key)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of machines that may start runs (default ~/.config/ccm-push/coordinators.keys)")
 	return c

@@ -51,7 +51,7 @@ the output is the command that starts the worker.`,
 	}
 	c.Flags().StringVar(&in, "token-file", "", "read the token from a `file` instead of the terminal")
 	c.Flags().StringVar(&name, "name", "", "the `name` of this worker in lists and messages (default the name of the machine)")
-	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this machine connects to hosts; hosts accept the worker only from this address; may be repeated, or have commas")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this machine connects to hosts; hosts accept the worker only from this address; may be repeated, or contain several addresses with commas")
 	return c
 }
 

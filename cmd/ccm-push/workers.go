@@ -19,9 +19,9 @@ func workersCommand(f *fleet, p *printer) *cobra.Command {
 		Use:   "workers --workers URL",
 		Short: "list workers: connected ones, and those lost in the last day",
 		Long: `ccm-push workers lists the workers that sent a message to this machine in the last day. Each line
-has the name from workers.keys, site, version and machine, the number of hosts in progress, the
-number of host groups and their maximum, and the time of the last message. A worker sends a message
-every 10 seconds. After 30 seconds without a message, it counts as lost.
+has the name from workers.keys, the site, the number of hosts in progress, the version, the machine,
+and the time of the last message. A worker takes hosts in groups: LOAD 2/8 means 2 groups of at most
+8. A worker sends a message every 10 seconds. After 30 seconds without a message, it counts as lost.
 
 If the key of a worker is not in workers.keys, the line has the fingerprint of the key instead of a
 name. Some workers do not accept this machine, because the key of this machine is not in their
@@ -46,7 +46,7 @@ coordinators.keys. The command does not list these workers, it prints only their
 				return err
 			}
 			if unreadable > 0 {
-				f.app.warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add its key to their coordinators.keys: %s", unreadable, key.Public()))
+				f.app.warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add the public key of this machine to the file coordinators.keys of these workers: %s", unreadable, key.Public()))
 			}
 			if p.json() {
 				return printJSON(p, all...)
@@ -58,7 +58,7 @@ coordinators.keys. The command does not list these workers, it prints only their
 	return c
 }
 
-var errNoWorkersURL = errors.New("--workers is missing, and CCM_PUSH_WORKERS not set: the URL of NATS where workers and runs meet")
+var errNoWorkersURL = errors.New("neither --workers nor CCM_PUSH_WORKERS is set: pass --workers with the NATS URL of the workers, such as tls://nats.example.com:4222")
 
 func printWorkers(p *printer, all []workers.Connected) error {
 	if len(all) == 0 {

@@ -38,7 +38,7 @@ the addresses that the other machine passed with --worker-address.
 
 Keep the token secret until it is used. It contains the address of the broker, the certificate of
 its authority (--nats-ca), and the public key of this machine. The NATS server must be
-ccm-push-broker, and your user there needs the role coordinator or operator.`,
+ccm-push-broker, and your user of the broker needs the role coordinator or operator.`,
 		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
   ccm-push workers invite paris --token-file token
   ccm-push worker join --token-file token`,

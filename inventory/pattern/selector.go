@@ -119,7 +119,7 @@ func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings 
 func indexWarnings(terms []string) (warnings []string) {
 	for _, term := range terms {
 		if subscriptOf(term) != nil && !strings.HasPrefix(strings.TrimLeft(term, "&!"), "~") {
-			warnings = append(warnings, fmt.Sprintf("%q: in a limit an index counts all hosts of the inventory, not the selected hosts", term))
+			warnings = append(warnings, fmt.Sprintf("pattern %q: in a limit, an index counts all hosts of the inventory, not the selected hosts", term))
 		}
 	}
 	return warnings

@@ -130,7 +130,7 @@ func TestLimit(t *testing.T) {
 		{limit: "@dir/limit", want: "web02"},
 		{limit: "@dir/gone", err: "no such file: dir/gone"},
 		{limit: "db", err: "the limit excludes all selected hosts"},
-		{limit: "db[0]", err: "the limit excludes all selected hosts\n  hint: \"db[0]\": in a limit an index counts all hosts of the inventory, not the selected hosts"},
+		{limit: "db[0]", err: "the limit excludes all selected hosts\n  hint: pattern \"db[0]\": in a limit, an index counts all hosts of the inventory, not the selected hosts"},
 	} {
 		left, _, err := s.Limit(web, tt.limit)
 		if tt.err != "" {

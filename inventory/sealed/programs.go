@@ -110,7 +110,7 @@ func questionOf(n *yamlpos.Node) (q question, err error) {
 
 // words reads the program and its arguments. They are texts: nothing is evaluated in them.
 func words(n *yamlpos.Node) (argv []string, err error) {
-	const hint = "write the program and each argument by itself: cmd: [vault, kv, get, -field=password, secret/db]"
+	const hint = "write the program and each argument as a list item: cmd: [vault, kv, get, -field=password, secret/db]"
 	if n.Kind == yamlpos.List && len(n.Items) == 0 {
 		return nil, n.Errorf(hint, "cmd is an empty list")
 	}

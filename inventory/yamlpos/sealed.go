@@ -121,7 +121,7 @@ func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
 	return n.Errorf(vaultHint, format, args...)
 }
 
-const vaultHint = "encrypted values are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"
+const vaultHint = "encrypted values are allowed only in data, overrides, vars_files, files of -e and --hiera, and inventory variables; a file of variables may also be encrypted as a whole"
 
 // sealed makes a text that is encrypted under a tag of out.
 func (c *converter) sealed(out *Node, tag string) {

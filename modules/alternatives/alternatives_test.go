@@ -93,11 +93,11 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "no alternative anyway", Tree: tree("", ""), Properties: with(`"path":VIM,"ensure":"absent"`)},
 		modtest.Fixture{
 			Name: "unknown, without a link", Tree: tree("", ""), Properties: with(`"path":VIM`),
-			Err: "editor has no alternatives on this host yet, and /usr/bin/vim is the first: write link, such as /usr/bin/editor",
+			Err: "the name editor has no alternatives on this host yet, and /usr/bin/vim is the first: set the property link, such as link: /usr/bin/editor",
 		},
 		modtest.Fixture{
 			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"/usr/bin/joe"}`,
-			Err: "/usr/bin/joe does not exist on this host, so it cannot be an alternative of editor",
+			Err: "the file /usr/bin/joe does not exist on this host, so it cannot be an alternative of editor",
 		},
 		modtest.Fixture{
 			Name: "nothing to choose from", Tree: tree("", ""), Properties: with(`"ensure":"auto"`),

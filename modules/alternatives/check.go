@@ -65,10 +65,10 @@ func (a *Alternatives) calls(files modules.FileReader, have group) ([]call, erro
 		return a.choose(nil, have)
 	}
 	if link == "" {
-		return nil, modules.Refuse("%s has no alternatives on this host yet, and %s is the first: write link, such as /usr/bin/%s", a.Name, a.Path, a.Name)
+		return nil, modules.Refuse("the name %s has no alternatives on this host yet, and %s is the first: set the property link, such as link: /usr/bin/%s", a.Name, a.Path, a.Name)
 	}
 	if _, err := modules.Follow(files, a.Path); modules.NotThere(err) {
-		return nil, modules.Refuse("%s does not exist on this host, so it cannot be an alternative of %s", a.Path, a.Name)
+		return nil, modules.Refuse("the file %s does not exist on this host, so it cannot be an alternative of %s", a.Path, a.Name)
 	} else if err != nil {
 		return nil, modules.PermissionRefusal(err)
 	}

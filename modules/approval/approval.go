@@ -46,7 +46,7 @@ func Required(files modules.FileReader, name, command string, plan modules.Plan)
 	}
 	dir := path.Dir(name)
 	if err := modules.OthersMayChange(files, dir, os.Geteuid()); err != nil {
-		return modules.Plan{}, modules.Refuse("validate: %s could be replaced by another user during the check: %w; run as the owner of its directory", name, err)
+		return modules.Plan{}, modules.Refuse("validate: another user could replace the file %s during the check: %w; run as the owner of the directory", name, err)
 	}
 	plan.MayFail = true
 	return plan, nil

@@ -40,7 +40,7 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		return modules.Plan{}, err
 	}
 	if is.exists && !is.ours && !c.Force {
-		return modules.Plan{}, modules.Refuse("the container %s was not made by this type; remove it, or set 'force: true' to replace it", c.Name)
+		return modules.Plan{}, modules.Refuse("the container %s was not created by a container resource; remove the container, or set 'force: true' to replace the container", c.Name)
 	}
 	if c.Ensure == absent {
 		if !is.exists {

@@ -120,7 +120,7 @@ func TestConverges(t *testing.T) {
 			Name: "made by something else, and replaced", Tree: there("", true), Properties: with(same + `,"force":true`), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("container", "made by something else", "made of these properties")},
 		},
-		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not made by this type; remove it, or set 'force: true' to replace it"},
+		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not created by a container resource; remove the container, or set 'force: true' to replace the container"},
 		{
 			Name: "the registry has another image", Tree: tree(skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}), Properties: with(`"image":"app:1","pull":"always"`), Action: "made the container",
 			Changes: []modules.Change{modtest.Change("ensure", absent, running), modtest.Change("image", digestOf("id-of-app:1\n"), digestOf("newer\n"))},
@@ -210,7 +210,7 @@ func TestValidate(t *testing.T) {
 		{Of: Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, Err: `labels: "io.ccm-push.made" is not a valid label`},
 		{Of: Container{Name: "c", Image: "a", Enable: new(bool)}, Err: "enable: enable is only valid with provider: quadlet (write provider: quadlet, or restart: always)"},
 		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Enable: new(bool), Command: []string{"a", "%$;"}, Ports: []string{"80:80"}}},
-		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, Err: `volumes[1]: with quadlet, volumes[1] cannot contain any of the characters %$\"', and cannot begin or end with a space`},
+		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, Err: `volumes[1]: with quadlet, the property volumes[1] cannot contain any of the characters %$\"', and cannot begin or end with a space`},
 		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Command: []string{"find", ";"}}, Err: "command[1]: with quadlet, no word of a command can be a semicolon: have sh -c run it"},
 		{Of: Container{Name: "c", Image: "a", Options: []string{"-v"}}, Err: `options[0]: "-v" does not begin with two dashes`},
 		{Of: Container{Name: "c", Image: "a", Options: []string{"--env=TOKEN=secret"}}, Err: "options[0]: the option --env has a property (write env)"},

@@ -54,7 +54,7 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 		foreign = c.variablesFile()
 	}
 	if foreign != "" && !c.Force {
-		return modules.Plan{}, modules.Refuse("%s was not made by this type; remove it, or set 'force: true' to replace it", foreign)
+		return modules.Plan{}, modules.Refuse("the file %s was not created by a container resource; remove the file, or set 'force: true' to replace the file", foreign)
 	}
 	do, will := unitSteps{program: program, reread: is.unread}, is
 	if c.Ensure == absent {
@@ -174,14 +174,14 @@ func hasQuadlet(h modules.Host) error {
 		}
 	}
 	h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring it
-	return modules.Refuse("podman of this host has no quadlet, which needs podman 4.4 or later; remove provider, or upgrade podman")
+	return modules.Refuse("podman on this host has no quadlet, which needs podman 4.4 or later; remove the property provider, or upgrade podman")
 }
 
 // taken reports whether a container of the name exists that belongs to no unit.
 func (c *Container) taken(ctx context.Context, h modules.Host, program string) (bool, error) {
 	other, err := c.now(ctx, h, program)
 	if err == nil && other.exists && !c.Force {
-		err = modules.Refuse("a container %s that is not a service already exists; remove it, or set 'force: true' to replace it", c.Name)
+		err = modules.Refuse("the container %s already exists, and is not a service; remove the container, or set 'force: true' to replace the container", c.Name)
 	}
 	return other.exists, err
 }

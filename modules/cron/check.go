@@ -36,7 +36,7 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		plan.Action, plan.Changes = update(e, *want)
 	}
 	if plan.Action == "" && want == nil && c.Made != "" && strings.Contains(have, c.Made) {
-		return modules.Plan{}, modules.Refuse("%s stays unchanged: it contains the command of this entry without the comment %q above it; remove this line by hand, or add the comment", t, markerPrefix+c.Name)
+		return modules.Plan{}, modules.Refuse("%s stays unchanged: a line has the command of this entry, but the comment %q is not above the line; remove the line by hand, or add the comment", t, markerPrefix+c.Name)
 	}
 	if plan.Action == "" {
 		return modules.Plan{}, nil

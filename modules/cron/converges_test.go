@@ -300,7 +300,7 @@ func TestUndoOfAnEntryWithoutItsComment(t *testing.T) {
 	undo := modtest.Decode(t, modules.Registry{typ}, "cron", properties(`"ensure":"absent","made":"`+made+`"`), root)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), []byte("* * * * * backup --all\n"), 0o600))
 	_, err = undo.Check(t.Context(), modules.ReadOnly(h))
-	require.ErrorContains(t, err, `stays unchanged: it contains the command of this entry without the comment "#ccm-push: n" above it; remove this line by hand, or add the comment`)
+	require.ErrorContains(t, err, `stays unchanged: a line has the command of this entry, but the comment "#ccm-push: n" is not above the line; remove the line by hand, or add the comment`)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), nil, 0o600))
 	plan, err = undo.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 		properties["user"] = c.User
 	}
 	if edited(e.text, c.Name, back).text != before {
-		return nil, modules.Refuse("after this change, the lines of this entry could not be restored exactly in their place in %s", t)
+		return nil, modules.Refuse("after this change, ccm-push could not restore the lines of this entry exactly at their place in %s", t)
 	}
 	return properties, nil
 }
@@ -44,7 +44,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
 	was := kept.wanted()
 	if kept.User != c.User || edited(after, c.Name, was).text != edited(before, c.Name, was).text {
-		return modules.Refuse("this change would make it impossible to restore the earlier lines of this entry in %s; add an entry with another name to the manifest, and set this entry to absent", t)
+		return modules.Refuse("after this change, ccm-push could not restore the earlier lines of this entry in %s; set this entry to absent, and add a new entry with another name", t)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestConverges(t *testing.T) {
 		fixture("nobody asks anyway", tree("", "", ""), mode+`,"ensure":"absent"`, ""),
 		modtest.Fixture{
 			Name: "a password as a value", Tree: hidden, Properties: `{"root":"$ROOT",` + secret + `,"type":"string","value":"x"}`,
-			Err: "app/secret is a question of type password; write password in place of type and value",
+			Err: "the question app/secret has the type password; write the property password instead of type and value",
 		},
 		modtest.Fixture{
 			Name: "a value as a password", Tree: asked("fast", "seen"), Properties: `{"root":"$ROOT",` + mode + `,"password":"x"}`,

@@ -88,7 +88,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		done.Changes = append(done.Changes, MarkRemoved(have, t.String())...)
 	}
 	if link {
-		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to write through it (write the path that it leads to)", f.Path)
+		return modules.Plan{}, modules.Refuse("the path %s is a symlink, and ccm-push does not write through a symlink (write the path of the target)", f.Path)
 	}
 	seen := modules.TextContent(have).SHA256()
 	// The own rename is the whole change, so that all but the permission bits of

@@ -72,7 +72,7 @@ func (r *Restore) on(file, text string) (was string, changes []modules.Change, e
 		back = back || r.Whole != "" && p.applied(text) // without it, Common was not noted
 	}
 	if !back {
-		return "", nil, modules.Refuse("%s cannot be restored: the lines that the run changed have been changed again since", file)
+		return "", nil, modules.Refuse("the file %s cannot be restored, because the lines that the run changed were changed again later", file)
 	}
 	return text, nil, nil
 }

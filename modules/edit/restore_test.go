@@ -49,14 +49,14 @@ func TestRestore(t *testing.T) {
 		{"an added line, in a file that is another one", "a\nb\n", "a\nx\nb\n", "one\ntwo\nx\n", "one\ntwo\n"},
 		{"a changed line, likewise", "a\ny\nb\n", "a\nx\nb\n", "one\nx\n", "one\ny\n"},
 		{"a removed line comes below the one that was above it", "a\ny\nb\n", "a\nb\n", "a\nc\n", "a\ny\nc\n"},
-		{"a removed line of which the neighbours have gone", "a\ny\nb\n", "a\nb\n", "c\n", "/f cannot be restored: the lines that the run changed have been changed again since"},
-		{"a changed line that has been changed", "a\ny\nb\n", "a\nx\nb\n", "a\nz\nb\n", "/f cannot be restored: the lines that the run changed have been changed again since"},
+		{"a removed line of which the neighbours have gone", "a\ny\nb\n", "a\nb\n", "c\n", "the file /f cannot be restored, because the lines that the run changed were changed again later"},
+		{"a changed line that has been changed", "a\ny\nb\n", "a\nx\nb\n", "a\nz\nb\n", "the file /f cannot be restored, because the lines that the run changed were changed again later"},
 		{"one of several equal lines", "x\na\nx\nb\n", "x\na\nx\nb\nx\n", "x\na\nx\nb\nx\nc\n", "x\na\nx\nb\nc\n"},
 		{"in two places", "a\n1\n2\n3\n4\nb\n", "A\n1\n2\n3\n4\nB\n", "A\n1\nhis\n4\nB\n", "a\n1\nhis\n4\nb\n"},
 		{"no line end", "a", "a\nx", "a\nx", "a"},
 		{"line ends of Windows", "a\r\n", "a\r\nx\r\n", "a\r\nx\r\nhis\r\n", "a\r\nhis\r\n"},
 		{"all of it", "a\nb\n", "", "", "a\nb\n"},
-		{"all of it, and somebody has written another one", "a\nb\n", "", "his\n", "/f cannot be restored: the lines that the run changed have been changed again since"},
+		{"all of it, and somebody has written another one", "a\nb\n", "", "his\n", "the file /f cannot be restored, because the lines that the run changed were changed again later"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, err := reversalOf(t, test.before, test.after, nil)
@@ -74,9 +74,9 @@ func TestNoReversal(t *testing.T) {
 	large := strings.Repeat("a long line of a file\n", 4000)
 	for _, test := range []struct{ name, before, after, err string }{
 		{"no UTF-8", "a\xff\n", "b\n", "the changed lines of /f are not UTF-8, so they cannot be kept"},
-		{"too much", large, "b\n", "the changed lines of /f are larger than 64 KiB, so the host cannot store them"},
+		{"too much", large, "b\n", "the changed lines of the file /f are larger than 64 KiB, so the host cannot store them"},
 		{"in the midst of equal lines", strings.Repeat("x\n", 100) + "y\n" + strings.Repeat("x\n", 100), strings.Repeat("x\n", 200),
-			"/f has too many equal lines, so the place of the changed lines cannot be recorded"},
+			"the file /f has too many equal lines, so the place of the changed lines cannot be recorded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := reversalOf(t, test.before, test.after, nil)
@@ -263,7 +263,7 @@ func TestRestoreAfterForeignEdits(t *testing.T) {
 
 // TestRestoreOfInsertions uses changes of others in the inserted lines.
 func TestRestoreOfInsertions(t *testing.T) {
-	changed := "/f cannot be restored: the lines that the run changed have been changed again since"
+	changed := "the file /f cannot be restored, because the lines that the run changed were changed again later"
 	for _, test := range []struct{ name, before, after, now, want string }{
 		{"a block", "base\n", "base\n# BEGIN h\nx\ny\n# END h\n", "base\n# BEGIN h\nx\ny hand\n# END h\n", changed},
 		{"a second line that is the same", "base\n", "base\nadded\n", "added\nbase\nadded\n", changed},

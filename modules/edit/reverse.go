@@ -28,7 +28,7 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 	case at.Mode != at.Mode.Perm():
 		return nil, modules.Refuse("%s has mode %s: a change would keep only the bits 0777", f.Path, modules.FormatMode(at.Mode))
 	case at.Links > 1:
-		return nil, modules.Refuse("%s has %d names (hard links): the change, and restoring it, would affect only this name", f.Path, at.Links)
+		return nil, modules.Refuse("the file %s has %d names (hard links), and the change would affect only this name", f.Path, at.Links)
 	}
 	t := Parse(have)
 	done, err := f.restoring().Edit(t)
@@ -60,7 +60,7 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 			return r, r.fits(f.Path)
 		}
 	}
-	return nil, modules.Refuse("%s has too many equal lines, so the place of the changed lines cannot be recorded", f.Path)
+	return nil, modules.Refuse("the file %s has too many equal lines, so the place of the changed lines cannot be recorded", f.Path)
 }
 
 // findCommon notes the words that the hunks share with the text before.
@@ -94,7 +94,7 @@ func (r *Restore) fits(file string) error {
 		}
 	}
 	if size > modules.MaxKept {
-		return modules.Refuse("the changed lines of %s are larger than %d KiB, so the host cannot store them", file, modules.MaxKept>>10)
+		return modules.Refuse("the changed lines of the file %s are larger than %d KiB, so the host cannot store them", file, modules.MaxKept>>10)
 	}
 	return nil
 }

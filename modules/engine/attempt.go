@@ -9,7 +9,7 @@ import (
 )
 
 // errForgotten is the error of a command that may have run in a run that this one resumes.
-var errForgotten = modules.Refuse("unknown whether an earlier run has started the command: later runs had too many commands, and the host has deleted its note")
+var errForgotten = modules.Refuse("unknown whether an earlier run has started the command: the host has deleted the record of the command, because later runs had too many commands")
 
 // begin notes on the host that the turn starts a command, if it does. A session that continues the catalog then
 // knows of the command, even if the host program is killed.

@@ -135,7 +135,7 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 		err = a.cannotBeTakenBack(ctx)
 	}
 	if err != nil {
-		return modules.Refuse("not done, since %s, and without confirmation it could not be reverted: %v; to apply it anyway, write confirm: never", why, err)
+		return modules.Refuse("not done, because %s, and without confirmation ccm-push could not revert the change: %v; to apply the change anyway, write confirm: never", why, err)
 	}
 	arming := Arming{Index: t.job.index, Why: why, First: past.Next()}
 	if a.plan.Refreshed { // the change that refreshes it takes effect with it, and is reverted before it is refreshed again

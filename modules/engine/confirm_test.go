@@ -145,11 +145,11 @@ func TestConfirmModes(t *testing.T) {
 		{"a command", wire.ConfirmAuto, command, "", "0 changed: executed"},
 		{
 			"a command, always", wire.ConfirmAlways, command, "",
-			"0 failed: not done, since it has confirm: always, and without confirmation it could not be reverted: type exec does not report its changes; to apply it anyway, write confirm: never",
+			"0 failed: not done, because it has confirm: always, and without confirmation ccm-push could not revert the change: type exec does not report its changes; to apply the change anyway, write confirm: never",
 		},
 		{
 			"without history", wire.ConfirmAuto, enginetest.With(fileWith("$/home/.ssh/a", "x"), func(e *wire.Entry) { e.NoHistory = true }), "",
-			"0 failed: not done, since it may touch the keys by which one logs in (path $/home/.ssh/a), and without confirmation it could not be reverted: nothing is kept of it (history: false); to apply it anyway, write confirm: never",
+			"0 failed: not done, because it may touch the keys by which one logs in (path $/home/.ssh/a), and without confirmation ccm-push could not revert the change: nothing is kept of it (history: false); to apply the change anyway, write confirm: never",
 		},
 		{"noop", wire.ConfirmAlways, enginetest.With(fileWith("$/a", "x"), func(e *wire.Entry) { e.Check = true }), "", "0 changed: Would have created the file"},
 	} {

@@ -41,9 +41,9 @@ func (e *exports) value(key string, skipped, ran bool) (json.RawMessage, error) 
 	case first == stateKey:
 		return nil, errors.New("it does not report its state")
 	case ran:
-		return nil, errors.New("the resource has no such value, or the value is too long or not text")
+		return nil, errors.New("the resource has no value with this name, or the value is too long or not text")
 	default:
-		return nil, errors.New("it has never run on this host, or its output was lost; remove its creates, onlyif or unless for one run, or read the value in another way")
+		return nil, errors.New("the resource has never run on this host, or its output was lost; to run the resource again, remove creates, onlyif and unless for one run")
 	}
 	for deeper {
 		var part string

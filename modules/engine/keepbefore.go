@@ -53,7 +53,7 @@ func (a *attempt) keepBefore(ctx context.Context) error {
 		err = k.Err()
 	}
 	if err != nil && a.turn.job.reaches != "" {
-		return fmt.Errorf("not done, because without confirmation it could not be reverted: the former state could not be stored: %w", err)
+		return fmt.Errorf("not done, because the former state could not be stored, and ccm-push could not revert the change: %w", err)
 	}
 	if err != nil {
 		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later, because the former state could not be stored: %v", err))

@@ -282,7 +282,7 @@ func TestUndoneInReverse(t *testing.T) {
 	ends.FailOnError = true
 	for _, cat := range []wire.Catalog{whole(), ends} {
 		require.Equal(t, []string{
-			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; empty it, and the next complete run removes it (to keep it, add it to the manifest again without reverse)",
+			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; empty the directory, then the next complete run removes it (to keep it, add it to the manifest again without reverse)",
 		}, r.run(cat))
 	}
 	require.Equal(t, []string{"stable $/d"}, r.run(whole(dir)))
@@ -309,16 +309,16 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 		"too large": {func(r *rememberer) { r.write("a", strings.Repeat("x", modules.MaxKept+1)) }, text("$/a", "x"),
 			"$/a is larger than the 64 KiB that can be kept of a file"},
 		"a link": {func(r *rememberer) { require.NoError(r.t, os.Symlink("there", r.dir+"/a")) }, text("$/a", "x"),
-			"$/a is a symlink, which a file resource cannot restore; use a link resource for it"},
+			"the path $/a is a symlink, which a file resource cannot restore; use a link resource"},
 		"two names": {func(r *rememberer) { r.write("b", "y"); require.NoError(r.t, os.Link(r.dir+"/b", r.dir+"/a")) }, text("$/a", "x"),
-			"$/a has 2 names (hard links), and a file resource can restore only this name"},
+			"the file $/a has 2 names (hard links), and a file resource can restore only this name"},
 		"a directory that is not empty": {func(r *rememberer) { require.NoError(r.t, os.MkdirAll(r.dir+"/a/b", 0o755)) }, file("$/a", `"ensure":"absent","force":true`),
 			"$/a is a directory that is not empty"},
-		"parents":            {func(*rememberer) {}, file("$/a/b/c", `"ensure":"directory","mode":"0755"`), "$/a would also be created, and restoring would not remove it; write a separate resource for it"},
+		"parents":            {func(*rememberer) {}, file("$/a/b/c", `"ensure":"directory","mode":"0755"`), "the directory $/a would also be created, and a later reversal would not remove it; write a separate resource for this directory"},
 		"a type that cannot": {func(*rememberer) {}, command("touch $/a", ""), "type exec cannot"},
 		"a file of lines with two names": {func(r *rememberer) { r.write("b", "y"); require.NoError(r.t, os.Link(r.dir+"/b", r.dir+"/a")) },
 			wire.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(`{"name":"$/a","line":"x"}`)},
-			"$/a has 2 names (hard links): the change, and restoring it, would affect only this name"},
+			"the file $/a has 2 names (hard links), and the change would affect only this name"},
 		"damaged":           {func(r *rememberer) { r.store.text = []byte("{") }, text("$/a", "x"), "unexpected EOF [the record of former states cannot be read, so nothing is undone: unexpected EOF]"},
 		"not to be read":    {func(r *rememberer) { r.store.readErr = errors.New("no") }, text("$/a", "x"), "no [the record of former states cannot be read, so nothing is undone: no]"},
 		"not to be written": {func(r *rememberer) { r.store.full = errors.New("the disk is full") }, text("$/a", "x"), "the disk is full"},

@@ -275,7 +275,7 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	}
 	c := j.undone.change
 	if now := a.place(c.Subject); now != c.Place {
-		return modules.Refuse("left unchanged: its path was %s when it was changed, and now leads to %s", c.Place, now)
+		return modules.Refuse("left unchanged: during the run its path was %s, and now the path leads to %s", c.Place, now)
 	}
 	if j.undone.force || diedInRun(c) {
 		return nil

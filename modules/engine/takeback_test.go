@@ -246,7 +246,7 @@ func TestUndo(t *testing.T) {
 		{"a line that somebody else has removed since", func(u *undoer) { u.write("f", "a\nb\n") },
 			[]wire.Entry{lineOf("$/f", "B", `,"regexp":"^b"`)},
 			func(u *undoer) { u.write("f", "a\nx\n") }, nil,
-			[]string{"failed line#$/f: $/f cannot be restored: the lines that the run changed have been changed again since"}, true},
+			[]string{"failed line#$/f: the file $/f cannot be restored, because the lines that the run changed were changed again later"}, true},
 		{"two changes of one file", func(u *undoer) { u.write("f", "old\n") },
 			[]wire.Entry{text("$/f", "new\\n"), lineOf("$/f", "more", "")}, nil, nil,
 			[]string{"changed line#$/f: put the earlier text back", "changed file#$/f: restored the state before the run"}, false},
@@ -271,7 +271,7 @@ func TestUndo(t *testing.T) {
 			require.NoError(u.t, os.Symlink("b", u.at("l")))
 			u.write("b/f", "new")
 			require.NoError(u.t, os.Chmod(u.at("b/f"), 0o600))
-		}, nil, []string{"failed file#$/l/f: left unchanged: $/l/f: its path was $/a/f when it was changed, and now leads to $/b/f"}, true},
+		}, nil, []string{"failed file#$/l/f: left unchanged: $/l/f: during the run its path was $/a/f, and now the path leads to $/b/f"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			u := newUndoer(t)

@@ -44,7 +44,7 @@ func TestConverges(t *testing.T) {
 			Name: "with files that get it", Tree: semanagetest.Running(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`), Stays: "labels",
 			Action: "gave a label to its paths. had restorecon set it", Changes: []modules.Change{modtest.Change("type", ofPolicy, "httpd_sys_content_t")},
 		},
-		{Name: "no SELinux", Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
+		{Name: "no SELinux", Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t"`), Err: "this host has no SELinux: the file /etc/selinux/config does not exist (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and absent", Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent"`)},
 	})...)
 }

@@ -61,7 +61,7 @@ func (f *Fetch) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
 	case err != nil:
 		return modules.Plan{}, modules.PermissionRefusal(err)
 	case at.Kind == modules.Directory:
-		return modules.Plan{}, modules.Refuse("%s is a directory, not a file; fetch its files one by one, or pack the directory with an exec resource first", f.Name)
+		return modules.Plan{}, modules.Refuse("the path %s is a directory, not a file; fetch its files one by one, or pack the directory with an exec resource first", f.Name)
 	case at.Kind != modules.Regular:
 		return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe, and no file", f.Name)
 	case at.Size > f.MostFetched():

@@ -19,7 +19,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "behind a link", Tree: tree, Properties: `{"name":"$ROOT/l","max_size":6}`},
 		modtest.Fixture{Name: "missing, which it may be", Tree: tree, Properties: `{"name":"$ROOT/lost","optional":true}`},
 		modtest.Fixture{Name: "missing", Tree: tree, Properties: `{"name":"$ROOT/none"}`, Err: "$ROOT/none is not there (set 'optional: true' if it need not be)"},
-		modtest.Fixture{Name: "a directory", Tree: tree, Properties: `{"name":"$ROOT/d"}`, Err: "$ROOT/d is a directory, not a file; fetch its files one by one, or pack the directory with an exec resource first"},
+		modtest.Fixture{Name: "a directory", Tree: tree, Properties: `{"name":"$ROOT/d"}`, Err: "the path $ROOT/d is a directory, not a file; fetch its files one by one, or pack the directory with an exec resource first"},
 		modtest.Fixture{Name: "too large", Tree: tree, Properties: `{"name":"$ROOT/f","max_size":5}`, Err: "$ROOT/f has 6 bytes, more than 5 (max_size)"},
 	)
 	root := t.TempDir()

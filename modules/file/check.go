@@ -153,7 +153,7 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 		plan.Action, plan.Steps = "recursively removed the directory", steps{do: removeTree}
 		return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, h.Files, f.Name))
 	case f.undoes:
-		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; empty it, and the next complete run removes it", f.Name)
+		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; empty the directory, then the next complete run removes it", f.Name)
 	}
 	return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
 }

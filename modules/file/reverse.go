@@ -30,7 +30,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	case err != nil:
 		return nil, modules.PermissionRefusal(err)
 	case at.link:
-		return nil, modules.Refuse("%s is a symlink, which a file resource cannot restore; use a link resource for it", f.Name)
+		return nil, modules.Refuse("the path %s is a symlink, which a file resource cannot restore; use a link resource", f.Name)
 	case at.Kind == modules.Absent:
 		return f.none(h.Files)
 	case at.Kind == modules.Directory:
@@ -67,7 +67,7 @@ func (f *File) none(files modules.FileReader) (map[string]any, error) {
 			return nil, err
 		}
 		if len(parents) > 0 {
-			return nil, modules.Refuse("%s would also be created, and restoring would not remove it; write a separate resource for it", parents[0])
+			return nil, modules.Refuse("the directory %s would also be created, and a later reversal would not remove it; write a separate resource for this directory", parents[0])
 		}
 	}
 	return map[string]any{"ensure": absent}, nil
@@ -97,7 +97,7 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 	case at.Kind != modules.Regular:
 		return nil, modules.Refuse("%s is a device, socket or pipe", f.Name)
 	case at.Links > 1:
-		return nil, modules.Refuse("%s has %d names (hard links), and a file resource can restore only this name", f.Name, at.Links)
+		return nil, modules.Refuse("the file %s has %d names (hard links), and a file resource can restore only this name", f.Name, at.Links)
 	case at.Size > modules.MaxKept:
 		return nil, tooLarge(f.Name)
 	}

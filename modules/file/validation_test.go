@@ -101,7 +101,7 @@ func TestValidateWhereOthersMayWrite(t *testing.T) {
 	modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true, Mode: 0o777}})
 	res := modtest.Decode(t, modules.Registry{file.Type()}, "file", own(`"name":"$ROOT/d/f","mode":"0640","content":"new\n","validate":"true %s"`), root)
 	_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
-	require.EqualError(t, err, "validate: "+root+"/d/f could be replaced by another user during the check: everybody can change "+root+"/d; run as the owner of its directory")
+	require.EqualError(t, err, "validate: another user could replace the file "+root+"/d/f during the check: everybody can change "+root+"/d; run as the owner of the directory")
 }
 
 const validatedEnv = "CCM_VALIDATED"

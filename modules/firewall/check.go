@@ -167,7 +167,7 @@ func incharge(files modules.FileReader) string {
 func refuseForeign(is ruleset, want []rule) error {
 	for _, g := range is.gates {
 		if by := g.foreign(); by != "" && g.passes(want) != nil {
-			return modules.Refuse("the chain %s, which %s manages, drops packets that no rule in it accepts; add the rule with %s, or move the rules of this chain to nftables", g, by, by)
+			return modules.Refuse("the chain %s, managed by %s, drops packets that its own rules do not accept; add the rule with %s, or move the rules of this chain to nftables", g, by, by)
 		}
 	}
 	return nil

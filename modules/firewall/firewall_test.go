@@ -106,7 +106,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no nftables, and none needed", Tree: []modtest.Node{{Path: "bin", Dir: true}}, Properties: with1(`"name":"https","ensure":"absent"`)},
 		{
 			Name: "what drops is iptables'", Tree: tree(t, strings.ReplaceAll(strings.ReplaceAll(closed, `"inet"`, `"ip"`), `"input","type"`, `"INPUT","type"`)), Properties: with1(https),
-			Err: "the chain ip filter INPUT, which iptables manages, drops packets that no rule in it accepts; add the rule with iptables, or move the rules of this chain to nftables",
+			Err: "the chain ip filter INPUT, managed by iptables, drops packets that its own rules do not accept; add the rule with iptables, or move the rules of this chain to nftables",
 		},
 		{
 			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),
@@ -114,16 +114,16 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Err: `this rule would lock out the login of this run, from 192.0.2.1 to port 22: "ssh" would drop the login; first add a rule that accepts a narrower source`,
+			Err: `this change would lock out the login of this run, from 192.0.2.1 to port 22, because the rule "ssh" would drop the login; first add a rule that accepts a narrower source`,
 		},
 		{
 			Name: "everything of the own network", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"them","source":["192.0.2.0/24"],"action":"reject"`),
-			Err: `this rule would lock out the login of this run, from 192.0.2.1 to port 22: "them" would reject the login; first add a rule that accepts a narrower source`,
+			Err: `this change would lock out the login of this run, from 192.0.2.1 to port 22, because the rule "them" would reject the login; first add a rule that accepts a narrower source`,
 		},
 		{
 			Name: "the own login, behind a rule of an interface that drops it too", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9","action":"reject"`),
 			Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Err:        `this rule would lock out the login of this run, from 192.0.2.1 to port 22: "ssh" would drop the login; first add a rule that accepts a narrower source`,
+			Err:        `this change would lock out the login of this run, from 192.0.2.1 to port 22, because the rule "ssh" would drop the login; first add a rule that accepts a narrower source`,
 		},
 		{
 			Name: "all logins but by an interface", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9"`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),

@@ -100,5 +100,5 @@ func refuseLockout(files modules.FileReader, have, want []rule) error {
 	if _, already := locksOut(have, l); !locked || already {
 		return nil
 	}
-	return modules.Refuse("this rule would lock out the login of this run, from %s to port %d: %q would %s the login; first add a rule that accepts a narrower source", l.from, l.port, by.name, by.verdict)
+	return modules.Refuse("this change would lock out the login of this run, from %s to port %d, because the rule %q would %s the login; first add a rule that accepts a narrower source", l.from, l.port, by.name, by.verdict)
 }

@@ -30,7 +30,7 @@ func (g *Git) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 		return g.checkAbsent(ctx, h, have)
 	}
 	if len(have.stuck) > 0 {
-		return modules.Plan{}, modules.Refuse("files in the submodules %s of %q have local changes: commit or revert them there", some(have.stuck), g.Name)
+		return modules.Plan{}, modules.Refuse("files in the submodules %s of %q have local changes: commit or revert these changes on the host", some(have.stuck), g.Name)
 	}
 	if len(have.changed) > 0 && !g.Force {
 		return modules.Plan{}, modules.Refuse("files in %q have local changes: %s%s", g.Name, some(have.changed),

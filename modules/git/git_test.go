@@ -250,7 +250,7 @@ func TestSubmodules(t *testing.T) {
 
 	put(t, "mine\n", root, "d/lib/app.txt")
 	_, err = apply(t, g)
-	require.EqualError(t, err, fmt.Sprintf(`files in the submodules lib of %q have local changes: commit or revert them there`, filepath.Join(root, "d")))
+	require.EqualError(t, err, fmt.Sprintf(`files in the submodules lib of %q have local changes: commit or revert these changes on the host`, filepath.Join(root, "d")))
 
 	run(t, s.dir, "submodule", "--quiet", "add", lib.dir, "stolen")
 	run(t, s.dir, "commit", "-q", "-m", "another one")
@@ -412,7 +412,7 @@ func TestCheckoutOfAnotherUser(t *testing.T) {
 	}
 
 	_, err = apply(t, on(t, root, strings.Replace(properties, `"nobody"`, `""`, 1)))
-	require.EqualError(t, err, fmt.Sprintf("%q belongs to nobody: git refuses to run there as root (write 'user: nobody', or change the owner)", d))
+	require.EqualError(t, err, fmt.Sprintf("the folder %q belongs to user nobody, and git refuses to run in this folder as user root (write 'user: nobody', or change the owner)", d))
 }
 
 // TestUnknownGitServer uses a server with an unknown key: git shows no prompt, and the server is not trusted.
@@ -443,5 +443,5 @@ func TestUnknownGitServer(t *testing.T) {
 		}
 	})
 	_, err = on(t, dir, fmt.Sprintf(`{"name":"$ROOT/d","source":"ssh://ann@%s/app.git"}`, l.Addr())).Check(t.Context(), modules.ReadOnly(modtest.Host()))
-	require.EqualError(t, err, "git ls-remote: the known_hosts file of the user does not have the host key of the server, or has another one (add the key with a known_host resource)")
+	require.EqualError(t, err, "git ls-remote: the known_hosts file of the user does not have the host key of the server, or has another key (add the key with a known_host resource)")
 }

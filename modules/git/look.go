@@ -71,7 +71,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 // belongs refuses a directory that does not belong to the user that git runs as.
 func (g *Git) belongs(ctx context.Context, h modules.Host, other, uid int) error {
 	owner := h.Accounts.UserName(ctx, other)
-	return modules.Refuse("%q belongs to %s: git refuses to run there as %s (write 'user: %s', or change the owner)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
+	return modules.Refuse("the folder %q belongs to user %s, and git refuses to run in this folder as user %s (write 'user: %s', or change the owner)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
 }
 
 // state runs git to read the state of the checkout.

@@ -142,7 +142,7 @@ func failed(word string, exit modules.Exit) error {
 	case said == "":
 		return fmt.Errorf("git %s ends with %d", word, exit.Code)
 	case strings.HasPrefix(said, "Host key verification failed"):
-		return fmt.Errorf("git %s: the known_hosts file of the user does not have the host key of the server, or has another one (add the key with a known_host resource)", word)
+		return fmt.Errorf("git %s: the known_hosts file of the user does not have the host key of the server, or has another key (add the key with a known_host resource)", word)
 	}
 	return fmt.Errorf("git %s: %s", word, said)
 }

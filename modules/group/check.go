@@ -45,9 +45,9 @@ func (g *Group) compareElsewhere(ctx context.Context, h modules.Host, err error)
 	case err != nil:
 		return err
 	case g.Ensure == absent:
-		return modules.Refuse("group %q is not in %s but in a name service of the host; it can only be removed there", g.Name, accounts.GroupFile)
+		return modules.Refuse("group %q is not in %s but in a name service of the host; remove the group in the name service", g.Name, accounts.GroupFile)
 	case g.GID != nil && *g.GID != gid:
-		return modules.Refuse("gid: group %q is not in %s but in a name service of the host, with id %d; it can only be changed there", g.Name, accounts.GroupFile, gid)
+		return modules.Refuse("gid: group %q is not in %s but in a name service of the host, with id %d; change the id in the name service", g.Name, accounts.GroupFile, gid)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (g *Group) renumber(ctx context.Context, h modules.Host, tables *accounts.T
 	}
 	return g.allowed(h, plan, func(tools accounts.Tools) ([]string, error) {
 		if tools != accounts.ShadowUtils {
-			return nil, modules.Refuse("gid: changing the id of group %q needs groupmod, which is missing here; install shadow", g.Name)
+			return nil, modules.Refuse("gid: the program groupmod, which changes the id of group %q, is missing on this host; install the package shadow", g.Name)
 		}
 		return []string{"groupmod", "-g", strconv.Itoa(after.GID), "--", g.Name}, nil
 	})

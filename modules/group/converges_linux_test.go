@@ -60,7 +60,7 @@ func convergesWithBusybox(t *testing.T) {
 	modtest.Converges(t, accountstest.Fresh(t, group.Type(), nil), inAccounts(append(fixtures(),
 		modtest.Fixture{
 			Name: "another id", Properties: `{"name":"wheel","gid":1234}`,
-			Err: `gid: changing the id of group "wheel" needs groupmod, which is missing here; install shadow`,
+			Err: `gid: the program groupmod, which changes the id of group "wheel", is missing on this host; install the package shadow`,
 		},
 	))...)
 }

@@ -53,7 +53,7 @@ func (k *KnownHost) Validate() error {
 		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q names no host", k.Name), Hint: "write one name or address, with a port as [host]:2222"})
 	}
 	if k.Ensure != absent && len(k.Keys) == 0 && k.Restore == nil {
-		errs = append(errs, &modules.PropertyError{Path: "keys", Msg: "keys cannot be empty", Hint: "ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the ones on its console"})
+		errs = append(errs, &modules.PropertyError{Path: "keys", Msg: "keys cannot be empty", Hint: "ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the fingerprints on the console of the host"})
 	}
 	for n, key := range k.Keys {
 		if _, err := publickey.Parse(key); err != nil || !publickey.IsType(strings.Fields(key)[0]) {

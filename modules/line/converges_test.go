@@ -124,7 +124,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "a link to a file without the line", Tree: []modtest.Node{hosts, link},
 			Properties: `{"name":"$ROOT/l","line":"x"}`,
-			Err:        "$ROOT/l is a symlink; refusing to write through it (write the path that it leads to)",
+			Err:        "the path $ROOT/l is a symlink, and ccm-push does not write through a symlink (write the path of the target)",
 		},
 		{
 			Name: "a link to nothing", Tree: []modtest.Node{link},

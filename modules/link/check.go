@@ -52,7 +52,7 @@ func (l *Link) checkAbsent(files modules.Files, at modules.FileInfo) (modules.Pl
 		}
 		return modules.PlanIfPermitted(plan, files.MayReplace(l.Name))
 	}
-	return modules.Plan{}, modules.Refuse("%s is %s, not a link; refusing to remove it (a file resource with ensure: absent removes it)", l.Name, described(at))
+	return modules.Plan{}, modules.Refuse("the path %s is %s, not a link, so a link resource does not remove it (a file resource with ensure: absent does)", l.Name, described(at))
 }
 
 func (l *Link) checkPresent(files modules.Files, at modules.FileInfo) (modules.Plan, error) {

@@ -105,7 +105,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "no link to remove", Tree: []modtest.Node{dir},
 			Properties: `{"name":"$ROOT/d","ensure":"absent"}`,
-			Err:        "$ROOT/d is a directory, not a link; refusing to remove it (a file resource with ensure: absent removes it)",
+			Err:        "the path $ROOT/d is a directory, not a link, so a link resource does not remove it (a file resource with ensure: absent does)",
 		},
 	}...)
 }

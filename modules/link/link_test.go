@@ -43,7 +43,7 @@ func TestCheckRefusesPipes(t *testing.T) {
 		err  string
 	}{
 		{Link{Name: fifo, Target: "x", Force: true}, fifo + " is a device, socket or pipe; refusing to replace it by a link"},
-		{Link{Name: fifo, Ensure: absent}, fifo + " is a device, socket or pipe, not a link; refusing to remove it (a file resource with ensure: absent removes it)"},
+		{Link{Name: fifo, Ensure: absent}, "the path " + fifo + " is a device, socket or pipe, not a link, so a link resource does not remove it (a file resource with ensure: absent does)"},
 	} {
 		_, err := test.link.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 		require.EqualError(t, err, test.err)

@@ -138,7 +138,7 @@ func (l *Locale) possible(there bool, by generates) error {
 		return nil
 	case want:
 		language, _, _ := strings.Cut(l.Name, "_")
-		return modules.Refuse("this host has no locale %s, and no locale-gen; install a package with it: locales on Debian, glibc-langpack-%s on Fedora", l.Name, language)
+		return modules.Refuse("this host has no locale %s, and no program locale-gen; install the package of the locale: locales on Debian, glibc-langpack-%s on Fedora", l.Name, language)
 	}
 	return modules.Refuse("this host has no locale-gen, so %s belongs to a package; remove the package", l.Name)
 }

@@ -80,7 +80,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "of a package that is missing", Tree: other(), Properties: with(`"name":"de_AT.UTF-8"`),
-			Err: "this host has no locale de_AT.UTF-8, and no locale-gen; install a package with it: locales on Debian, glibc-langpack-de on Fedora",
+			Err: "this host has no locale de_AT.UTF-8, and no program locale-gen; install the package of the locale: locales on Debian, glibc-langpack-de on Fedora",
 		},
 		{Name: "of a package that shall go", Tree: other(austria), Properties: with(`"name":"de_AT.UTF-8","ensure":"absent"`), Err: "this host has no locale-gen, so de_AT.UTF-8 belongs to a package; remove the package"},
 	})...)

@@ -117,7 +117,7 @@ func (d *draft) mounted() error {
 	case !is.there:
 		return d.mount()
 	case m.other(files, is) && m.bind():
-		return modules.Refuse("%s of %s is mounted at %s, and not %s; unmount it first (ensure: unmounted)", is.shows.Path, is.device, m.Name, m.Device)
+		return modules.Refuse("the path %s of %s is mounted at %s, not %s; first unmount it (ensure: unmounted)", is.shows.Path, is.device, m.Name, m.Device)
 	case m.other(files, is):
 		return modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
 	case len(lacks)+len(extra) > 0:
@@ -203,9 +203,9 @@ func (m *Mount) plain(files modules.FileReader, is live) error {
 	at, passed, err := modules.Resolve(files, m.Name)
 	switch {
 	case err == nil && at != m.Name:
-		return modules.Refuse("%s leads through the symbolic link %s to %s; ccm-push does not mount or unmount through a link: write the path without links", m.Name, passed[0], at)
+		return modules.Refuse("the path %s contains the symbolic link %s and leads to %s; ccm-push does not mount or unmount through a link: write the path without links", m.Name, passed[0], at)
 	case len(passed) > 0:
-		return modules.Refuse("%s leads through the symbolic link %s; ccm-push does not mount through a link: write the path without links", m.Name, passed[0])
+		return modules.Refuse("the path %s contains the symbolic link %s; ccm-push does not mount through a link: write the path without links", m.Name, passed[0])
 	}
 	return nil // other checks report a missing path
 }

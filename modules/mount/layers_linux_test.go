@@ -75,7 +75,7 @@ func TestThroughALink(t *testing.T) {
 		m := func(ensure string) *Mount {
 			return &Mount{Name: dir + name, Ensure: ensure, Device: "tmpfs", Fstype: "tmpfs", Fstab: dir + "/fstab"}
 		}
-		through := dir + name + " leads through the symbolic link " + dir + link + " to " + dir + "/run/m; ccm-push does not mount or unmount through a link: write the path without links"
+		through := "the path " + dir + name + " contains the symbolic link " + dir + link + " and leads to " + dir + "/run/m; ccm-push does not mount or unmount through a link: write the path without links"
 		require.EqualError(t, apply(t, h, m(mounted)), through)
 		require.Empty(t, points(t, dir))
 		modtest.Tmpfs(t, dir+"/run/m")
@@ -123,10 +123,10 @@ func TestBoundFromElsewhere(t *testing.T) {
 	stable(bind("/a/in", "/n"))
 	stable(bind("/f", "/g"))
 	for _, m := range []*Mount{bind("/b", "/m"), bind("/a", "/n")} {
-		require.ErrorContains(t, apply(t, h, m), " is mounted at "+m.Name+", and not "+m.Device+"; unmount it first (ensure: unmounted)")
+		require.ErrorContains(t, apply(t, h, m), " is mounted at "+m.Name+", not "+m.Device+"; first unmount it (ensure: unmounted)")
 	}
 	modtest.Tmpfs(t, dir+"/b")
-	require.ErrorContains(t, apply(t, h, bind("/b", "/m")), "unmount it first")
+	require.ErrorContains(t, apply(t, h, bind("/b", "/m")), "unmount it")
 	for _, at := range []string{"/m", "/n", "/g"} {
 		require.NoError(t, h.Mounts.Unmount(t.Context(), dir+at))
 	}

@@ -204,9 +204,9 @@ func TestPlantedMounts(t *testing.T) {
 	t.Run("before the check", func(t *testing.T) {
 		plant(victim, home+"/link")
 		for _, name := range []string{"/link", "/link/data"} {
-			require.ErrorContains(t, apply(t, modtest.Host(), m(home+name, mounted)), "symbolic link "+home+"/link to "+victim)
+			require.ErrorContains(t, apply(t, modtest.Host(), m(home+name, mounted)), "symbolic link "+home+"/link and leads to "+victim)
 			nothing(t)
-			require.ErrorContains(t, apply(t, modtest.Host(), m(home+name, unmounted)), "symbolic link "+home+"/link to "+victim)
+			require.ErrorContains(t, apply(t, modtest.Host(), m(home+name, unmounted)), "symbolic link "+home+"/link and leads to "+victim)
 		}
 	})
 	t.Run("the device", func(t *testing.T) {

@@ -127,7 +127,7 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 	case p.Ensure == absent && !have.there(), p.Ensure == present && have.Installed:
 		return nil, nil
 	case p.Ensure == absent && have.Stuck:
-		return nil, modules.Refuse("%s is %s: dpkg removes it after it is installed again (ensure: present, or: apt-get install --reinstall %s)", p.Name, have.Unfinished, p.Name)
+		return nil, modules.Refuse("the package %s is %s, and dpkg cannot remove it: first install the package again (ensure: present, or: apt-get install --reinstall %s)", p.Name, have.Unfinished, p.Name)
 	case p.Ensure == absent:
 		return &steps{verb: remove}, nil
 	case p.Ensure == present && have.there() && !have.Torn:

@@ -195,7 +195,7 @@ func TestTornPackages(t *testing.T) {
 			}
 			_, err := apply("absent")
 			if word, stuck := strings.CutPrefix(status, strings.Fields(status)[0]+" reinstreq"); stuck && ensure == "present" {
-				require.EqualError(t, err, "demo is reinstreq"+word+": dpkg removes it after it is installed again (ensure: present, or: apt-get install --reinstall demo)")
+				require.EqualError(t, err, "the package demo is reinstreq"+word+", and dpkg cannot remove it: first install the package again (ensure: present, or: apt-get install --reinstall demo)")
 			} else if !stuck {
 				require.NoError(t, err)
 				continue

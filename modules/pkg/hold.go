@@ -195,7 +195,7 @@ func (z zypper) setHold(ctx context.Context, names []string, on bool) error {
 
 // held implements [holding].
 func (apk) held(string, State) (bool, error) {
-	return false, modules.Refuse("apk cannot hold packages; write the version in ensure: apk stores it in /etc/apk/world, and upgrades keep it")
+	return false, modules.Refuse("apk cannot hold packages; write the version in the property ensure: apk stores the version in /etc/apk/world, and upgrades keep this version")
 }
 
 func (apk) holds() []string                               { return nil }

@@ -178,7 +178,7 @@ func (p *Package) validateIndex() error {
 	case p.Provider == npmProvider && (u.User != nil || u.RawQuery != ""):
 		return &modules.PropertyError{
 			Path: "index", Msg: "a user, a password or a token in index would be seen in the arguments of npm",
-			Hint: "remove it from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
+			Hint: "remove the user, password or token from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (p *Package) validateOptions() error {
 		case strings.Contains(value, "://") && strings.Contains(value, "@"):
 			errs = append(errs, &modules.PropertyError{
 				Path: path, Msg: "a user or a password in the option " + name + " would be seen in the arguments of " + p.Provider,
-				Hint: "store it on the host: in ~/.netrc, pip.conf or .npmrc of the user, with mode 0600",
+				Hint: "store the user and the password on the host: in ~/.netrc, pip.conf or .npmrc of the user, with mode 0600",
 			})
 		}
 	}

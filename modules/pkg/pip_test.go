@@ -293,12 +293,12 @@ func TestLanguageValidate(t *testing.T) {
 		`{"name":"--global","provider":"npm"}`:                 `name: "--global" is not a name of an npm package (write it as its registry does, such as pm2 or @babel/core, and its version in ensure)`,
 		`{"name":"pm2","provider":"npm","ensure":"next"}`:      `ensure: "next" is not a version of an npm package (write latest, or a version such as 5.3.0)`,
 		`{"name":"pm2","provider":"npm","index":"https://u:p@host/"}`: "index: a user, a password or a token in index would be seen in the arguments of npm " +
-			"(remove it from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600)",
+			"(remove the user, password or token from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600)",
 		`{"name":"flask","provider":"pip","index":"ftp://host"}`:                 "index: index is not a valid URL (write https://host/path)",
 		`{"name":"flask","provider":"pip","options":["install"]}`:                `options[0]: "install" is not an option (write an option and its value as one word, such as --find-links=/srv/wheels)`,
 		`{"name":"flask","provider":"pip","options":["--index-url=https://h/"]}`: "options[0]: the option --index-url has a property (write index)",
 		`{"name":"flask","provider":"pip","options":["--extra-index-url=https://u:p@h/"]}`: "options[0]: a user or a password in the option --extra-index-url would be seen in the arguments of pip " +
-			"(store it on the host: in ~/.netrc, pip.conf or .npmrc of the user, with mode 0600)",
+			"(store the user and the password on the host: in ~/.netrc, pip.conf or .npmrc of the user, with mode 0600)",
 		`{"name":"flask","provider":"pip","python":"bin/python"}`:                                                                          `python: "bin/python" is not a program (write a name such as python3.11, or an absolute path)`,
 		`{"name":"flask","provider":"pip","virtualenv":"/opt/app","break_system_packages":true}`:                                           "break_system_packages: a virtualenv has packages of its own",
 		`{"name":"uvicorn[standard, x]","provider":"pip","ensure":">= 0.2, < 1","virtualenv":"/opt/app","user":"app","options":["--pre"]}`: "",

@@ -92,7 +92,7 @@ func (o *Output) Check(ctx context.Context, h modules.Host, at Found, action str
 		case err != nil:
 			return modules.Plan{}, modules.PermissionRefusal(err)
 		case is.Kind == modules.Symlink:
-			return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to write through it (write the path that it leads to)", o.Path)
+			return modules.Plan{}, modules.Refuse("the path %s is a symlink, and ccm-push does not write through a symlink (write the path of the target)", o.Path)
 		}
 		do.seen = modules.BytesContent(at.Text).SHA256()
 	}

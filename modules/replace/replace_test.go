@@ -125,7 +125,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no file", Properties: `{"name":"$ROOT/f","regexp":"80"}`, Err: "$ROOT/f is not there (make it with a file resource)"},
 		{
 			Name: "through a link", Tree: []modtest.Node{conf, {Path: "l", Link: "f"}}, Properties: `{"name":"$ROOT/l","regexp":"80"}`,
-			Err: "$ROOT/l is a symlink; refusing to write through it (write the path that it leads to)",
+			Err: "the path $ROOT/l is a symlink, and ccm-push does not write through a symlink (write the path of the target)",
 		},
 	}...)
 }

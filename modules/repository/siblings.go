@@ -54,7 +54,7 @@ func (r *Repository) amongSources(files modules.FileReader, own string) (warning
 			switch {
 			case at < 0:
 			case conflict(mine[at], other):
-				return "", modules.Refuse("%s also defines the repository %s %s, with another key (Signed-By %q), so apt would read no repository at all; first remove the repository from that file", file, other.uri, other.suite, other.key)
+				return "", modules.Refuse("the file %s also defines the repository %s %s, with another key (Signed-By %q); then apt would read no repository at all; first remove the repository from that file", file, other.uri, other.suite, other.key)
 			case slices.ContainsFunc(mine[at].components, func(c string) bool { return slices.Contains(other.components, c) }) || len(other.components) == 0:
 				warning = fmt.Sprintf("%s also defines the repository %s %s; remove it from that file", file, other.uri, other.suite)
 			}

@@ -302,7 +302,7 @@ func (v *survey) directory(n *modules.TreeNode, name string, at modules.FileInfo
 	case modules.Directory:
 		return nil
 	case modules.Symlink:
-		return modules.Refuse("%s is a symlink; refusing to put the files of a directory where it leads", name)
+		return modules.Refuse("the path %s is a symlink, and ccm-push does not write the files of a directory through a symlink", name)
 	case modules.Absent:
 	default:
 		return modules.Refuse("%s is %s; refusing to make a directory of it", name, described(at))

@@ -157,7 +157,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "a link in the place of a directory", Tree: []modtest.Node{dir("t"), dir("out"), {Path: "t/d", Link: "../out"}},
 			Properties: `{` + target + tree + `}`,
-			Err:        "$ROOT/t/d is a symlink; refusing to put the files of a directory where it leads",
+			Err:        "the path $ROOT/t/d is a symlink, and ccm-push does not write the files of a directory through a symlink",
 		},
 		{
 			Name: "a file in the place of a directory", Tree: []modtest.Node{dir("t"), node("t/d", "x", 0)},

@@ -49,7 +49,7 @@ func TestConverges(t *testing.T) {
 			Name: "nothing to have it now", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
 			Err: "SELinux does not run on this host, so a boolean has only its stored value, not a current one: remove the property persistent",
 		},
-		{Name: "no SELinux", Properties: with(`"name":"httpd_can_network_connect","value":true`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
+		{Name: "no SELinux", Properties: with(`"name":"httpd_can_network_connect","value":true`), Err: "this host has no SELinux: the file /etc/selinux/config does not exist (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and nothing to keep", Properties: with(`"name":"httpd_can_network_connect","ensure":"absent"`)},
 	}...)
 }

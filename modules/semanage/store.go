@@ -33,7 +33,7 @@ func Find(files modules.FileReader) (System, error) {
 	lines, err := read(files, Config)
 	switch {
 	case modules.NotThere(err):
-		return s, modules.Refuse("this host has no SELinux: %s is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)", Config)
+		return s, modules.Refuse("this host has no SELinux: the file %s does not exist (install a policy, such as selinux-policy-targeted or selinux-policy-default)", Config)
 	case err != nil:
 		return s, modules.PermissionRefusal(err)
 	}

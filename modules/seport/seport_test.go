@@ -40,7 +40,7 @@ func TestConverges(t *testing.T) {
 			Action: "left it to the policy", Changes: []modules.Change{modtest.Change("type", "http_port_t", ofPolicy), modtest.Change("range", "s0", ofPolicy)},
 		},
 		{Name: "absent already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"8081/udp","ensure":"absent"`)},
-		{Name: "no SELinux", Properties: with(`"name":"8081","type":"http_port_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
+		{Name: "no SELinux", Properties: with(`"name":"8081","type":"http_port_t"`), Err: "this host has no SELinux: the file /etc/selinux/config does not exist (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and absent", Properties: with(`"name":"8081","ensure":"absent"`)},
 		{
 			Name: "no policy", Tree: []modtest.Node{{Path: "etc", Dir: true}, {Path: "etc/selinux", Dir: true}, {Path: "etc/selinux/config", Text: "SELINUXTYPE=mls\n"}}, Properties: with(`"name":"8081","type":"http_port_t"`),

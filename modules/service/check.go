@@ -145,7 +145,7 @@ func (s *Service) maskable(files modules.FileReader, u unit) error {
 	_, err := files.Stat(own)
 	switch {
 	case err == nil:
-		return modules.Refuse("service %s cannot be masked, because its unit file is %s; remove that, or keep it in /usr/local/lib/systemd/system", u.id, own)
+		return modules.Refuse("service %s cannot be masked, because the unit file %s exists; remove the file, or move it to /usr/local/lib/systemd/system", u.id, own)
 	case !modules.NotThere(err):
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *Service) maskable(files modules.FileReader, u unit) error {
 // notAlias refuses a name that may be gone when the work is done.
 func (s *Service) notAlias(u unit, participle string) error {
 	if name := unitName(s.Name); name != u.id && len(u.names) > 1 && slices.Contains(u.names, name) {
-		return modules.Refuse("service %s is an alias of %s and cannot be %s under this name; write %s", name, u.id, participle, u.id)
+		return modules.Refuse("service %s is an alias of %s and cannot be %s under this name; write the name %s", name, u.id, participle, u.id)
 	}
 	return nil
 }

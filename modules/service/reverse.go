@@ -74,7 +74,7 @@ func (s *Service) reversible(files modules.FileReader, u unit) error {
 	case s.Masked != nil && u.fileState == "masked-runtime":
 		return untilBoot(u, "masked", "mask")
 	case at.Kind == modules.Symlink && !u.masked() && s.Enable != nil && *s.Enable != u.enabled():
-		return modules.Refuse("%s is a link to its unit file, which systemctl removes when it disables the service; write a link resource for it", u.file)
+		return modules.Refuse("the path %s is a link to the unit file, and systemctl removes the link when it disables the service; write a link resource for this path", u.file)
 	}
 	return nil
 }

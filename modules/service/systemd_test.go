@@ -137,7 +137,7 @@ var situations = []situation{
 	{name: "an instance", setup: instances, properties: `"name":"sv-t@1","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "an instance that is as it should be", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@2","enable":true`},
 	{name: "an instance beside another", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@1.service","ensure":"stopped","enable":false`},
-	{name: "a linked unit file", setup: linked, properties: `"name":"sv-k","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt), stays: "/etc/systemd/system/sv-k.service is a link to its unit file, which systemctl removes when it disables the service; write a link resource for it"},
+	{name: "a linked unit file", setup: linked, properties: `"name":"sv-k","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt), stays: "the path /etc/systemd/system/sv-k.service is a link to the unit file, and systemctl removes the link when it disables the service; write a link resource for this path"},
 	{name: "a linked unit file that is enabled", setup: linked + "systemctl enable --now sv-k", properties: `"name":"sv-k","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
 	{name: "another kind of unit", setup: timer, properties: `"name":"sv-a.timer","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "a script of System V, enabled", setup: script, properties: `"name":"sv-old","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
@@ -174,11 +174,11 @@ var situations = []situation{
 	{name: "unmask until the next boot", setup: other + "systemctl mask --runtime sv-b", properties: `"name":"sv-b","masked":false,"ensure":"stopped"`, action: "unmasked", changes: list(unmaskedIt),
 		stays: "service sv-b.service is masked only until the next boot, and no property restores that; run on the host: systemctl mask --runtime sv-b.service"},
 	{name: "not masked", setup: other + "systemctl start sv-b", properties: `"name":"sv-b","masked":false`},
-	{name: "a mask has no place", setup: plain, properties: `"name":"sv-a","ensure":"stopped","masked":true`, err: "service sv-a.service cannot be masked, because its unit file is /etc/systemd/system/sv-a.service; remove that, or keep it in /usr/local/lib/systemd/system"},
+	{name: "a mask has no place", setup: plain, properties: `"name":"sv-a","ensure":"stopped","masked":true`, err: "service sv-a.service cannot be masked, because the unit file /etc/systemd/system/sv-a.service exists; remove the file, or move it to /usr/local/lib/systemd/system"},
 
 	{name: "by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":true`},
 	{name: "stopped by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
-	{name: "not disabled by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":false`, err: "service sv-alias.service is an alias of sv-a.service and cannot be disabled under this name; write sv-a.service"},
+	{name: "not disabled by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":false`, err: "service sv-alias.service is an alias of sv-a.service and cannot be disabled under this name; write the name sv-a.service"},
 
 	{name: "the unit file has changed", setup: plain + "systemctl start sv-a; sed -i s/1000/2000/ /etc/systemd/system/sv-a.service", properties: `"name":"sv-a"`, action: "read its unit file again", changes: list(rereadIt), past: true},
 	{name: "a drop-in has come", setup: plain + "systemctl start sv-a; mkdir /etc/systemd/system/sv-a.service.d; printf '[Service]\\nNice=3\\n' >/etc/systemd/system/sv-a.service.d/a.conf", properties: `"name":"sv-a","enable":true`, action: "enabled", changes: list(rereadIt, enabledIt)},

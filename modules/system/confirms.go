@@ -40,7 +40,7 @@ func NewConfirms(userDir string) (*confirm.Files, error) {
 type Watchdog struct{ Args []string }
 
 // errKillsUserProcesses is why there can be no watchdog: systemd would end it together with the session.
-var errKillsUserProcesses = errors.New("systemd would stop the watchdog that reverts the change, because it stops all processes of a user after the last logout (KillUserProcesses=yes in logind.conf); run as root (become), or run loginctl enable-linger")
+var errKillsUserProcesses = errors.New("after the last logout of a user, systemd stops all processes of the user (KillUserProcesses=yes in logind.conf), also the watchdog that reverts the change; run as root (become), or run loginctl enable-linger")
 
 // Start starts the watchdog: for root where systemd runs as a unit of its own, since a session's
 // processes end with it; else in a session of its own whose parent has ended. It has not begun its

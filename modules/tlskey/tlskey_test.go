@@ -48,7 +48,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "no directory", Properties: `{"name":"$ROOT/none/k"}`, Err: `"$ROOT/none" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
 		modtest.Fixture{
 			Name: "through a link", Tree: []modtest.Node{old, {Path: "l", Link: "k"}}, Properties: `{"name":"$ROOT/l","algorithm":"ed25519","mode":"0644"}`,
-			Err: "$ROOT/l is a symlink; refusing to write through it (write the path that it leads to)",
+			Err: "the path $ROOT/l is a symlink, and ccm-push does not write through a symlink (write the path of the target)",
 		},
 		modtest.Fixture{Name: "absent", Tree: []modtest.Node{p256}, Properties: properties(`,"ensure":"absent"`), Action: "removed the file", Changes: []modules.Change{modtest.Change("ensure", present, absent)}},
 		modtest.Fixture{Name: "absent already", Properties: properties(`,"ensure":"absent"`)},

@@ -73,7 +73,7 @@ func (d *draft) findTools() (err error) {
 
 // directory plans the changes of a user of a name service: only the keys can be changed here.
 func (d *draft) directory(ctx context.Context) error {
-	fixed := modules.Refuse("user %q is not in %s but in a name service of the host; it can only be changed there", d.Name, accounts.PasswdFile)
+	fixed := modules.Refuse("user %q is not in %s but in a name service of the host; change the user in the name service", d.Name, accounts.PasswdFile)
 	if d.Ensure == absent {
 		return fixed
 	}

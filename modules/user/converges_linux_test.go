@@ -64,9 +64,9 @@ func newUsers() []modtest.Fixture {
 		{Name: "keys", Properties: `{"name":"bob","ssh_keys":["` + annKey + `","` + beaKey + `"]}`, Action: "updated the user", Changes: changes("ssh_keys", "absent", annPrint, "ssh_keys", "absent", beaPrint)},
 		{Name: "no keys", Properties: `{"name":"bob","ssh_keys":[],"ssh_keys_exclusive":true}`},
 		{Name: "id that is taken", Properties: `{"name":"app","uid":1500}`, Err: `uid: 1500 is the id of user "bob" already`},
-		{Name: "no group", Properties: `{"name":"app","group":"apps"}`, Err: `group: group "apps" does not exist; let an earlier group resource make it`},
-		{Name: "no group with that id", Properties: `{"name":"app","group":"4242"}`, Err: `group: group "4242" does not exist; let an earlier group resource make it`},
-		{Name: "no other group", Properties: `{"name":"bob","groups":["docker","apps"]}`, Err: `groups[1]: group "apps" does not exist; let an earlier group resource make it`},
+		{Name: "no group", Properties: `{"name":"app","group":"apps"}`, Err: `group: group "apps" does not exist; create the group with an earlier group resource`},
+		{Name: "no group with that id", Properties: `{"name":"app","group":"4242"}`, Err: `group: group "4242" does not exist; create the group with an earlier group resource`},
+		{Name: "no other group", Properties: `{"name":"bob","groups":["docker","apps"]}`, Err: `groups[1]: group "apps" does not exist; create the group with an earlier group resource`},
 		{Name: "nothing to unlock", Properties: `{"name":"app","password_lock":false}`, Err: `password_lock: user "app" has no password, so without the lock anyone could log in; set password_hash`},
 		{Name: "no place for a home", Properties: `{"name":"app","home":"/home/a/b"}`, Err: `home: "/home/a" is not a directory; let an earlier file resource make it`},
 		{Name: "no home for keys", Properties: `{"name":"nobody","ssh_keys":["` + annKey + `"]}`, Err: `ssh_keys: user "nobody" has no home, since "/nonexistent" is not there; set create_home: true`},
@@ -215,9 +215,9 @@ func tricksOfUsers(t *testing.T) {
 	}{
 		{"a link for .ssh", keys, func() { put(t, ssh, "-> /root", 0, 1500) }, `ssh_keys: "` + ssh + `" is a symlink instead of a directory; refusing to put keys there`},
 		{"a link for the file", keys, func() { put(t, ssh, "", 0o700, 1500); put(t, file, "-> /etc/shadow", 0, 1500) }, `ssh_keys: "` + file + `" is a symlink instead of a file; refusing to put keys there`},
-		{"another name of a file", keys, func() { put(t, ssh, "", 0o700, 1500); put(t, file, "root's", 0o600, 0) }, `ssh_keys: "` + file + `" belongs to user 0 instead of user "bob"; refusing to put keys there`},
-		{"a directory of root", keys, func() { put(t, ssh, "", 0o700, 0) }, `ssh_keys: "` + ssh + `" belongs to user 0 instead of user "bob"; refusing to put keys there`},
-		{"a home of root", keys, func() { require.NoError(t, os.Chown("/home/bob", 0, 0)) }, `ssh_keys: "/home/bob" belongs to user 0, so user "bob" cannot have a ".ssh" in it`},
+		{"another name of a file", keys, func() { put(t, ssh, "", 0o700, 1500); put(t, file, "root's", 0o600, 0) }, `ssh_keys: the path "` + file + `" belongs to user 0 instead of user "bob", so ccm-push does not write keys to it`},
+		{"a directory of root", keys, func() { put(t, ssh, "", 0o700, 0) }, `ssh_keys: the path "` + ssh + `" belongs to user 0 instead of user "bob", so ccm-push does not write keys to it`},
+		{"a home of root", keys, func() { require.NoError(t, os.Chown("/home/bob", 0, 0)) }, `ssh_keys: the home "/home/bob" belongs to user 0, not to user "bob", so ccm-push does not create the folder ".ssh" in it`},
 		{"home is a link", gone, func() {
 			require.NoError(t, os.Rename("/home/bob", "/home/real"))
 			put(t, "/home/bob", "-> /home/real", 0, 0)

@@ -12,7 +12,7 @@ import (
 
 // findGroup resolves a group that a property names.
 func (d *draft) findGroup(ctx context.Context, property, nameOrID string) (g accounts.Group, local bool, err error) {
-	missing := modules.Refuse("%s: group %q does not exist; let an earlier group resource make it", property, nameOrID)
+	missing := modules.Refuse("%s: group %q does not exist; create the group with an earlier group resource", property, nameOrID)
 	if gid, isID := accounts.ID(nameOrID); isID {
 		if g, ok := d.tables.GroupWithID(gid); ok {
 			return g, true, nil
@@ -47,7 +47,7 @@ func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error
 			return nil, err
 		}
 		if !local {
-			return nil, modules.Refuse("%s: group %q is not in %s but in a name service of the host; members can only be added there",
+			return nil, modules.Refuse("%s: group %q is not in %s but in a name service of the host; add members in the name service",
 				element("groups", i), name, accounts.GroupFile)
 		}
 		names = append(names, g.Name)

@@ -42,7 +42,7 @@ func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
 	}
 	if f.inDir.Kind == modules.Absent {
 		if d.foreign(info) {
-			return nil, modules.Refuse("ssh_keys: %q belongs to user %d, so user %q cannot have a %q in it", home, info.UID, d.Name, ".ssh")
+			return nil, modules.Refuse("ssh_keys: the home %q belongs to user %d, not to user %q, so ccm-push does not create the folder %q in it", home, info.UID, d.Name, ".ssh")
 		}
 		return f, nil
 	}
@@ -63,7 +63,7 @@ func (d *draft) whose(ctx context.Context, home modules.FileInfo) error {
 		return nil
 	}
 	if d.isNew {
-		return modules.Refuse("ssh_keys: the home %q is there already and belongs to user %d; give a uid, or remove the home first", d.after.Home, home.UID)
+		return modules.Refuse("ssh_keys: the home %q already exists and belongs to user %d; set the property uid, or remove the home first", d.after.Home, home.UID)
 	}
 	_, err := d.h.Accounts.UserID(ctx, d.Name) // records that the result is uncertain
 	return err
@@ -80,7 +80,7 @@ func (d *draft) own(name string, kind modules.FileKind) (modules.FileInfo, error
 	case info.Kind != kind:
 		return info, modules.Refuse("ssh_keys: %q is a %s instead of a %s; refusing to put keys there", name, info.Kind, kind)
 	case d.foreign(info):
-		return info, modules.Refuse("ssh_keys: %q belongs to user %d instead of user %q; refusing to put keys there", name, info.UID, d.Name)
+		return info, modules.Refuse("ssh_keys: the path %q belongs to user %d instead of user %q, so ccm-push does not write keys to it", name, info.UID, d.Name)
 	}
 	return info, nil
 }

@@ -37,7 +37,7 @@ func (d *draft) makeHome() {
 			argv = []string{"deluser", d.Name}
 		}
 		if left := accounts.Run(context.WithoutCancel(ctx), h, modules.Command{Argv: argv}); left != nil {
-			return fmt.Errorf("home: %w; the user was created without it, and could not be removed again: %w", err, left)
+			return fmt.Errorf("home: %w; the user was created without a home, and could not be removed again: %w", err, left)
 		}
 		return fmt.Errorf("home: %w; the user was not created either", err)
 	})
@@ -244,7 +244,7 @@ func (w *homeWriter) label(at *os.Root, self *os.File) {
 		exit, err := w.h.Commands.Run(w.ctx, modules.Command{Argv: append([]string{"matchpathcon", "-n", "--"}, some...), Timeout: time.Minute})
 		lines := strings.Split(strings.TrimSpace(exit.Stdout.Text), "\n")
 		if err != nil || exit.Code != 0 || len(lines) != len(some) {
-			w.h.Report.Message(modules.LevelWarning, "home: its SELinux labels are not set, since matchpathcon did not report them; run restorecon -RF "+w.home)
+			w.h.Report.Message(modules.LevelWarning, "home: its SELinux labels are not set, because matchpathcon did not report the labels; run restorecon -RF "+w.home)
 			return
 		}
 		for i, line := range lines {

@@ -153,7 +153,7 @@ func directoryUsers(t *testing.T) {
 	script := "#!/bin/sh\ncase $2 in ann|2500) echo 'ann:*:2500:2500:Ann:/home/ann:/bin/sh';; staff|2600) echo 'staff:*:2600:';; *) exit 2;; esac\n"
 	require.NoError(t, os.WriteFile(getent, []byte(script), 0o755))
 	require.NoError(t, syscall.Mount(getent, "/usr/bin/getent", "", syscall.MS_BIND, ""))
-	fixed := `user "ann" is not in /etc/passwd but in a name service of the host; it can only be changed there`
+	fixed := `user "ann" is not in /etc/passwd but in a name service of the host; change the user in the name service`
 	for properties, want := range map[string]string{
 		`{"name":"ann"}`: "",
 		`{"name":"ann","uid":2500,"shell":"/bin/sh","home":"/home/ann","comment":"Ann"}`: "",
@@ -164,10 +164,10 @@ func directoryUsers(t *testing.T) {
 		`{"name":"new","uid":2500}`:                                                      `uid: 2500 is the id of user "ann" already`,
 		`{"name":"bob","uid":2500}`:                                                      `uid: 2500 is the id of user "ann" already`,
 		`{"name":"staff-2","gid":2600}`:                                                  `gid: 2600 is the id of group "staff" already`,
-		`{"name":"bob","groups":["staff"]}`:                                              `groups[0]: group "staff" is not in /etc/group but in a name service of the host; members can only be added there`,
+		`{"name":"bob","groups":["staff"]}`:                                              `groups[0]: group "staff" is not in /etc/group but in a name service of the host; add members in the name service`,
 		`{"name":"staff","gid":2600}`:                                                    "",
-		`{"name":"staff","gid":2601}`:                                                    `gid: group "staff" is not in /etc/group but in a name service of the host, with id 2600; it can only be changed there`,
-		`{"name":"staff","ensure":"absent"}`:                                             `group "staff" is not in /etc/group but in a name service of the host; it can only be removed there`,
+		`{"name":"staff","gid":2601}`:                                                    `gid: group "staff" is not in /etc/group but in a name service of the host, with id 2600; change the id in the name service`,
+		`{"name":"staff","ensure":"absent"}`:                                             `group "staff" is not in /etc/group but in a name service of the host; remove the group in the name service`,
 	} {
 		typ := user.Type()
 		if len(properties) > 16 && properties[9:14] == "staff" {

@@ -201,7 +201,7 @@ func refusesWithoutRoot(t *testing.T) {
 		`{"name":"` + me.Username + `","password_hash":"*"}`:        `^open /etc/shadow: permission denied; use become$`,
 		`{"name":"root","ssh_keys":["` + annKey + `"]}`:             `^ssh_keys: .*(permission denied|may not give files to user 0).*$`,
 		`{"name":"daemon","ensure":"absent","remove_home":true}`:    `^user "daemon" is logged|^remove_home: |^user \d+ may not write in "/etc"`,
-		`{"name":"` + me.Username + `","groups":["no-such-group"]}`: `^groups\[0\]: group "no-such-group" does not exist; let an earlier group resource make it$`,
+		`{"name":"` + me.Username + `","groups":["no-such-group"]}`: `^groups\[0\]: group "no-such-group" does not exist; create the group with an earlier group resource$`,
 	} {
 		res := modtest.Decode(t, modules.Registry{Type()}, "user", properties, "")
 		_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))

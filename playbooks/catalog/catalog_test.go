@@ -143,11 +143,11 @@ var wrong = []struct{ name, manifest, want string }{
 	{"control that is no boolean", play("- exec: [a: {control: {if: Data.n}}]"), "site.yaml:4:32: expected a boolean, got an integer; n from site.yaml:1:22\n  hint: write a comparison, such as Data.x == \"y\""},
 	{"sensitive values are not told", play("- exec: [a: {sensitive: true, environment: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:49: the value is not valid; the details are hidden because the resource is sensitive"},
 	{"messages", "ccm: {pre_message: \"{{ Data.a }}\", post_message: \"{{ Data.b }}\", resources: [exec: [a: ]]}",
-		"site.yaml:1:29: missing key \"Data.a\"\n  hint: Data has port, role; Data.a ?? DEFAULT allows a missing key\nsite.yaml:1:59: missing key \"Data.b\"\n  hint: Data has port, role; Data.b ?? DEFAULT allows a missing key"},
+		"site.yaml:1:29: missing key \"Data.a\"\n  hint: Data has port, role; if the key may be missing, write Data.a ?? DEFAULT\nsite.yaml:1:59: missing key \"Data.b\"\n  hint: Data has port, role; if the key may be missing, write Data.b ?? DEFAULT"},
 	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), "site.yaml:4:27: cannot read nope: no such file in DIR"},
 }
 
-const nopeHint = "\n  hint: did you mean \"none\"? Data.nope ?? DEFAULT allows a missing key"
+const nopeHint = "\n  hint: did you mean \"none\"? if the key may be missing, write Data.nope ?? DEFAULT"
 
 func TestCompileErrors(t *testing.T) {
 	for _, c := range wrong {

@@ -75,7 +75,7 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 			x.errs.Add(r.Register.Errorf("remove strategy: graph, or pass values with recv",
 				"register needs resources that run in the order written"))
 		case other != nil:
-			x.errs.Add(r.Register.Errorf("give each resource its own name; a resource that control excludes has a result too: Results."+name+".skipped",
+			x.errs.Add(r.Register.Errorf("write a different name for each register; a resource that control excludes also has a result: Results."+name+".skipped",
 				"Results.%s is registered twice, also at %s", name, other.Pos()))
 		}
 		if here[name] = r.Register; !r.Unselected {

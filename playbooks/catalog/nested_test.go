@@ -122,15 +122,15 @@ func TestCompileNested(t *testing.T) {
 
 var nestedWrong = []struct{ name, archive, want string }{
 	{"data", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {}}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Data.nope }}': ]]}\n",
-		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: Data is empty; Data.nope ?? DEFAULT allows a missing key"},
+		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: Data is empty; if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is given", "-- site.yaml --\nccm: {resources: [{apply: [n.yaml: {data: {a: '{{ Data.nope }}'}}]}, {exec: [x: {require: [exec#a]}]}]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
-		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? Data.nope ?? DEFAULT allows a missing key"},
+		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is no map", "-- site.yaml --\ndata: {l: [1]}\nccm: {resources: [apply: [n.yaml: {data: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
 		"site.yaml:2:42: data must be a map, not a list; l from site.yaml:1:11\n  hint: write a map: key: value"},
 	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: key \"port\" failed validation \"isInt(value)\"; port from site.yaml:1:49\n  hint: give it in the data of site.yaml:1:27"},
 	{"a name without a file", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n", "site.yaml:1:27: unknown manifest web.yaml"},
 	{"errors in what is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nhosts: x\nccm: {resources: [exec: [a: {commnad: x}]]}\n",
-		"web.yaml:1:1: hosts cannot be used in a nested manifest\n  hint: write it at the play: a nested manifest uses the settings of the play that applies it\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
+		"web.yaml:1:1: hosts cannot be used in a nested manifest\n  hint: write the key in the play: a nested manifest uses the settings of the play that applies it\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
 	{"a circle that is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n",
 		"web.yaml:1:27: circular apply: site.yaml → web.yaml → web.yaml\n  hint: a manifest cannot apply itself, not even through others"},
 	{"denied per host", "-- site.yaml --\ndata: {no: false}\nccm: {resources: [apply: [n.yaml: {allow_apply: '{{ Data.no }}'}]]}\n-- n.yaml --\nccm: {resources: [apply: [m.yaml: ]]}\n-- m.yaml --\nccm: {resources: [exec: [a: ]]}\n",

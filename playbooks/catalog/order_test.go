@@ -120,7 +120,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"received from several", graphPlay("- exec: [{'{{ Item }}': {each: '{{ Data.names }}', alias: all}}]", "- file: [/b: {recv: {content: exec#all.stdout}, "+root+"}]"),
 		"site.yaml:6:35: 2 resources are called exec#all\n  hint: give the resource that you mean its own alias"},
 	{"received from what is excluded", play("- exec: [a: {control: {if: 'false'}}]", "- file: [/b: {recv: {content: exec#a.stdout}, "+root+"}]"),
-		"site.yaml:5:35: exec#a does not exist on this host, or control or tags skip it\n  hint: recv needs a resource of the same run that sends the value; with strategy linear it must come earlier"},
+		"site.yaml:5:35: exec#a does not exist on this host, or control or tags skip it\n  hint: recv needs a resource of the same run that sends the value; with strategy linear, that resource must come earlier"},
 	{"keys", play("- exec: [a: {retry: '{{ Data.n * 1000 }}', sema: ['{{ \"a b\" }}'], timeout: '{{ Facts.os }}'}]"),
 		"site.yaml:4:25: retry 5000 is outside 0-1000; n from site.yaml:1:22\nsite.yaml:4:55: \"a b\" names no semaphore\n  hint: write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2\n" +
 			"site.yaml:4:80: timeout: invalid duration \"linux\"\n  hint: write a number and a unit, such as 30s, 5m, 2h or 1d"},

@@ -229,7 +229,7 @@ func (r *resolver) receive(i int, one receiving) []graph.Edge {
 	switch {
 	case err != nil:
 	case len(targets) == 0:
-		err = one.at.Errorf("recv needs a resource of the same run that sends the value; with strategy linear it must come earlier",
+		err = one.at.Errorf("recv needs a resource of the same run that sends the value; with strategy linear, that resource must come earlier",
 			"%s does not exist on this host, or control or tags skip it", ref)
 	case len(targets) > 1:
 		err = one.at.Errorf("give the resource that you mean its own alias", "%d resources are called %s", len(targets), ref)

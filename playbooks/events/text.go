@@ -384,7 +384,7 @@ func (t *Text) reconnect(p *page, e Reconnect) {
 	p.pad(yellow, "reconnected", t.statusColumn())
 	told := "no work had started"
 	if e.Reported+e.Remaining > 0 {
-		told = fmt.Sprintf("%s before, %d to come", count(e.Reported, "result"), e.Remaining)
+		told = fmt.Sprintf("%s before, %d still missing", count(e.Reported, "result"), e.Remaining)
 	}
 	p.inline(plain, fmt.Sprintf("after %s; %s: %s", short(e.Duration), told, e.Error))
 }

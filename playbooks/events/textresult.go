@@ -130,7 +130,7 @@ func detail(r Result) string {
 		parts = append(parts, "outcome unknown")
 	}
 	if r.Status.HasFailed() && r.Changed {
-		parts = append(parts, "but then it failed:")
+		parts = append(parts, "then failed:")
 	}
 	switch {
 	case r.Because != "" && r.Status == Skipped && r.Certain:

@@ -107,7 +107,7 @@ func TestDriftIsSaid(t *testing.T) {
 	require.Equal(t, `web1  changed  file#/a  updated the file: mode 0600 -> 0644
 web1  changed  file#/b  updated the file: mode 0600 -> 0644; drift
 web1  would change  file#/c  would have updated the file; drift
-web1  failed   file#/d  updated the file; drift; but then it failed:
+web1  failed   file#/d  updated the file; drift; then failed:
     unwell
 web1  failed   file#/e  mode 0600 -> 0644; drift
     disk full
@@ -173,7 +173,7 @@ func TestResultLines(t *testing.T) {
 			"web1  changed  file#/x  executed via subscribe; file#/y had changed in run 7\n"},
 		{"would be refreshed", of(events.Changed, "Would have restarted via subscribe", refreshed, check), "web1  would change  file#/x  would have restarted via subscribe\n"},
 		{"failed after a change", of(events.Failed, "created the file", unwell),
-			"web1  failed   file#/x  created the file; but then it failed:\n    health check status \"WARNING\" (false): exit status 1\n"},
+			"web1  failed   file#/x  created the file; then failed:\n    health check status \"WARNING\" (false): exit status 1\n"},
 		{"interrupted", events.Interrupted{Host: "web1", Play: "p", Rest: events.Rest{NotReached: 2, Next: "exec#a", RefreshDue: []string{"exec#a"}}},
 			"web1  interrupted  2 resources not reached: exec#a and what follows it\n    refresh due: exec#a (for changes of this run; the next one makes up for it)\n"},
 		{"interrupted before the last one", events.Interrupted{Host: "web1", Play: "p", Rest: events.Rest{NotReached: 1, Next: "exec#a"}},

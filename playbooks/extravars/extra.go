@@ -122,7 +122,7 @@ func assignments(arg string) (map[string]any, error) {
 		case ok && key != "":
 			values[key], last = unquoted(value), key
 		case last != "":
-			return nil, fmt.Errorf("-e %s=…: what follows the blank is not key=value\n  hint: put a value with blanks in quotes: -e '%s=\"…\"'", last, last)
+			return nil, fmt.Errorf("-e %s=…: the text after the space is not key=value\n  hint: put a value with spaces in quotes: -e '%s=\"…\"'", last, last)
 		case ok:
 			return nil, notAssignment("=…")
 		default:
@@ -165,7 +165,7 @@ func splitAssignments(arg string) ([]string, error) {
 			i += strings.Index(arg[i:], "}}") + 1
 		case end < 0:
 			key, _, _ := strings.Cut(arg[begin:i], "=")
-			return nil, fmt.Errorf("-e %s=…: a quote is not closed\n  hint: write such a value as YAML: -e '{%s: \"…\"}'", key, key)
+			return nil, fmt.Errorf("-e %s=…: a quote is not closed\n  hint: write a value with a quote as YAML: -e '{%s: \"…\"}'", key, key)
 		default:
 			i = end
 		}
@@ -265,7 +265,7 @@ func printedFacts(path string, facts map[string]any) (map[string]any, error) {
 		return facts, nil
 	case len(hosts) > 1:
 		slices.Sort(hosts)
-		return nil, fmt.Errorf("%s has the facts of %d hosts: %s\n  hint: --facts takes the facts of one host: ccm-push facts %s > %s", path, len(hosts), strings.Join(hosts, ", "), hosts[0], path)
+		return nil, fmt.Errorf("the file %s has the facts of %d hosts: %s\n  hint: --facts takes the facts of one host: ccm-push facts %s > %s", path, len(hosts), strings.Join(hosts, ", "), hosts[0], path)
 	}
 	return facts[hosts[0]].(map[string]any), nil
 }

@@ -53,13 +53,13 @@ func TestRead(t *testing.T) {
 		{"a list", []string{"[1]"}, nil, `-e "[1]": write key=value, @file.yaml or a YAML map`},
 		{"an expression with blanks", []string{"a=x{{ Data.b + 'c d' }} b={{ Data.c }}"}, map[string]any{"a": "x{{ Data.b + 'c d' }}", "b": "{{ Data.c }}"}, ""},
 		{"an expression that does not end", []string{"a={{ b"}, nil,
-			"-e a=…: what follows the blank is not key=value\n  hint: put a value with blanks in quotes: -e 'a=\"…\"'"},
+			"-e a=…: the text after the space is not key=value\n  hint: put a value with spaces in quotes: -e 'a=\"…\"'"},
 		{"a blank without quotes", []string{"msg=hello world"}, nil,
-			"-e msg=…: what follows the blank is not key=value\n  hint: put a value with blanks in quotes: -e 'msg=\"…\"'"},
+			"-e msg=…: the text after the space is not key=value\n  hint: put a value with spaces in quotes: -e 'msg=\"…\"'"},
 		{"a blank before =", []string{"a=1 b=2 =3"}, nil,
-			"-e b=…: what follows the blank is not key=value\n  hint: put a value with blanks in quotes: -e 'b=\"…\"'"},
+			"-e b=…: the text after the space is not key=value\n  hint: put a value with spaces in quotes: -e 'b=\"…\"'"},
 		{"an open quote", []string{"a=1 msg=it's me"}, nil,
-			"-e msg=…: a quote is not closed\n  hint: write such a value as YAML: -e '{msg: \"…\"}'"},
+			"-e msg=…: a quote is not closed\n  hint: write a value with a quote as YAML: -e '{msg: \"…\"}'"},
 		{"no file", []string{"@" + dir + "/none.yaml"}, nil, "reading " + dir + "/none.yaml: no such file or directory"},
 		{"no map", []string{"@" + file("list.yaml", "- a\n")}, nil, dir + "/list.yaml:1:1: this is not a map\n  hint: write key: value"},
 		{"a bad map", []string{"{a: 1, a: 2}"}, nil, `-e:1:8: key "a" is given twice, first at line 1`},
@@ -122,6 +122,6 @@ func TestExtraShowsNoSecrets(t *testing.T) {
 	}
 	for _, from := range []string{"https:/u:s3cret@h/x", "u:s3cret@h/x"} {
 		_, err := ReadHiera(t.Context(), from, "", nil, nil)
-		require.EqualError(t, err, "--hiera: it is not a file, and a URL begins with https:// (it is not shown, as it may hold a password)")
+		require.EqualError(t, err, "--hiera: the value is not a file, and a URL must begin with https:// (ccm-push does not print the value, because it may contain a password)")
 	}
 }

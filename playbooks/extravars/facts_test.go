@@ -93,7 +93,7 @@ func TestReadFacts(t *testing.T) {
 		{"as ccm-push facts prints them", printed("text", web1), nil, ofWeb1, ""},
 		{"as it prints them in JSON", printed("json", `{"host":"web1","facts":{"host":{"info":{"os":"linux"}}}}`), nil, ofWeb1, ""},
 		{"facts with one key", printed("own", "site: {host: {name: x}}"), nil, map[string]any{"site": map[string]any{"host": map[string]any{"name": "x"}}}, ""},
-		{"of several hosts", two, nil, nil, two + " has the facts of 2 hosts: db1, web1\n  hint: --facts takes the facts of one host: ccm-push facts db1 > " + two},
+		{"of several hosts", two, nil, nil, "the file " + two + " has the facts of 2 hosts: db1, web1\n  hint: --facts takes the facts of one host: ccm-push facts db1 > " + two},
 		{"the last one wins", "", []string{"a=1", "a=2"}, map[string]any{"a": "2"}, ""},
 		{"no text, no key", "", []string{"role", "=x"}, nil,
 			"--fact \"role\": write KEY=VALUE; --facts FILE takes facts with types and levels\n" +

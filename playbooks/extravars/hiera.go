@@ -84,7 +84,7 @@ func hieraData(ctx context.Context, from string, buckets Buckets, warn func(stri
 	if !isURL {
 		user, _, hasAt := strings.Cut(from, "@")
 		if hasAt && strings.Contains(user, ":") && !isFile(from) {
-			return "", nil, errors.New("it is not a file, and a URL begins with https:// (it is not shown, as it may hold a password)")
+			return "", nil, errors.New("the value is not a file, and a URL must begin with https:// (ccm-push does not print the value, because it may contain a password)")
 		}
 		data, err = readFile(ctx, from)
 		return from, data, err

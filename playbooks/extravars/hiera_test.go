@@ -54,7 +54,7 @@ func TestReadHiera(t *testing.T) {
 		{"no URL", "https://ann:hunter2@/x", "", nil, "--hiera: this is not a valid URL: write https://host/path, with %XX for special characters in a password"},
 		{"a bucket", "kv://B/a/k#sha256=8a83f71cfd25f2e67431519d7425f2b902ffa8f958a8ed122cccf57f0e507718", "", map[string]any{"a": "kv"}, ""},
 		{"another checksum", "kv://B/bad#sha256=8a83f71cfd25f2e67431519d7425f2b902ffa8f958a8ed122cccf57f0e507718", "", nil, "--hiera: kv://B/bad has the checksum d36865a3a4bfda3d5d6f95167e4a09cb063aad97db15fc69287f21bb9a8a99e1, not 8a83f71cfd25f2e67431519d7425f2b902ffa8f958a8ed122cccf57f0e507718"},
-		{"no checksum", "kv://B/bad#sha256=8a83", "", nil, "--hiera: kv://B/bad: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them"},
+		{"no checksum", "kv://B/bad#sha256=8a83", "", nil, "--hiera: kv://B/bad: the text after #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them"},
 		{"an error in a bucket", "kv://B/bad#sha256=d36865a3a4bfda3d5d6f95167e4a09cb063aad97db15fc69287f21bb9a8a99e1", "", nil, "kv://B/bad:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"nothing in a bucket", "kv://B/empty", "", nil, "--hiera: kv://B/empty: it is empty; write data: {} for no data"},
 		{"no key in a bucket", "", "kv://B/none", nil, "kv://B/none: no such key\n  hint: CCM_HIERA_DATA names it"},

@@ -140,7 +140,7 @@ func (b *builder) candidates() ([]Edge, error) {
 				all = append(all, e)
 			}
 			if len(all) > maxEdges {
-				return nil, fmt.Errorf("more than %d automatic edges; write autoedge: false at resources that many others would wait for", maxEdges)
+				return nil, fmt.Errorf("more than %d automatic edges (dependencies that ccm-push adds); write autoedge: false at resources that many other resources would wait for", maxEdges)
 			}
 		}
 	}

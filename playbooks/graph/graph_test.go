@@ -186,7 +186,7 @@ func TestTooManyAutomaticEdges(t *testing.T) {
 		all = append(all, related(fmt.Sprint("maker", i), makes(fmt.Sprint("/etc/apt/", i))), related(fmt.Sprint("package", i), needs("/etc/apt", modules.Within, "repository")))
 	}
 	_, err := New(all, nil)
-	require.EqualError(t, err, "more than 1000000 automatic edges; write autoedge: false at resources that many others would wait for")
+	require.EqualError(t, err, "more than 1000000 automatic edges (dependencies that ccm-push adds); write autoedge: false at resources that many other resources would wait for")
 }
 
 // random makes vertices with relations, some within others, and edges between them,

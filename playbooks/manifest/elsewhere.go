@@ -33,7 +33,7 @@ func (t Taint) checkElsewhere() error {
 		switch {
 		case !t.fromHost(pair.Key) && !t.fromHost(pair.Value):
 		case t.fromHost(pair.Key) || !content[CanonicalProperty(r.Type, pair.Key.Text)]:
-			errs.Add(pair.Value.Errorf(hint, "data from a host can only be the content of a file on another host, not %s of %s", pair.Key.Text, r.Type.Name))
+			errs.Add(pair.Value.Errorf(hint, "data from a host can only be the content of a file on another host, not the property %s of type %s", pair.Key.Text, r.Type.Name))
 		}
 	}
 	if r.Health.FromHost(t.seen) {

@@ -176,7 +176,7 @@ func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
 	case n.Kind != yamlpos.Scalar: // which decoding has reported
 		return nil
 	case vr.IsOpen(n):
-		vr.report.Add(n.Errorf("write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)",
+		vr.report.Add(n.Errorf("write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources",
 			"%s cannot be an expression", key))
 		return nil
 	}

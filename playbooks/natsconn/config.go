@@ -117,7 +117,7 @@ func (c Config) tls(ctx *savedContext) (opts []nats.Option, err error) {
 	switch {
 	case cert == "" && key == "":
 	case cert == "":
-		return nil, fmt.Errorf("%s is the key of a certificate, but the certificate is missing; pass --nats-cert FILE", key)
+		return nil, fmt.Errorf("the file %s is the key of a certificate, but the certificate is missing; pass --nats-cert FILE", key)
 	case key == "":
 		return nil, fmt.Errorf("%s is a certificate, but its key is missing; pass --nats-key FILE", cert)
 	default:
@@ -146,7 +146,7 @@ func parseServers(list string) ([]string, error) {
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.Hostname() == "" {
-			return nil, errors.New("a server of NATS is not a URL: write nats://HOST:4222 or tls://HOST:4222 (it is not shown, as it may hold a password)")
+			return nil, errors.New("a server of NATS is not a URL: write nats://HOST:4222 or tls://HOST:4222 (ccm-push does not print the value, because it may contain a password)")
 		}
 		switch u.Scheme {
 		case "nats", "tls":

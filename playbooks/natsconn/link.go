@@ -209,7 +209,7 @@ func explained(where string, err error) error {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrNkeysNotSupported):
 		hint = "; give the credentials of a user with --nats-creds or --nats-nkey"
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		hint = "; the server has no TLS; a tls:// URL, a CA, a certificate, or a password for another machine requires TLS"
+		hint = "; the server does not offer TLS, but TLS is required for a tls:// URL, a CA, a certificate, or a password for another machine"
 	case errors.As(err, &unknown):
 		hint = "; give the CA that has signed its certificate with --nats-ca"
 	case errors.As(err, &name):

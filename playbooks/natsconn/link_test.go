@@ -288,8 +288,8 @@ func TestTLS(t *testing.T) {
 		"the system's":      {Config{Servers: "tls://localhost:" + port}, "NATS at tls://localhost:" + port + ": connecting: tls error: tls: failed to verify certificate: x509: certificate signed by unknown authority; give the CA that has signed its certificate with --nats-ca"},
 		"it asks for it":    {Config{Servers: "nats://localhost:" + port, CA: ca}, ""},
 		"another name":      {Config{Servers: "tls://127.0.0.1:" + port, CA: ca}, "NATS at tls://127.0.0.1:" + port + ": connecting: tls error: tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs; write a name that its certificate has"},
-		"a server without":  {Config{Servers: "tls" + strings.TrimPrefix(plain, "nats")}, "NATS at tls" + strings.TrimPrefix(plain, "nats") + ": connecting: secure connection not available; the server has no TLS; a tls:// URL, a CA, a certificate, or a password for another machine requires TLS"},
-		"and a CA for that": {Config{Servers: plain, CA: ca}, "NATS at " + plain + ": connecting: secure connection not available; the server has no TLS; a tls:// URL, a CA, a certificate, or a password for another machine requires TLS"},
+		"a server without":  {Config{Servers: "tls" + strings.TrimPrefix(plain, "nats")}, "NATS at tls" + strings.TrimPrefix(plain, "nats") + ": connecting: secure connection not available; the server does not offer TLS, but TLS is required for a tls:// URL, a CA, a certificate, or a password for another machine"},
+		"and a CA for that": {Config{Servers: plain, CA: ca}, "NATS at " + plain + ": connecting: secure connection not available; the server does not offer TLS, but TLS is required for a tls:// URL, a CA, a certificate, or a password for another machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := New(c.config)
@@ -352,7 +352,7 @@ func TestWrongConfig(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name+".json"), []byte(text), 0o600))
 	}
-	const notURL = "a server of NATS is not a URL: write nats://HOST:4222 or tls://HOST:4222 (it is not shown, as it may hold a password)"
+	const notURL = "a server of NATS is not a URL: write nats://HOST:4222 or tls://HOST:4222 (ccm-push does not print the value, because it may contain a password)"
 	garbage := write(t, "garbage", "hunter2")
 	for _, c := range []struct {
 		name   string
@@ -375,7 +375,7 @@ func TestWrongConfig(t *testing.T) {
 		{"no seed", Config{Servers: "a", NKey: garbage}, garbage + ": nkeys: no nkey seed found; it has the seed of a user, which begins with SU"},
 		{"no CA", Config{Servers: "a", CA: "/nowhere"}, "authorities of NATS: open /nowhere: no such file or directory"},
 		{"no key", Config{Servers: "a", Cert: garbage}, garbage + " is a certificate, but its key is missing; pass --nats-key FILE"},
-		{"no certificate", Config{Servers: "a", Key: garbage}, garbage + " is the key of a certificate, but the certificate is missing; pass --nats-cert FILE"},
+		{"no certificate", Config{Servers: "a", Key: garbage}, "the file " + garbage + " is the key of a certificate, but the certificate is missing; pass --nats-cert FILE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Contexts = folder

@@ -49,7 +49,7 @@ func CheckSealed(n *yamlpos.Node) error {
 	case text == "":
 		return n.Errorf("", "the password is empty")
 	case strings.ContainsAny(text, "\n\r\x00"):
-		return n.Errorf("encrypt the password without a newline: use ansible-vault encrypt_string with -n or an argument, or printf", "the password has the end of a line in it")
+		return n.Errorf("encrypt the password without a newline: pass it to ansible-vault encrypt_string as an argument, or with printf instead of echo", "the password has the end of a line in it")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	requireRefused(t, all, inv, "sudoer", "")
-	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed in ")
+	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed only in ")
 }
 
 // requireRefused compares the refusal of a host with want; "" means none.

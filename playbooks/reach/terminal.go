@@ -31,7 +31,7 @@ func Ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 	tty, err := os.OpenFile(terminalPath, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s%w; give the password in a file, such as --password-file or --become-password-file", printable.Line(prompt), errNoTerminal)
+		return nil, fmt.Errorf("%s%w; pass a file that contains the password, with --password-file or --become-password-file", printable.Line(prompt), errNoTerminal)
 	}
 	defer tty.Close()
 	return askOn(ctx, tty, prompt)

@@ -37,7 +37,7 @@ func NewWireTarget(t transport.Target) (WireTarget, error) {
 	case t.Local:
 		return WireTarget{}, fmt.Errorf("%s is the controller itself, which no worker reaches", t.Host)
 	case t.ProxyCommand != "":
-		return WireTarget{}, fmt.Errorf("%s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
+		return WireTarget{}, fmt.Errorf("the host %s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
 	}
 	w := WireTarget{
 		Host: t.Host, Address: t.Address, Port: t.Port, User: t.User, Methods: t.Methods, HostKeyAlias: t.HostKeyAlias, KnownAt: t.KnownAt,

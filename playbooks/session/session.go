@@ -148,7 +148,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(finishTime):
-		return fmt.Errorf("the host program did not end within %v, so no other one can be started in its place", finishTime)
+		return fmt.Errorf("the host program did not end within %v, so ccm-push cannot start a new host program", finishTime)
 	}
 }
 

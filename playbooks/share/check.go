@@ -128,7 +128,7 @@ func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import
 	if slices.ContainsFunc(first, func(h *inventory.Host) bool { return h.Name == imp.Host.Text }) {
 		return nil
 	}
-	return imp.Host.Errorf(fmt.Sprintf("put %s into a play before this one", imp.Ref),
+	return imp.Host.Errorf(fmt.Sprintf("move %s into an earlier play", imp.Ref),
 		"%s runs in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
 }
 

@@ -96,7 +96,7 @@ func TestImportsThatCannotBe(t *testing.T) {
           - b: {command: b, export: [stdout], recv: {cwd: {host: app2, from: exec#a.stdout}}}
           - c: {command: c, export: [stdout], recv: {cwd: {host: web1, from: exec#b.stdout}}}`), "", ""},
 		{"a later batch", onePlay("p", "web1,web2,app1", "  serial: 2\n", token, key), "",
-			"site.yaml:9:87: app1 runs in a later batch than web1, so it cannot give it a value\n  hint: put exec#token into a play before this one"},
+			"site.yaml:9:87: app1 runs in a later batch than web1, so it cannot give it a value\n  hint: move exec#token into an earlier play"},
 		{"a later batch, if that is for some hosts only", onePlay("p", "web1,web2,app1", "  serial: 2\n", token,
 			strings.Replace(key, "owner: root", `control: {if: "Data.x == 1"}, owner: root`, 1)), "", ""},
 	} {

@@ -101,7 +101,7 @@ func TestImport(t *testing.T) {
 		}, none("exec#token of app1 was skipped, so it has sent no stdout")},
 		{"nothing to send", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Stable}, &c.Catalog)
-		}, none("exec#token of app1 has sent no stdout: the resource did nothing in this run, and its earlier output is not recorded; remove its creates, onlyif or unless for one run, or read the value in another way")},
+		}, none("exec#token of app1 has sent no stdout: the resource did nothing in this run, and no earlier output is recorded; to run the resource again, remove creates, onlyif and unless for one run")},
 		{"too large", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
 		}, none("stdout of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},
@@ -126,11 +126,11 @@ func TestImport(t *testing.T) {
 			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, unknown},
 		{"unreachable", func(m *Exchange, c *catalog.Compiled) { m.Over(0, "app1") },
-			none("app1 failed, or its run ended, before exec#token was finished: see the messages of this host")},
+			none("the host app1 failed, or its run ended, before exec#token was finished: see the messages of this host")},
 		{"lost on the way", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c)
 			m.Over(0, "app1")
-		}, none("app1 failed, or its run ended, before exec#token was finished: see the messages of this host")},
+		}, none("the host app1 failed, or its run ended, before exec#token was finished: see the messages of this host")},
 		{"without the resource", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[0].Name = "other"
 			m.Join(0, "app1", c)
@@ -140,7 +140,7 @@ func TestImport(t *testing.T) {
 			m.Join(0, "app1", c)
 		}, none("exec#token matches 2 resources of app1: write the name of one of them")},
 		{"in a later batch", func(m *Exchange, c *catalog.Compiled) { m.hosts["app1"].plays[0].batchBegun = false },
-			none("app1 runs in a later batch of the play: put exec#token into a play before this one")},
+			none("the host app1 is in a later batch of the play: move exec#token into an earlier play")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestCircleOfCatalogs(t *testing.T) {
 			synctest.Wait()
 		}
 		waiting.Wait() // a deadlock would fail the test
-		const gone = "receiving cwd: %s failed, or its run ended, before exec#token was finished: see the messages of this host"
+		const gone = "receiving cwd: the host %s failed, or its run ended, before exec#token was finished: see the messages of this host"
 		require.Equal(t, "receiving cwd: hosts wait for each other in a circle: a resource of app1 waits for exec#token of web1, one of web1 for exec#token of app2, one of app2 for exec#token of app1", given["app1"].Error)
 		require.Equal(t, fmt.Sprintf(gone, "app1"), given["app2"].Error)
 		require.Equal(t, fmt.Sprintf(gone, "app2"), given["web1"].Error)
@@ -239,7 +239,7 @@ func TestLostEarlier(t *testing.T) {
 	x.PlayBegins(0, alive)
 	x.BatchBegins(0, names(alive))
 	got := x.Join(0, "web1", importing(exporting(), "exec#b", "app1", "exec#token")).Import(t.Context(), 0)
-	require.Equal(t, "receiving cwd: app1 failed, or its run ended, before exec#token was finished: see the messages of this host", got.Error)
+	require.Equal(t, "receiving cwd: the host app1 failed, or its run ended, before exec#token was finished: see the messages of this host", got.Error)
 }
 
 // TestExchangeOfMany checks an invariant: hosts with random imports, as many at once as there are places, all end, even

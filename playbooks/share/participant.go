@@ -231,9 +231,9 @@ func (p *Participant) lookUp(index int, imp catalog.Import) (got received, chang
 			}
 			return got, from.changed, false, nil
 		case len(found) == 1, its.over && !its.compiled:
-			return got, nil, false, fmt.Errorf("%s failed, or its run ended, before %s was finished: see the messages of this host", imp.Host, imp.Ref)
+			return got, nil, false, fmt.Errorf("the host %s failed, or its run ended, before %s was finished: see the messages of this host", imp.Host, imp.Ref)
 		case !its.compiled && !its.batchBegun:
-			return got, nil, false, fmt.Errorf("%s runs in a later batch of the play: put %s into a play before this one", imp.Host, imp.Ref)
+			return got, nil, false, fmt.Errorf("the host %s is in a later batch of the play: move %s into an earlier play", imp.Host, imp.Ref)
 		case !its.compiled:
 			return got, from.changed, true, nil
 		}
@@ -256,7 +256,7 @@ func (e *export) value(imp catalog.Import) (received, error) {
 	case e.predicted && (e.status == wire.Changed || !e.certain || !has):
 		got.unknown = true
 	case !has:
-		return got, fmt.Errorf("%s has sent no %s: the resource did nothing in this run, and its earlier output is not recorded; remove its creates, onlyif or unless for one run, or read the value in another way", what, imp.Key)
+		return got, fmt.Errorf("%s has sent no %s: the resource did nothing in this run, and no earlier output is recorded; to run the resource again, remove creates, onlyif and unless for one run", what, imp.Key)
 	default:
 		got.value = value
 	}

@@ -84,7 +84,7 @@ func (h *Hook) Report(e events.Event) {
 	case h.queue <- line.Bytes():
 	default:
 		if h.dropped++; h.dropped == 1 {
-			h.warn(fmt.Sprintf("--on-drift %s is too slow: %d events wait for it, and ccm-push drops further ones", h.argv[0], maxWaiting))
+			h.warn(fmt.Sprintf("--on-drift %s is too slow: %d events wait for the command, and ccm-push drops further events", h.argv[0], maxWaiting))
 		}
 	}
 }

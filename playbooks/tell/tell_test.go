@@ -106,7 +106,7 @@ func TestHookIsSlow(t *testing.T) {
 	for range maxWaiting + 3 {
 		h.Report(drift("web1"))
 	}
-	require.Equal(t, []string{"--on-drift sh is too slow: 1000 events wait for it, and ccm-push drops further ones"}, said.all())
+	require.Equal(t, []string{"--on-drift sh is too slow: 1000 events wait for the command, and ccm-push drops further events"}, said.all())
 	h.Start(t.Context())
 	require.Eventually(t, func() bool { return len(said.all()) > 1 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "--on-drift sh: it took longer than 200ms", said.all()[1])

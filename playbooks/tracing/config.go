@@ -74,7 +74,7 @@ func (c *Config) collector(getenv func(string) string) error {
 		return fmt.Errorf("%s is not a URL that begins with http:// or https://", name) // it may hold a password
 	}
 	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol == "grpc" {
-		return fmt.Errorf("%s is grpc, but ccm-push sends traces only over HTTP: set this variable to http/json, and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to an HTTP endpoint (port 4318)", name)
+		return fmt.Errorf("the variable %s is grpc, but ccm-push sends traces only over HTTP: set this variable to http/json, and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to an HTTP endpoint (port 4318)", name)
 	}
 	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the base of several
 		u = u.JoinPath("v1/traces")
@@ -95,7 +95,7 @@ func (c *Config) collector(getenv func(string) string) error {
 type pair struct{ key, value string }
 
 // errList does not quote the list, which may contain secrets.
-var errList = errors.New("it is not a list such as KEY=VALUE,KEY=VALUE; write %2C for a comma in a value")
+var errList = errors.New("the value is not a list such as KEY=VALUE,KEY=VALUE; write %2C for a comma in a value")
 
 // listOf reads the form of W3C baggage.
 func listOf(list string) ([]pair, error) {

@@ -126,7 +126,7 @@ func (e *entrance) judge(ctx context.Context, one login) error {
 	site := e.run.routes.site(host)
 	if end.Failure == nil { // a worker entered it, or the run ends
 		if e.run.routes.isUnbound(site, host) {
-			e.run.warn(fmt.Sprintf("%s accept workers of any site: %s has no AuthorizedPrincipalsFile with the site\n  hint: run the play authority.yaml without workers (--workers ''); ccm-push new authority DIR writes it", hostsOf(site), host))
+			e.run.warn(fmt.Sprintf("%s accept workers of any site: the host %s has no AuthorizedPrincipalsFile with the site\n  hint: run the play authority.yaml without workers (--workers ''); ccm-push new authority DIR writes it", hostsOf(site), host))
 		}
 		e.entered = true
 		return nil

@@ -109,7 +109,7 @@ func TestHostsThatDoNotKnowSites(t *testing.T) {
 	}
 	summary := s.run(c)
 	require.Equal(t, 2, summary.Totals.Hosts.OK, warned.all())
-	require.Regexp(t, `^hosts of site "paris" accept workers of any site: web\d has no AuthorizedPrincipalsFile with the site\n  hint: run the play authority.yaml without workers \(--workers ''\); ccm-push new authority DIR writes it$`, warned.all())
+	require.Regexp(t, `^hosts of site "paris" accept workers of any site: the host web\d has no AuthorizedPrincipalsFile with the site\n  hint: run the play authority.yaml without workers \(--workers ''\); ccm-push new authority DIR writes it$`, warned.all())
 	me := s.hosts["web1"].User
 	require.Equal(t, [][]string{{me + "@paris"}, {me, me + "@paris"}}, asked)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, sources)

@@ -162,20 +162,20 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 	case len(all) == 0 && name == "":
 		return nil, fmt.Errorf("%w under way in NATS", record.ErrNone)
 	case len(all) == 0:
-		const kept = "NATS keeps runs in progress, and failed runs for a week; a machine can read a run of another machine if its key was in operators.keys there when the run began"
+		const kept = "NATS keeps runs in progress, and failed runs for a week; this machine can read a run of another machine if operators.keys of that machine contained the key of this machine when the run began"
 		if name == "last" || newest == nil {
 			return nil, fmt.Errorf("%w in NATS that this machine can read\n  hint: %s", record.ErrNone, kept)
 		}
 		return nil, fmt.Errorf("%w in NATS has the id %s\n  hint: the last run in NATS is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
 	case len(all) > 1 && name != "" && name != "last":
-		return nil, fmt.Errorf("%s is ambiguous, because it begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
+		return nil, fmt.Errorf("the id %s is ambiguous, because it begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
 	}
 	return &all[0], nil
 }
 
 // held returns why a run cannot be continued.
 func (s *Shared) held() error {
-	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; half a minute after its last message, or after Ctrl-C there, ccm-push resume continues the run",
+	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: to follow the run: ccm-push attach %s; to continue the run here, press Ctrl-C on that machine, or wait half a minute after its last message; then: ccm-push resume",
 		s.Run, s.Holder, s.Since.Local().Format("2006-01-02 15:04:05"), s.Run)
 }
 
@@ -339,7 +339,7 @@ func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, direct
 	case err != nil:
 		return err
 	case in == nil:
-		return fmt.Errorf("run %s had not begun when its controller was lost: no host was changed; start it again", s.Run)
+		return fmt.Errorf("run %s had not begun when its controller was lost: no host was changed; start the run again", s.Run)
 	}
 	return in.Keep()
 }

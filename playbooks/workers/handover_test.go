@@ -217,7 +217,7 @@ func TestDeletedLease(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h.Records.Forget(t.Context(), run))
 	<-copied.Lost()
-	require.Contains(t, warned.all(), "run 01JDXYZ0000000000000000099 ends here, because NATS has lost its data")
+	require.Contains(t, warned.all(), "run 01JDXYZ0000000000000000099 ends on this machine, because NATS has lost the data of the run")
 	require.NotContains(t, warned.all(), "taken over")
 	require.NoError(t, copied.Close(t.Context()))
 }

@@ -29,5 +29,5 @@ func TestHostKeys(t *testing.T) {
 	lines := strings.Join(got.lines(s), "\n")
 	require.Contains(t, lines, "then trust it on the machine where the run began: ccm-push trust web2")
 	require.Contains(t, lines, "is not the key in "+changed.KnownHosts+":2")
-	require.Contains(t, lines, "if the host was reinstalled, remove "+changed.KnownHosts+":2 and connect again")
+	require.Contains(t, lines, "if the host was reinstalled, remove the line "+changed.KnownHosts+":2 and connect again")
 }

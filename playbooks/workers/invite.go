@@ -239,7 +239,7 @@ func (i *Invitation) Join(ctx context.Context, conn *nats.Conn, c *Candidate) er
 	msg, err := conn.RequestWithContext(ctx, queue.JoinOf(of), text)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return errors.New("the machine that created the token no longer waits for this worker\n  hint: create a new token there: ccm-push workers invite")
+		return errors.New("the machine that created the token no longer waits for this worker\n  hint: create a new token on that machine: ccm-push workers invite")
 	case err != nil:
 		return fmt.Errorf("waiting for an answer: %w", err)
 	}

@@ -95,9 +95,9 @@ func (l *Lease) say(ctx context.Context) error {
 		}
 		l.taken = true
 		if holder == "" {
-			l.handover.Warn(fmt.Sprintf("run %s ends here, because NATS has lost its data\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s", l.said.Run, l.said.Run))
+			l.handover.Warn(fmt.Sprintf("run %s ends on this machine, because NATS has lost the data of the run\n  hint: the stream may have been deleted; to continue the run: ccm-push resume %s", l.said.Run, l.said.Run))
 		} else {
-			l.handover.Warn(fmt.Sprintf("%s has taken over run %s, so it ends here\n  hint: ccm-push attach %s follows it", holder, l.said.Run, l.said.Run))
+			l.handover.Warn(fmt.Sprintf("%s has taken over run %s, so the run ends on this machine\n  hint: to follow the run: ccm-push attach %s", holder, l.said.Run, l.said.Run))
 		}
 		l.lost.once.Do(func() { close(l.lost.closed) })
 	case err == nil:

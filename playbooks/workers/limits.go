@@ -143,7 +143,7 @@ func (m *admission) warnIfUnlimited(who, key string, line keyring.Entry, turns [
 		return
 	}
 	m.unlimited.Do(func() {
-		m.warn(fmt.Sprintf("%s: the worker %s may get hosts of every site\n  hint: if it may get only %s, write this line: %s", line.Where(), who, hostsOf(site), text))
+		m.warn(fmt.Sprintf("%s: the worker %s may get hosts of every site\n  hint: if the worker may get only %s, write this line: %s", line.Where(), who, hostsOf(site), text))
 	})
 }
 

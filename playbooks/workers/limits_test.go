@@ -243,7 +243,7 @@ func TestLineWithoutASite(t *testing.T) {
 	require.Equal(t, 2, s.run(c).Totals.Hosts.OK)
 	key, err := keyring.ReadKey(filepath.Join(s.dir, "worker"))
 	require.NoError(t, err)
-	require.Regexp(t, "^"+regexp.QuoteMeta(path)+`:1: the worker worker may get hosts of every site\n  hint: if it may get only hosts of site "(paris|lyon)", write this line: site="(paris|lyon)" `+regexp.QuoteMeta(key.Public())+" worker$", warned.all())
+	require.Regexp(t, "^"+regexp.QuoteMeta(path)+`:1: the worker worker may get hosts of every site\n  hint: if the worker may get only hosts of site "(paris|lyon)", write this line: site="(paris|lyon)" `+regexp.QuoteMeta(key.Public())+" worker$", warned.all())
 }
 
 // A removedLine lists a worker the first time that it is read, and no worker later.

@@ -217,7 +217,7 @@ func TestKeysOfTheOperatorNeverGo(t *testing.T) {
 			c, _ := s.coordinator(queuetest.New(0), s.runner(s.inventory(nil)))
 			c.Recipe.Without = s.paths("hosts.yaml") // keys are known by their public part
 			err := s.packs(c)
-			require.ErrorContains(t, err, s.dir+"/"+name+": the play reads it, but workers never get it: ")
+			require.ErrorContains(t, err, s.dir+"/"+name+": the play reads it, but workers never get this file: ")
 			require.ErrorContains(t, err, why)
 		})
 	}

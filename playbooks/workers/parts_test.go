@@ -23,7 +23,7 @@ func TestPlaysThatCannotBeRead(t *testing.T) {
 	require.NoError(t, c.Begin(t.Context()))
 	_, err := c.Runner.Run(t.Context(), nil)
 	require.NoError(t, c.Close(t.Context()))
-	require.ErrorContains(t, err, "--workers: packing the play's files for workers: "+s.dir+"/own.yaml: the play is read from it, but workers never get it: it is an inventory, key or password file of the operator")
+	require.ErrorContains(t, err, "--workers: packing the play's files for workers: "+s.dir+"/own.yaml: the play is read from it, but workers never get this file: it is an inventory, key or password file of the operator")
 	require.ErrorContains(t, err, "hint: ")
 	require.Empty(t, got.lines(s))
 	require.Empty(t, warned.all())

@@ -171,7 +171,7 @@ func TestItem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "aa", got)
 	_, err = templatetest.Eval(t, "{{ Item.nme }}", env)
-	require.EqualError(t, err, "site.yaml:7:20: missing key \"Item.nme\"\n  hint: did you mean \"name\"? Item.nme ?? DEFAULT allows a missing key")
+	require.EqualError(t, err, "site.yaml:7:20: missing key \"Item.nme\"\n  hint: did you mean \"name\"? if the key may be missing, write Item.nme ?? DEFAULT")
 	nothing := &templates.Env{HasItem: true}
 	got, err = templatetest.Eval(t, "{{ Item }}", nothing)
 	require.NoError(t, err)
@@ -215,7 +215,7 @@ func syntaxErrorCases() []errorCase {
 			"  hint: only literal templates can be rendered, not computed values"},
 		{"{{ template() }}", "site.yaml:7:15: template: 0 arguments\n  hint: write template(\"name.templ\"), jet(\"name.jet\") or jet(\"name.jet\", \"<<\", \">>\")"},
 		{"{{ template('motd.j2') }}", "site.yaml:7:15: template: \"motd.j2\" is neither a template file nor a template\n" +
-			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") gives a file as it is"},
+			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") returns the file unchanged"},
 		{"{{ template('{{ 1 + }}') }}", `site.yaml:7:31: unexpected end in the expression "1 +"`},
 		{"{{ jet('[[ Data. ]]') }}", "site.yaml:7:20: parsing pipeline: unexpected '.' (expected pipe or right delimiter)"},
 		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
@@ -271,51 +271,51 @@ func TestPositions(t *testing.T) {
 func evalErrorCases() []errorCase {
 	return []errorCase{
 		{"{{ Data.nope.deeper == nil }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
-			"  hint: did you mean \"name\"? Data.nope ?? DEFAULT allows a missing key"},
+			"  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ Data.nothing.deeper == nil }}", "site.yaml:7:28: Data.nothing.deeper: its parent is nil\n" +
-			"  hint: Data.nothing.deeper ?? DEFAULT allows a missing key"},
+			"  hint: if the key may be missing, write Data.nothing.deeper ?? DEFAULT"},
 		{"{{ Data.name.x == nil }}", "site.yaml:7:25: Data.name.x: a string has no keys"},
 		{"{{ Data.list[9] == nil }}", "site.yaml:7:24: Data.list[9]: the list has only 3 elements\n" +
-			"  hint: Data.list[9] ?? DEFAULT allows a missing key"},
+			"  hint: if the key may be missing, write Data.list[9] ?? DEFAULT"},
 		{"{{ Data.nope == 'nil' }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
-			"  hint: did you mean \"name\"? Data.nope ?? DEFAULT allows a missing key"},
+			"  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ Data.nope < nil }}", "site.yaml:7:25: invalid operation: < (mismatched types any value and unknown) in the expression \"Data.nope < nil\""},
 		{"{{ lookup('data.nope') == nil }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
-			"  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},
+			"  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"{{ Data.nope }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
-			"  hint: did you mean \"name\"? Data.nope ?? DEFAULT allows a missing key"},
+			"  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ Data.zzzzzz }}", "site.yaml:7:20: missing key \"Data.zzzzzz\"\n" +
-			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; Data.zzzzzz ?? DEFAULT allows a missing key"},
+			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write Data.zzzzzz ?? DEFAULT"},
 		{"{{ Data.nested.prot }}", "site.yaml:7:27: missing key \"Data.nested.prot\"\n" +
-			"  hint: did you mean \"port\"? Data.nested.prot ?? DEFAULT allows a missing key"},
+			"  hint: did you mean \"port\"? if the key may be missing, write Data.nested.prot ?? DEFAULT"},
 		{"{{ Data.nested['x' + Data.secret] }}", "site.yaml:7:26: missing key \"Data.nested[\\\"x\\\" + Data.secret]\"\n" +
-			"  hint: it has a.b, port, with space; Data.nested[\"x\" + Data.secret] ?? DEFAULT allows a missing key"},
+			"  hint: it has a.b, port, with space; if the key may be missing, write Data.nested[\"x\" + Data.secret] ?? DEFAULT"},
 		{"{{ Data.nothing.x }}", "site.yaml:7:28: Data.nothing.x: its parent is nil\n" +
-			"  hint: Data.nothing.x ?? DEFAULT allows a missing key"},
+			"  hint: if the key may be missing, write Data.nothing.x ?? DEFAULT"},
 		{"{{ keys(Data.list) }}", "site.yaml:7:15: keys: needs a map, not a list"},
 		{"{{ Data.name.x }}", "site.yaml:7:25: Data.name.x: a string has no keys"},
 		{"{{ Data.port.x }}", "site.yaml:7:25: Data.port.x: an integer has no such key"},
 		{"{{ Data.list.x }}", "site.yaml:7:25: Data.list.x: the index of a list must be an integer, not a string"},
-		{"{{ Data.list[3] }}", "site.yaml:7:24: Data.list[3]: the list has only 3 elements\n  hint: Data.list[3] ?? DEFAULT allows a missing key"},
+		{"{{ Data.list[3] }}", "site.yaml:7:24: Data.list[3]: the list has only 3 elements\n  hint: if the key may be missing, write Data.list[3] ?? DEFAULT"},
 		{"{{ Data[5] }}", "site.yaml:7:19: Data[5]: the key of a map must be a string, not an integer"},
-		{"{{ map(Data.users, .nick) }}", "site.yaml:7:32: missing key \".nick\"\n  hint: it has id, name; .nick ?? DEFAULT allows a missing key"},
+		{"{{ map(Data.users, .nick) }}", "site.yaml:7:32: missing key \".nick\"\n  hint: it has id, name; if the key may be missing, write .nick ?? DEFAULT"},
 		{"{{ Item.x }}", "site.yaml:7:15: Item is not available here: only resources with each have an item\n  hint: available: Facts, Data, Environ"},
 		{"{{ lookup('data.nope') }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
-			"  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},
+			"  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"{{ lookup('data.nope', nil) }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
-			"  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},
+			"  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"{{ lookup('data.nested.x.y') }}", "site.yaml:7:15: missing key \"data.nested.x.y\"\n" +
-			"  hint: data.nested has a.b, port, with space; lookup(\"data.nested.x.y\", DEFAULT) allows a missing key"},
+			"  hint: data.nested has a.b, port, with space; if the key may be missing, write lookup(\"data.nested.x.y\", DEFAULT)"},
 		{"{{ lookup('data.list.7') }}", "site.yaml:7:15: missing key \"data.list.7\"\n" +
-			"  hint: data.list is a list of 3; lookup(\"data.list.7\", DEFAULT) allows a missing key"},
+			"  hint: data.list is a list of 3; if the key may be missing, write lookup(\"data.list.7\", DEFAULT)"},
 		{"{{ lookup('data.name.x') }}", "site.yaml:7:15: missing key \"data.name.x\"\n" +
-			"  hint: data.name is a string; lookup(\"data.name.x\", DEFAULT) allows a missing key"},
+			"  hint: data.name is a string; if the key may be missing, write lookup(\"data.name.x\", DEFAULT)"},
 		{"{{ lookup('Data.name') }}", "site.yaml:7:15: lookup of \"Data.name\": a path begins with facts, data, environ, item, host, groups, hosts, play, run or results\n  hint: write data.name"},
 		{"{{ lookup('env', 'HOME') }}", "site.yaml:7:15: lookup of \"env\": a path begins with facts, data, environ, item, host, groups, hosts, play, run or results\n  hint: write Environ.NAME"},
 		{"{{ lookup('data.no*') }}x", "site.yaml:7:15: nil in a text\n  hint: give a value for this case, as in (… ?? \"none\")"},
-		{"{{ lookup('data.nope.#') }}", "site.yaml:7:15: missing key \"data.nope.#\"\n  hint: lookup(\"data.nope.#\", DEFAULT) allows a missing key"},
+		{"{{ lookup('data.nope.#') }}", "site.yaml:7:15: missing key \"data.nope.#\"\n  hint: if the key may be missing, write lookup(\"data.nope.#\", DEFAULT)"},
 		{"{{ lookup('item.x') }}", "site.yaml:7:15: missing key \"item.x\"\n" +
-			"  hint: this context has data, environ, facts; lookup(\"item.x\", DEFAULT) allows a missing key"},
+			"  hint: this context has data, environ, facts; if the key may be missing, write lookup(\"item.x\", DEFAULT)"},
 		{"{{ lookup(Data.port) }}", "site.yaml:7:15: lookup: the path must be a string, not an integer"},
 		{"x{{ Data.list }}", "site.yaml:7:16: a list in a text\n  hint: use join(…) or toJSON(…)"},
 		{"x{{ Data.nested }}", "site.yaml:7:16: a map in a text\n  hint: use join(…) or toJSON(…)"},
@@ -414,7 +414,7 @@ func TestBool(t *testing.T) {
 		{"Data.nope == nil", true, ""},
 		{"Data.nope != nil", false, ""},
 		{"Facts.nope != nil || Data.on", true, ""},
-		{"Data.nope", false, "site.yaml:7:17: missing key \"Data.nope\"\n  hint: did you mean \"name\"? Data.nope ?? DEFAULT allows a missing key"},
+		{"Data.nope", false, "site.yaml:7:17: missing key \"Data.nope\"\n  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {

@@ -170,7 +170,7 @@ func sprigErrorCases() []errorCase {
 		{`{{ divf 1 0 }}`, at + "divf: division by zero"},
 		{`{{ fail "set data.port" }}`, at + "set data.port"},
 		{`{{ lookup .data.secret }}`, at + "lookup: the computed path has no value\n  hint: give a default: lookup … \"…\""},
-		{`{{ fail .data.secret }}`, at + "the template stopped with fail\n  hint: the text is computed and may hold values, so it is not shown; write it as a literal"},
+		{`{{ fail .data.secret }}`, at + "the template stopped with fail\n  hint: ccm-push does not print the text, because it is computed and may contain secrets; write the text as a literal"},
 		{`{{ set .data "x" .data }}`, at + "set: a map cannot hold itself\n  hint: set a copy: deepCopy"},
 		{`{{ $d := dict }}{{ set $d "x" (list (dict "y" $d)) }}`, "motd.tmpl:1:20: set: a map cannot hold itself\n  hint: set a copy: deepCopy"},
 		{`{{ repeat 99999999999 "ab" }}`, long("repeat")},

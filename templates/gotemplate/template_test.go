@@ -68,7 +68,7 @@ func goErrorCases() []errorCase {
 		{"{{ .data.name.x }}", "motd.tmpl:1:9: .data.name.x: unknown key \"x\""},
 		{"{{ .data.list }}", "motd.tmpl:1:4: a list in a text\n  hint: use range, join or toJson"},
 		{"{{ .data.nothing }}", "motd.tmpl:1:4: nil in a text\n  hint: test it with if, or give a default with or"},
-		{`{{ lookup "data.nope" }}`, "motd.tmpl:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},
+		{`{{ lookup "data.nope" }}`, "motd.tmpl:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{`{{ lookup }}`, "motd.tmpl:1:4: lookup takes 1 or 2 arguments, not 0"},
 		{"{{ nope }}", "motd.tmpl:1:4: function \"nope\" is not defined\n  hint: did you mean \"now\"?"},
 		{"\n{{ if }}", "motd.tmpl:2: missing value for if"},

@@ -168,7 +168,7 @@ func (g *goRun) fail(args []any) (any, error) {
 		return nil, diag.Faultf("%s", s)
 	}
 	return nil, diag.Faultf("the template stopped with fail").
-		WithHint("the text is computed and may hold values, so it is not shown; write it as a literal")
+		WithHint("ccm-push does not print the text, because it is computed and may contain secrets; write the text as a literal")
 }
 
 func htmlText(args ...any) string  { return template.HTMLEscaper(args...) }

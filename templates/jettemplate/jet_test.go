@@ -145,7 +145,7 @@ func jetErrorCases() []errorCase {
 		{"[[ upper(Data.list) ]]", "motd.jet:1:4: upper: argument 1 must be a string, not a list"},
 		{"[[ len(Data.port) ]]", "motd.jet:1:4: len: an integer has no length"},
 		{"[[ lookup() ]]", "motd.jet:1:4: lookup takes a path and perhaps a default, not 0 arguments"},
-		{"[[ lookup(\"data.nope\") ]]", "motd.jet:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"? lookup(\"data.nope\", DEFAULT) allows a missing key"},
+		{"[[ lookup(\"data.nope\") ]]", "motd.jet:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"[[ Data.port = 5 ]]", "motd.jet:1:4: Data.port cannot be assigned to\n  hint: a template changes its own variables only"},
 		{"[[ m := Data.nested ]][[ m.port = 5 ]]", "motd.jet:1:26: m.port cannot be assigned to\n  hint: a template changes its own variables only"},
 		{"[[ nope = 5 ]]", "motd.jet:1: variable \"nope\" is not declared\n  hint: declare it with := first"},

@@ -70,7 +70,7 @@ func isFileName(s string) bool {
 func (c *Call) parse(function, source string) (err error) {
 	if isFileName(source) {
 		return diag.Faultf("%s: %q is neither a template file nor a template", function, source).
-			WithHint("template files end in .templ, .tmpl, .gotmpl or .jet; file(%q) gives a file as it is", source)
+			WithHint("template files end in .templ, .tmpl, .gotmpl or .jet; file(%q) returns the file unchanged", source)
 	}
 	if c.jet {
 		c.literal, err = parsed(c.languages.ParseJet(source, c.pos, c.delims, nil, nil))

@@ -112,7 +112,7 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFileBytes>>20)
 	case bytes.HasPrefix(content, []byte("$ANSIBLE_VAULT;")): // its encrypted text is never wanted
 		return nil, diag.Faultf("%q is encrypted by ansible-vault", name).
-			WithHint("only a source can be encrypted as a whole file; for a template, encrypt its values in data")
+			WithHint("only the file of a property source can be encrypted as a whole; for a template, encrypt single values in data")
 	}
 	return content, nil
 }

@@ -136,7 +136,7 @@ func NoRoot(path string) *diag.Fault {
 
 // MissingKey returns the error for a path that leads nowhere, with the existing keys.
 func (e *Env) MissingKey(path string) error {
-	hint := "lookup(" + strconv.Quote(path) + ", DEFAULT) allows a missing key"
+	hint := "if the key may be missing, write lookup(" + strconv.Quote(path) + ", DEFAULT)"
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	if elsewhere := diag.AnsibleVariable(last); elsewhere != "" {
 		hint = elsewhere

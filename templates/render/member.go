@@ -130,4 +130,6 @@ func joined(first, second string) string {
 }
 
 // DefaultHint returns the hint that shows a default for the value at path.
-func DefaultHint(path string) string { return path + " ?? DEFAULT allows a missing key" }
+func DefaultHint(path string) string {
+	return "if the key may be missing, write " + path + " ?? DEFAULT"
+}

@@ -79,7 +79,7 @@ func (l *Login) passwordHints() (parts []string) {
 	case l.askedAgain:
 		parts = append(parts, "the host prompted again ("+l.prompt+") after the password: the password is wrong, or the host needs a second one")
 	case l.passwordUsed:
-		parts = append(parts, "the password of "+t.User+" is wrong, or may not be used to log in")
+		parts = append(parts, "the password of "+t.User+" is wrong, or the host does not accept it for logins")
 	case t.Password != nil && l.otherPrompts == 0 && l.takesPassword():
 		parts = append(parts, "the host requested no password")
 	case t.Password == nil && l.wantsPassword() && l.takesPassword():

@@ -77,7 +77,7 @@ func TestPasswords(t *testing.T) {
 	}{
 		{name: "password", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password }},
 		{name: "wrong password", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
-			err: fmt.Sprintf(refused+attempted, "password") + "the password of deploy is wrong, or may not be used to log in"},
+			err: fmt.Sprintf(refused+attempted, "password") + "the password of deploy is wrong, or the host does not accept it for logins"},
 		{name: "no password", password: "-", server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
 			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "the host accepts a password: -k prompts for it"},
 		{name: "password is not to be used", methods: []string{"publickey"}, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
@@ -98,7 +98,7 @@ func TestPasswords(t *testing.T) {
 				p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error { return p.ask(c, "Password: ") })(c)
 				c.PasswordCallback = func(_ ssh.ConnMetadata, b []byte) (*ssh.Permissions, error) { return nil, p.judge(string(b)) }
 			}
-		}, err: refused + "the host requested the password again\n  hint: the password of deploy is wrong, or may not be used to log in"},
+		}, err: refused + "the host requested the password again\n  hint: the password of deploy is wrong, or the host does not accept it for logins"},
 		{name: "asks again", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				p.ask(c, "Password: ")
@@ -135,7 +135,7 @@ func TestPasswords(t *testing.T) {
 		}, err: refused + "the host requests something other than a password\n  hint: the host requested no password"},
 		{name: "has a prompt without end", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error { return p.ask(c, strings.Repeat("P", 100_000)) })
-		}, err: keyboard + "the password of deploy is wrong, or may not be used to log in"},
+		}, err: keyboard + "the password of deploy is wrong, or the host does not accept it for logins"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &passwordServer{}

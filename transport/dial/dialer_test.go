@@ -29,10 +29,10 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 		err    string
 		is     error
 	}{
-		{"silent", sshtest.Silent(), "web1: handshake ADDR: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?", transport.ErrTimeout},
-		{"drip", sshtest.Drip(), "web1: handshake ADDR: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?", transport.ErrTimeout},
+		{"silent", sshtest.Silent(), "web1: handshake ADDR: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?", transport.ErrTimeout},
+		{"drip", sshtest.Drip(), "web1: handshake ADDR: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?", transport.ErrTimeout},
 		{"closes early", sshtest.CloseAtBanner(), "web1: handshake ADDR: the host closed the connection\n" +
-			"  hint: see the log of sshd on the host: it allows fewer logins at once (MaxStartups), or not this address", nil},
+			"  hint: see the log of sshd on the host: sshd may limit the logins at once (MaxStartups), or refuse this address", nil},
 		// These end in one of several ways.
 		{"endless", sshtest.Endless(), "", nil},
 		{"malformed", sshtest.Malformed(), "", nil},

@@ -21,7 +21,7 @@ func timeoutHint(op string, cause error) string {
 	case op == transport.OpDial:
 		return "is the address right, and does a firewall drop the packets?"
 	case op == transport.OpHandshake:
-		return "the port accepted the connection, but no SSH server answered in time: is it the port of sshd?"
+		return "the port accepted the connection, but no SSH server answered in time: does sshd use this port?"
 	case op == transport.OpAuthenticate:
 		return "the login on the host is slow, or an SSH agent waits for a person; allow more time to connect"
 	}
@@ -38,7 +38,7 @@ func dialHint(t transport.Target, err error) string {
 	case isDNS && dns.IsNotFound:
 		return fmt.Sprintf("if %q is only a name in the inventory, add the address of the host: connect: {address: ...}", t.Address)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("nothing listens there: is sshd running, and is %d its port?", t.TCPPort())
+		return fmt.Sprintf("no program listens on port %d: is sshd running, and does it use this port?", t.TCPPort())
 	case errors.Is(err, syscall.ETIMEDOUT):
 		return timeoutHint(transport.OpDial, transport.ErrTimeout)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
@@ -53,12 +53,12 @@ func handshakeHint(err error) string {
 	case disagreed:
 		return ""
 	case transport.IsHangUp(err):
-		return "see the log of sshd on the host: it allows fewer logins at once (MaxStartups), or not this address"
+		return "see the log of sshd on the host: sshd may limit the logins at once (MaxStartups), or refuse this address"
 	}
 	return noServerHint
 }
 
-const noServerHint = "is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
+const noServerHint = "does an SSH server listen on this port, and does the server allow so many logins at once (sshd_config: MaxStartups)?"
 
 // dialCause removes the address, which a HostError has, and the system call.
 func dialCause(err error) error {

@@ -25,7 +25,7 @@ func TestConnectionRefused(t *testing.T) {
 	listener.Close()
 	err = dialOnce(t, &Dialer{}, transport.Target{Host: "web1", Address: "127.0.0.1", Port: addr.Port, User: "deploy"})
 	require.EqualError(t, err, fmt.Sprintf("web1: dial %s: connection refused\n"+
-		"  hint: nothing listens there: is sshd running, and is %d its port?", addr, addr.Port))
+		"  hint: no program listens on port %d: is sshd running, and does it use this port?", addr, addr.Port))
 	require.True(t, transport.Unreachable(err))
 }
 
@@ -69,8 +69,8 @@ func TestDialTimeout(t *testing.T) {
 
 // TestServersThatAreNoSSH has something else listen, or an sshd that gives up.
 func TestServersThatAreNoSSH(t *testing.T) {
-	const hint = "\n  hint: see the log of sshd on the host: it allows fewer logins at once (MaxStartups), or not this address"
-	const no = "\n  hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
+	const hint = "\n  hint: see the log of sshd on the host: sshd may limit the logins at once (MaxStartups), or refuse this address"
+	const no = "\n  hint: does an SSH server listen on this port, and does the server allow so many logins at once (sshd_config: MaxStartups)?"
 	const closed = "web1: handshake w:22: the host closed the connection"
 	const again = " (6 times in a row)"
 	for _, test := range []struct{ name, says, err string }{

@@ -81,7 +81,7 @@ const noOwnFile = "name a known_hosts file of your own, to which the key can be 
 
 // changedHint returns the steps after which wanted can be repeated with a changed key.
 func changedHint(e *knownhosts.ChangedError, wanted string) string {
-	return "if the host was reinstalled, remove " + strings.Join(e.Lines, " and ") + " and " + wanted + " again; if not, another machine may answer at its address"
+	return "if the host was reinstalled, remove the line " + strings.Join(e.Lines, " and the line ") + " and " + wanted + " again; if not, another machine may use the address of the host"
 }
 
 // hostKeyAlgorithms returns the configured algorithms that are supported. By default, the algorithms of the known keys

@@ -50,7 +50,7 @@ func TestHostKeys(t *testing.T) {
 		return knownhosts.HashHostname(name) + " " + rest
 	}
 	hint := "\n  hint: compare the fingerprint, then trust it: echo 'ADDR KEY' >> FILE"
-	changed := "\n  hint: if the host was reinstalled, remove FILE:1 and connect again; if not, another machine may answer at its address"
+	changed := "\n  hint: if the host was reinstalled, remove the line FILE:1 and connect again; if not, another machine may use the address of the host"
 
 	for _, test := range []struct {
 		name  string

@@ -36,7 +36,7 @@ func TestJumpErrors(t *testing.T) {
 	}{
 		{"unknown key", targetOf(srv), unknown, "web1: jump host bastion: host key JUMP: the host key is unknown: ", transport.ErrHostKeyUnknown},
 		{"not let in", targetOf(srv), refused, "web1: jump host bastion: authenticate JUMP: authentication refused: ", transport.ErrAuth},
-		{"host behind it is gone", gone, bastion, "web1: dial 127.0.0.1:1: connection refused, seen from bastion\n  hint: nothing listens there: is sshd running, and is 1 its port?", nil},
+		{"host behind it is gone", gone, bastion, "web1: dial 127.0.0.1:1: connection refused, seen from bastion\n  hint: no program listens on port 1: is sshd running, and does it use this port?", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &Dialer{}
@@ -70,7 +70,7 @@ func TestDeadJumpHostIsTriedOnceInAWhile(t *testing.T) {
 		dial := func() {
 			err := dialOnce(t, d, transport.Target{Host: "web1", Address: "10.0.0.1", User: "deploy", Jump: []transport.Target{bastion}})
 			require.EqualError(t, err, "web1: jump host bastion: handshake 10.0.0.9:22: timed out after 10s\n"+
-				"  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?")
+				"  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?")
 		}
 		began := time.Now()
 		for range 5 {
@@ -131,7 +131,7 @@ func TestJumpHostThatNeverClosesAChannel(t *testing.T) {
 	d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
 	jump := transport.Target{Host: "bastion", Address: "h", User: "u", KnownHosts: []string{writeFile(t, "h "+publicText(signer)+"\n")}}
 	err := dialOnce(t, d, transport.Target{Host: "web1", Address: "w", User: "u", Limits: shortLimits, Jump: []transport.Target{jump}})
-	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?")
+	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?")
 	d.Close()
 	server.Wait()
 }
@@ -211,7 +211,7 @@ func TestHostsBehindADeadJumpHostHaveOneError(t *testing.T) {
 	for _, jumpHosts := range [][]transport.Target{{outer}, {outer, inner}} {
 		for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
 			err := dialOnce(t, d, transport.Target{Host: "web", Address: address, User: "u", Jump: jumpHosts})
-			require.EqualError(t, err, "web: jump host outer: dial 127.0.0.1:1: connection refused\n  hint: nothing listens there: is sshd running, and is 1 its port?")
+			require.EqualError(t, err, "web: jump host outer: dial 127.0.0.1:1: connection refused\n  hint: no program listens on port 1: is sshd running, and does it use this port?")
 			require.Equal(t, "outer", err.(*transport.HostError).Via.Host)
 			require.True(t, transport.Unreachable(err))
 		}
@@ -227,9 +227,9 @@ func TestFarErrors(t *testing.T) {
 		err    string
 	}{
 		{"OpenSSH", ssh.ConnectionFailed, "Connection refused",
-			"web1: dial w:2222: connection refused, seen from gate\n  hint: nothing listens there: is sshd running, and is 2222 its port?"},
+			"web1: dial w:2222: connection refused, seen from gate\n  hint: no program listens on port 2222: is sshd running, and does it use this port?"},
 		{"one in Go", ssh.ConnectionFailed, "dial tcp 10.0.0.1:22: connect: connection refused",
-			"web1: dial w:2222: connection refused, seen from gate\n  hint: nothing listens there: is sshd running, and is 2222 its port?"},
+			"web1: dial w:2222: connection refused, seen from gate\n  hint: no program listens on port 2222: is sshd running, and does it use this port?"},
 		{"host is down", ssh.ConnectionFailed, "No route to host",
 			"web1: dial w:2222: no route to host, seen from gate\n  hint: is the host up, and is there a way to its network from gate?"},
 		{"no network", ssh.ConnectionFailed, "Network is unreachable",

@@ -81,7 +81,7 @@ func TestProxyCommandErrors(t *testing.T) {
 		{"is missing", "", "/no/such/program", `web1: handshake w:22: the host closed the connection (the proxy command ended with exit status 127, it said "MISSING")`},
 		{"shell is missing", "/no/such/shell", "true", "web1: dial w:22: proxy command: no such file or directory"},
 		{"says something else", "", "sh -c 'echo hello; read line'", `web1: handshake w:22: the host closed the connection (by way of a proxy command): it first said "hello"` + "\n  hint: " + noServerHint},
-		{"is silent", "", "sleep 1000", "web1: handshake w:22: timed out after 300ms (by way of a proxy command)\n  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?"},
+		{"is silent", "", "sleep 1000", "web1: handshake w:22: timed out after 300ms (by way of a proxy command)\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &Dialer{Shell: test.shell}

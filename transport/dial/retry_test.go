@@ -145,7 +145,7 @@ func TestPhases(t *testing.T) {
 		err   string
 		took  time.Duration
 	}{
-		{"handshake", func(conn net.Conn, _ <-chan struct{}) { io.Copy(io.Discard, conn) }, "web1: handshake w:22: timed out after 2s\n  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?", 2500 * time.Millisecond},
+		{"handshake", func(conn net.Conn, _ <-chan struct{}) { io.Copy(io.Discard, conn) }, "web1: handshake w:22: timed out after 2s\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?", 2500 * time.Millisecond},
 		{"authenticate", func(conn net.Conn, over <-chan struct{}) {
 			config := &ssh.ServerConfig{PasswordCallback: func(ssh.ConnMetadata, []byte) (*ssh.Permissions, error) {
 				<-over

@@ -240,5 +240,5 @@ func TestScanOfRealSSHD(t *testing.T) {
 
 	silent := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
 	_, err = (&Dialer{DialContext: silent}).Scan(t.Context(), target)
-	require.EqualError(t, err, "web1: dial real.example:22: connection refused\n  hint: nothing listens there: is sshd running, and is 22 its port?")
+	require.EqualError(t, err, "web1: dial real.example:22: connection refused\n  hint: no program listens on port 22: is sshd running, and does it use this port?")
 }

@@ -41,5 +41,5 @@ func TestRealSSHDAsJumpHost(t *testing.T) {
 	defer d.Close()
 	target := transport.Target{Host: "web1", Address: "127.0.0.1", Port: 1, User: "u", Jump: []transport.Target{jump}}
 	err := dialOnce(t, d, target)
-	require.EqualError(t, err, "web1: dial 127.0.0.1:1: connection refused, seen from web1\n  hint: nothing listens there: is sshd running, and is 1 its port?")
+	require.EqualError(t, err, "web1: dial 127.0.0.1:1: connection refused, seen from web1\n  hint: no program listens on port 1: is sshd running, and does it use this port?")
 }

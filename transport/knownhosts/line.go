@@ -80,7 +80,7 @@ func unreadable(text []byte) error {
 			continue
 		}
 		if err != nil || marker != revoked {
-			return fmt.Errorf("line %d begins with %.20q and cannot be read, so ccm-push cannot know whether it revokes a key", number, words[0])
+			return fmt.Errorf("line %d begins with %.20q and cannot be read, so ccm-push cannot know whether the line revokes a key", number, words[0])
 		}
 	}
 	return nil

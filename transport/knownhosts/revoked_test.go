@@ -48,10 +48,10 @@ func TestUnreadableMarks(t *testing.T) {
 		{"@revoked * " + line + "\n@cert-authority *.x " + line + "\n", ""},
 		{"@cert-authority * nonsense\n", ""}, // trusts nobody
 		{"@revoked * ssh-new AAAAB3NzaC1uZXc=\n", ""},
-		{"@revokd * " + line + "\n", `line 1 begins with "@revokd" and cannot be read, so ccm-push cannot know whether it revokes a key`},
-		{"web1 " + line + "\n @revoked * ssh-ed25519 AAAA\n", `line 2 begins with "@revoked" and cannot be read, so ccm-push cannot know whether it revokes a key`},
-		{"@revoked\n", `line 1 begins with "@revoked" and cannot be read, so ccm-push cannot know whether it revokes a key`},
-		{"@ * " + line, `line 1 begins with "@" and cannot be read, so ccm-push cannot know whether it revokes a key`},
+		{"@revokd * " + line + "\n", `line 1 begins with "@revokd" and cannot be read, so ccm-push cannot know whether the line revokes a key`},
+		{"web1 " + line + "\n @revoked * ssh-ed25519 AAAA\n", `line 2 begins with "@revoked" and cannot be read, so ccm-push cannot know whether the line revokes a key`},
+		{"@revoked\n", `line 1 begins with "@revoked" and cannot be read, so ccm-push cannot know whether the line revokes a key`},
+		{"@ * " + line, `line 1 begins with "@" and cannot be read, so ccm-push cannot know whether the line revokes a key`},
 	} {
 		if err := unreadable([]byte(test.text)); test.err != "" {
 			require.EqualError(t, err, test.err, "%q", test.text)
@@ -62,5 +62,5 @@ func TestUnreadableMarks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "known_hosts")
 	require.NoError(t, os.WriteFile(path, []byte("@revokd * "+line+"\n"), 0o600))
 	_, err := new(Store).Open(Files{Read: []string{path}})
-	require.EqualError(t, err, "known hosts "+path+`: line 1 begins with "@revokd" and cannot be read, so ccm-push cannot know whether it revokes a key`)
+	require.EqualError(t, err, "known hosts "+path+`: line 1 begins with "@revokd" and cannot be read, so ccm-push cannot know whether the line revokes a key`)
 }

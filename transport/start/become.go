@@ -232,7 +232,7 @@ func (b *Become) unanswered(prompts int, login, owner string) (line, hint string
 
 // wrongPasswordHint names the account whose password the method has requested.
 func (b *Become) wrongPasswordHint(login, owner string) string {
-	hint := "is it the password of " + cmp.Or(owner, b.owner(login)) + " on this host?"
+	hint := "does the password belong to " + cmp.Or(owner, b.owner(login)) + " on this host?"
 	if owner != "" && owner != b.owner(login) {
 		hint += " sudo on this host requests this password, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
 	}
@@ -252,9 +252,9 @@ func (b *Become) passwordHint(login string) string {
 	give := "give the password of " + b.owner(login) + " with -K or --become-password-file"
 	switch b.method() {
 	case methodSudo:
-		return give + ", or let " + login + " run commands as " + b.user() + " without one (sudoers: NOPASSWD)"
+		return give + ", or let " + login + " run commands as " + b.user() + " without a password (sudoers: NOPASSWD)"
 	case methodDoas:
-		return give + ", or let " + login + " run commands as " + b.user() + " without one (doas.conf: nopass)"
+		return give + ", or let " + login + " run commands as " + b.user() + " without a password (doas.conf: nopass)"
 	}
 	return give
 }

@@ -34,10 +34,10 @@ func refused(t transport.Target, b *Become, a answer) error {
 		hint = "make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"
 	case failNoWrite:
 		err = fmt.Errorf("%w: no directory can hold it, and one is on a read-only file system", transport.ErrInstall)
-		hint = "~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"
+		hint = "the user must be able to write to ~/.cache/ccm-push, /var/tmp or /tmp"
 	case failNoDir:
 		err = fmt.Errorf("%w: no directory can hold it", transport.ErrInstall)
-		hint = "~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory that the user owns, with mode 0700, or that the user can create"
+		hint = "one of ~/.cache/ccm-push, /var/tmp/ccm-push-UID and /tmp/ccm-push-UID must be a directory of the user with mode 0700, or the user must be able to create it"
 	case failNoGzip:
 		err, hint = fmt.Errorf("%w: gzip is missing on the host", transport.ErrInstall), hintGzip
 	case failUnpack:
@@ -161,7 +161,7 @@ func (r *runner) shellHint() string {
 	if r.atSu() {
 		return r.afterNoise("does " + r.become.user() + " have a shell that runs commands? su needs one, sudo and doas do not")
 	}
-	try := "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: " + r.target.SSHCommand() + " echo ok"
+	try := "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: " + r.target.SSHCommand() + " echo ok"
 	return r.afterNoise(try)
 }
 

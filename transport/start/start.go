@@ -159,7 +159,7 @@ func (in *installer) installUnpacked(a answer, b Build) (*Process, error) {
 	}
 	if a.hello == nil { // SFTP begins elsewhere, say
 		p.Close()
-		err := fmt.Errorf("%w: gzip is missing on the host, and the login shell does not find the host program that was sent by SFTP", transport.ErrInstall)
+		err := fmt.Errorf("%w: gzip is missing on the host, so the host program was sent by SFTP, but the login shell does not find the program", transport.ErrInstall)
 		return nil, in.runner.fail(err, hintGzip)
 	}
 	p.Uploaded = true

@@ -183,11 +183,11 @@ func TestStartErrors(t *testing.T) {
 	other.Arch = "arm64"
 	sudo := func(s *Request) { s.Become = &Become{} }
 	su := func(s *Request) { s.Become = &Become{Method: "su"} }
-	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory that the user owns, with mode 0700, or that the user can create"
-	const noPassword = "\n  hint: give the password of deploy with -K or --become-password-file, or let deploy run commands as root without one (sudoers: NOPASSWD)"
+	const noDir = "\n  hint: one of ~/.cache/ccm-push, /var/tmp/ccm-push-UID and /tmp/ccm-push-UID must be a directory of the user with mode 0700, or the user must be able to create it"
+	const noPassword = "\n  hint: give the password of deploy with -K or --become-password-file, or let deploy run commands as root without a password (sudoers: NOPASSWD)"
 	const noRule = "\n  hint: let deploy run commands as root in sudoers; ccm-push sudoers prints a rule"
 
-	const try = "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: ssh -p PORT deploy@127.0.0.1 echo ok"
+	const try = "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh -p PORT deploy@127.0.0.1 echo ok"
 
 	for _, test := range []struct {
 		name  string
@@ -229,7 +229,7 @@ func TestStartErrors(t *testing.T) {
 		{name: "noexec", shell: "echo fail $n noexec /tmp/x", is: transport.ErrInstall,
 			err: "web1: install ADDR: the host program was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/x\")\n  hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"},
 		{name: "read-only", shell: "echo fail $n readonly /tmp/x", is: transport.ErrInstall,
-			err: "web1: install ADDR: the host program was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/x\")\n  hint: ~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"},
+			err: "web1: install ADDR: the host program was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/x\")\n  hint: the user must be able to write to ~/.cache/ccm-push, /var/tmp or /tmp"},
 		{name: "does not execute", shell: "echo sh: 1: exec: /x: Permission denied >&2; exit 126", is: transport.ErrNotModule,
 			err: "web1: start ADDR: the host program did not answer: exit status 126: sh: 1: exec: /x: Permission denied\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
 		{name: "does not execute what it was sent either", shell: "test -e once && echo need $n linux amd64; touch once; exit 126", is: transport.ErrNotModule,
@@ -309,7 +309,7 @@ func TestSilentAfterLogin(t *testing.T) {
 	start.Timeout = shortTimeout
 	_, err := Program(t.Context(), connect(t, srv), start)
 	require.EqualError(t, err, fmt.Sprintf("web1: start %s: timed out after 300ms\n"+
-		"  hint: does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
+		"  hint: does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
 }
 
 func TestConnectionDiesInTheMiddle(t *testing.T) {

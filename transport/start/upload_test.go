@@ -237,7 +237,7 @@ func TestUploadErrors(t *testing.T) {
 	const hint = "\n  hint: install gzip on the host"
 	const writing = gzip + ", and the upload by SFTP failed: writing .cache/ccm-push/." + fixedNonce + ": "
 	const timeout = "web1: install ADDR: timed out after 300ms"
-	const elsewhere = gzip + ", and the login shell does not find the host program that was sent by SFTP" + hint
+	const elsewhere = gzip + ", so the host program was sent by SFTP, but the login shell does not find the program" + hint
 	swap := func(change func(cached string) error) sshtest.Option {
 		return sshtest.SFTP(func(home string, channel io.ReadWriteCloser) {
 			honest(home, channel)

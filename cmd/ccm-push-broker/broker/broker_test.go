@@ -221,7 +221,7 @@ func TestWrong(t *testing.T) {
 		{"twice", Broker{Dir: twice}, func(b *Broker) error {
 			require.NoError(t, b.AddUser("ann", Operator, filepath.Join(t.TempDir(), "ann.nk")))
 			return b.AddUser("ann", Operator, "x")
-		}, `there is a user "ann" already; to remove it: ccm-push-broker user remove ann --dir ` + twice},
+		}, `the user "ann" already exists; to remove it: ccm-push-broker user remove ann --dir ` + twice},
 		{"a file that is there", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("ann", Operator, open) }, "writing what ann logs in with: open " + open + ": file exists"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -44,17 +44,17 @@ func (b *Broker) proxyKey() (nkeys.KeyPair, error) {
 func (b *Broker) reachServer(f *filter) (admit func([]User) error, err error) {
 	host, _, err := net.SplitHostPort(b.Server)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("--server %s: the connection is not encrypted: write a loopback address and a port, such as 127.0.0.1:4223", b.Server)
+		return nil, fmt.Errorf("--server %s: the connection is not encrypted, so only a loopback address with a port is allowed, such as 127.0.0.1:4223", b.Server)
 	}
 	if f.proxy, err = b.proxyKey(); err != nil {
 		return nil, err
 	}
 	f.dial = func() (net.Conn, error) { return (&net.Dialer{Timeout: loginTime}).Dial("tcp", b.Server) }
 	if f.own, err = login("nats://"+b.Server, f.proxy); err != nil {
-		return nil, fmt.Errorf("%w\n  hint: include the output of ccm-push-broker user config --dir %s in the configuration of nats-server, and reload it", err, b.Dir)
+		return nil, fmt.Errorf("%w\n  hint: include the output of ccm-push-broker user config --dir %s in the configuration of nats-server, then reload nats-server", err, b.Dir)
 	}
 	return func([]User) error {
-		b.Say("the users have changed: include the new output of ccm-push-broker user config --dir " + b.Dir + " in the configuration of nats-server, and reload it")
+		b.Say("the users have changed: include the new output of ccm-push-broker user config --dir " + b.Dir + " in the configuration of nats-server, then reload nats-server")
 		return nil
 	}, nil
 }

@@ -75,7 +75,7 @@ func (i *invitations) handle(text []byte) error {
 		case u.Role == Invited:
 			open++
 		case r.Admit != nil && u.Name == r.Admit.Name:
-			return fmt.Errorf("there is a user %q already\n  hint: choose another --name, or remove that user on the machine of the broker: %s", u.Name, i.broker.removal(u.Name))
+			return fmt.Errorf("the user %q already exists\n  hint: pass another --name, or remove this user on the machine of the broker: %s", u.Name, i.broker.removal(u.Name))
 		case u.Key == r.Key || r.Admit != nil && u.Key == r.Admit.Key:
 			return errors.New("the key belongs to another user")
 		}

@@ -282,7 +282,7 @@ func TestInviteAttacks(t *testing.T) {
 		{queue.InviteRequest{Key: own}, "the request is not valid"},
 		{queue.InviteRequest{Key: key.NKey, Revoke: true}, "the invitation has expired, or was used"},
 		{queue.InviteRequest{Key: key.NKey, Admit: &queue.Admission{Name: "x", Key: key.NKey}}, "the invitation has expired, or was used"},
-		{queue.InviteRequest{Key: own, Admit: &queue.Admission{Name: "operator", Key: key.NKey}}, "remove that user on the machine of the broker: ccm-push-broker user remove operator --dir " + i.broker.Dir},
+		{queue.InviteRequest{Key: own, Admit: &queue.Admission{Name: "operator", Key: key.NKey}}, "remove this user on the machine of the broker: ccm-push-broker user remove operator --dir " + i.broker.Dir},
 		{queue.InviteRequest{Key: own, Admit: &queue.Admission{Name: "../x", Key: key.NKey}}, "write letters, digits"},
 		{queue.InviteRequest{Key: own, Admit: &queue.Admission{Name: "invite-x", Key: key.NKey}}, "the request is not valid"},
 		{queue.InviteRequest{Key: own, Admit: &queue.Admission{Name: "x", Key: "SUABC"}}, "the request is not valid"},

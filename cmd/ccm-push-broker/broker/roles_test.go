@@ -542,5 +542,5 @@ func TestRolesNeedTheFilter(t *testing.T) {
 	elsewhere := &Broker{Dir: filepath.Join(t.TempDir(), "other"), Listen: "127.0.0.1:0", Server: p.broker.Server, Say: func(string) {}}
 	require.ErrorContains(t, elsewhere.Run(t.Context()), "\n  hint: include the output of ccm-push-broker user config --dir "+elsewhere.Dir+" in the configuration")
 	elsewhere.Server = "192.0.2.1:4222"
-	require.ErrorContains(t, elsewhere.Run(t.Context()), "--server 192.0.2.1:4222: the connection is not encrypted: write a loopback address and a port")
+	require.ErrorContains(t, elsewhere.Run(t.Context()), "--server 192.0.2.1:4222: the connection is not encrypted, so only a loopback address with a port is allowed")
 }

@@ -40,7 +40,7 @@ func (f *Connection) register(set *pflag.FlagSet) {
 	set.BoolVarP(&s.AskBecome, "ask-become-pass", "K", false, "prompt for the password of --become")
 	set.StringVar(&s.BecomeFile, "become-password-file", "", "`file` with the password of --become, or a program that prints it (also: --become-pass-file)")
 	set.StringVar(&s.PassphraseFile, "key-passphrase-file", "", "`file` with the passphrase of private keys, or a program that prints it")
-	set.StringVarP(&f.SSHConfig, "ssh-config", "F", "", "ssh_config `file` to use instead of ~/.ssh/config and /etc/ssh/ssh_config; none disables them")
+	set.StringVarP(&f.SSHConfig, "ssh-config", "F", "", "ssh_config `file` to use instead of ~/.ssh/config and /etc/ssh/ssh_config; the word none disables all ssh_config files")
 	set.BoolVar(&f.MatchExec, "allow-match-exec", false, "run the commands of \"Match exec\" in ssh_config")
 }
 
@@ -75,8 +75,8 @@ func (f *Connection) HostKeys() (transport.HostKeyPolicy, error) {
 type Authority struct{ Command, Key string }
 
 func (f *Authority) register(set *pflag.FlagSet) {
-	set.StringVar(&f.Command, "ca-command", "", "`command` that reads a public key on standard input and prints a certificate that hosts trust; relays and workers log in with this certificate (or CCM_PUSH_CA_COMMAND)")
-	set.StringVar(&f.Key, "ca-key", "", "public key `file` of the certificate authority; the SSH agent holds the private key (or CCM_PUSH_CA_KEY)")
+	set.StringVar(&f.Command, "ca-command", "", "`command` that reads a public key on standard input and prints a certificate that hosts trust; relays and workers log in with this certificate; you can also set CCM_PUSH_CA_COMMAND")
+	set.StringVar(&f.Key, "ca-key", "", "public key `file` of the certificate authority; the SSH agent holds the private key; you can also set CCM_PUSH_CA_KEY")
 }
 
 func (f *Authority) validate() error {

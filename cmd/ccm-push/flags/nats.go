@@ -39,7 +39,7 @@ func (f *NATS) register(set *pflag.FlagSet) {
 	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the command line program nats (default $NATS_CONTEXT, or the context CCM if it exists and --nats is not passed)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
 	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the secret key (seed of an nkey) of your user at the NATS server (default $NATS_NKEY)")
-	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, instead of the system's (default $NATS_CA)")
+	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA certificates for the NATS server, instead of the CAs of the system (default $NATS_CA)")
 	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with the client certificate for NATS (default $NATS_CERT)")
 	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of the client certificate (default $NATS_KEY)")
 	set.StringVar(&f.Registration, RegistrationFlag, registry.Stream, "NATS `stream` of service registrations; '' disables registration")
@@ -81,9 +81,9 @@ func (f *Workers) register(set *pflag.FlagSet) {
 	set.StringVar(&f.List, "workers-list", "", "`file` with the public keys of workers that may get hosts (default ~/.config/ccm-push/workers.keys)")
 	set.StringVar(&f.Operators, "workers-operators", "", "`file` with the public keys of other machines that may follow and resume runs (default ~/.config/ccm-push/operators.keys, if it exists)")
 	f.Validity = defaultValidity
-	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the certificates with which workers log in, at least 1m; ccm-push renews them (default 10m; less if the time limit of --deadline host plus 1m is shorter)")
+	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the certificates with which workers log in, at least 1m; ccm-push renews them (default 10m; or the time limit of --deadline host plus 1m, if this is shorter)")
 	set.Var(Seconds{&f.Wait}, "wait-workers", "how long the run waits at its start until each site has a worker, such as 2m; if a site still has no worker, the run changes nothing and ends with status 1")
-	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default 32 to 256)")
+	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default: from 32 to 256, by the number of hosts)")
 }
 
 func (f *Workers) validate(given func(string) bool, getenv func(string) string) error {

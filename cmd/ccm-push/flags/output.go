@@ -41,7 +41,7 @@ func (f *Output) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Color, "color", "auto", "colours: auto, always or never")
 	set.CountVarP(&f.Verbose, "verbose", "v", "also print stable and skipped resources")
 	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print only failures and totals")
-	set.StringVar(&f.Fold, "fold", "auto", "print equal results of several hosts once, at the end of a batch: auto (from 4 hosts), always or never")
+	set.StringVar(&f.Fold, "fold", "auto", "print equal results of several hosts once, at the end of a batch: auto (for 4 or more hosts), always or never")
 	set.BoolVar(&f.Timing, "timing", false, "print how long each host took to connect, start, compile and apply")
 	set.StringVar(&f.Follow, "follow", "", "print the output of commands on these `hosts` (a name or a pattern) as it arrives, with the host before each line")
 	set.BoolVar(&f.Stream, "stream", false, "print the output of commands on all hosts as it arrives, with the host before each line")
@@ -63,7 +63,7 @@ func (f *Output) validate() error {
 	case f.Follow != "" && f.Stream:
 		return errors.New("--follow and --stream exclude each other: remove one of them")
 	case (f.Follow != "" || f.Stream) && f.Format == "dsc-json":
-		return errors.New("--output dsc-json cannot contain the output of commands; use --follow and --stream with text or json")
+		return errors.New("--output dsc-json cannot contain the output of commands; use --follow and --stream with --output text or json")
 	case f.Quiet && f.Verbose > 0:
 		return errors.New("-q and -v exclude each other: remove one of them")
 	}
@@ -83,7 +83,7 @@ func (f *Reports) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Log, "log", "", "append the events of the run to this `file`, like --output json")
 	set.StringVar(&f.JUnit, "junit", "", "write JUnit XML to this `file` after the run")
 	set.StringArrayVar(&f.Files, "report", nil, "report `file` after the run: FILE.md or FILE.html")
-	set.StringVar(&f.Metrics, "metrics", "", "write Prometheus metrics to this `file` after the run, for node_exporter: FILE.prom")
+	set.StringVar(&f.Metrics, "metrics", "", "write Prometheus metrics to this `file` after the run; for node_exporter, the name must end with .prom")
 	set.StringVar(&f.Trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP; to send the trace to a collector, set OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
@@ -103,7 +103,7 @@ func (f *Reports) validate() error {
 	}
 	for _, one := range []struct{ flag, path string }{{"log", f.Log}, {"junit", f.JUnit}, {"trace", f.Trace}} {
 		if one.path == "-" {
-			return fmt.Errorf("--%s -: write a file name; for standard output use /dev/stdout, or --output json for events", one.flag)
+			return fmt.Errorf("--%s needs a file name, not -; for standard output use /dev/stdout, or --output json for events", one.flag)
 		}
 	}
 	if f.Metrics != "" && filepath.Ext(f.Metrics) != ".prom" {

@@ -68,7 +68,7 @@ func (k *Keys) parse(path string, text []byte) ([]held, error) {
 	}
 	identities, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("it has no supported private key\n  hint: create a key with age-keygen or ssh-keygen -t ed25519")
+		return nil, errors.New("the file has no supported private key\n  hint: create a key with age-keygen or ssh-keygen -t ed25519")
 	}
 	var list []held
 	for _, one := range identities {

@@ -164,7 +164,7 @@ func TestUnsuited(t *testing.T) {
 		{"public", write(public + " anna\n"), "this is a public key of type ssh-ed25519, but a private key is needed"},
 		{"plugin", write("AGE-PLUGIN-YUBIKEY-1QQQ\n"), "a key of a plugin of age is not supported"},
 		{"encrypted", write("age-encryption.org/v1\n"), "the file of keys is itself encrypted"},
-		{"nothing", write("hello\n"), "it has no supported private key"},
+		{"nothing", write("hello\n"), "the file has no supported private key"},
 		{"mode", func() { write(public)(); require.NoError(t, os.Chmod(path, 0o644)) }, "its mode 0644 lets others at it; chmod 600 " + path},
 		{"missing", func() {}, "no such file"},
 	} {

@@ -64,7 +64,7 @@ func complete(root string, files []replacement, d disk) error {
 		case err == nil && hashOf(now) == hashOf(r.Text):
 			continue
 		case err != nil || hashOf(now) != r.Before:
-			return fmt.Errorf("%s was changed before a rekey was complete\n  hint: restore the file (git checkout), then run the command again; to cancel the rekey, remove %s",
+			return fmt.Errorf("the file %s was changed before a rekey was complete\n  hint: restore the file (git checkout), then run the command again; to cancel the rekey, remove %s",
 				shown(path), shown(filepath.Join(root, journalName)))
 		}
 		if err := d.replace(path, r.Text); err != nil {
@@ -77,7 +77,7 @@ func complete(root string, files []replacement, d disk) error {
 // within returns the path of a file in a journal. In a shared project another user may have written the journal, so a
 // link that leads out of the project is an error.
 func within(root, path string) (string, error) {
-	outside := fmt.Errorf("%s: %q is not a file of this project\n  hint: this is not a journal of ccm-push: remove it", shown(filepath.Join(root, journalName)), path)
+	outside := fmt.Errorf("%s: the path %q is not in this project\n  hint: ccm-push did not write this journal: remove the journal file", shown(filepath.Join(root, journalName)), path)
 	if !filepath.IsLocal(filepath.FromSlash(path)) {
 		return "", outside
 	}
@@ -123,7 +123,7 @@ func recoverLocked(root string, d disk) error {
 	}
 	var files []replacement
 	if err := json.Unmarshal(text, &files); err != nil {
-		return fmt.Errorf("%s: %w\n  hint: this is not a journal of ccm-push: remove it", shown(journal), err)
+		return fmt.Errorf("%s: %w\n  hint: ccm-push did not write this journal: remove the journal file", shown(journal), err)
 	}
 	return complete(root, files, d)
 }

@@ -28,7 +28,7 @@ func NoKey(name string, line int, names []string, keys *identity.Keys, err error
 		at.Msg = "decrypting with age: " + strings.TrimPrefix(err.Error(), "age: ")
 		return at
 	}
-	at.Msg = fmt.Sprintf("none of your keys can read it (%s)", keys.Tried())
+	at.Msg = fmt.Sprintf("none of your keys can decrypt the file (%s)", keys.Tried())
 	at.Hint = "name the file of another key: --age-identity FILE; or " + ask(names)
 	return at
 }

@@ -189,7 +189,7 @@ func (d *Document) Write(text []byte) error {
 		return err
 	}
 	if !bytes.Equal(now, d.Text) {
-		return fmt.Errorf("%s has changed in the meantime; it was not written\n  hint: run the command again", d.Name)
+		return fmt.Errorf("another program has changed the file %s, so ccm-push did not write the file\n  hint: run the command again", d.Name)
 	}
 	return p.disk.replace(d.Name, text)
 }

@@ -122,7 +122,7 @@ func TestRekeyIsForThoseOfTheRules(t *testing.T) {
 	m.rules(t, "bert")
 	before := tree(t, m.folder)
 	_, err = m.project(t).Rekey(m.bert, RekeyOptions{})
-	require.ErrorContains(t, err, "none of your keys can read it (tried ")
+	require.ErrorContains(t, err, "none of your keys can decrypt the file (tried ")
 	require.ErrorContains(t, err, "anna must run: ccm-push secret rekey")
 	require.Equal(t, before, tree(t, m.folder))
 
@@ -261,7 +261,7 @@ func TestFilesChangedMeanwhile(t *testing.T) {
 	d, err := p.Read(path)
 	require.NoError(t, err)
 	m.write(t, map[string]string{"vars.yaml": "changed: 1\n"})
-	require.ErrorContains(t, d.Write([]byte("x")), "has changed in the meantime")
+	require.ErrorContains(t, d.Write([]byte("x")), "another program has changed the file ")
 
 	m.seal(t, "vars.yaml", secrets["vars.yaml"])
 	m.rules(t, "bert")
@@ -315,14 +315,14 @@ func TestJournalOfOthers(t *testing.T) {
 		require.NoError(t, err)
 		m.write(t, map[string]string{journalName: string(text)})
 		_, err = Of(m.folder)
-		require.ErrorContains(t, err, "is not a file of this project\n  hint: this is not a journal of ccm-push: remove it", path)
+		require.ErrorContains(t, err, "is not in this project\n  hint: ccm-push did not write this journal: remove the journal file", path)
 		now, err := os.ReadFile(outside)
 		require.NoError(t, err)
 		require.Equal(t, "mine", string(now))
 	}
 	m.write(t, map[string]string{journalName: "{"})
 	_, err := Of(m.folder)
-	require.ErrorContains(t, err, "this is not a journal of ccm-push: remove it")
+	require.ErrorContains(t, err, "ccm-push did not write this journal: remove the journal file")
 }
 
 func TestNoFolder(t *testing.T) {

@@ -107,7 +107,7 @@ func (l *listing) add(e *entry) error {
 			return err
 		}
 	case e.kind == hardlink && l.kinds[e.target] != file:
-		return fmt.Errorf("%q is a hard link to %q, which is not an earlier file of the archive", e.name, e.target)
+		return fmt.Errorf("the archive contains the hard link %q to %q, but no earlier file with this name", e.name, e.target)
 	}
 	if before == 0 {
 		l.note(e.name, e.kind)

@@ -319,8 +319,8 @@ func TestHostileTar(t *testing.T) {
 		{"a character device", []item{{name: "null", kind: tar.TypeChar}}, `"null" is neither a file nor a directory nor a link`},
 		{"a hard link out", []item{{name: "h", kind: tar.TypeLink, target: "../etc/shadow"}}, `"h" is a hard link: "../etc/shadow" leads up by a .. element`},
 		{"an absolute hard link", []item{{name: "h", kind: tar.TypeLink, target: "/etc/shadow"}}, `"h" is a hard link: "/etc/shadow" is an absolute path`},
-		{"a hard link to what is on the host", []item{{name: "h", kind: tar.TypeLink, target: "secret"}}, `"h" is a hard link to "secret", which is not an earlier file of the archive`},
-		{"a hard link to a link", []item{{name: "l", kind: tar.TypeSymlink, target: "x"}, {name: "h", kind: tar.TypeLink, target: "l"}}, `"h" is a hard link to "l", which is not an earlier file of the archive`},
+		{"a hard link to what is on the host", []item{{name: "h", kind: tar.TypeLink, target: "secret"}}, `the archive contains the hard link "h" to "secret", but no earlier file with this name`},
+		{"a hard link to a link", []item{{name: "l", kind: tar.TypeSymlink, target: "x"}, {name: "h", kind: tar.TypeLink, target: "l"}}, `the archive contains the hard link "h" to "l", but no earlier file with this name`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := extract(t, archive(format.Tar, tarOf(t, tt.items...)), "")

@@ -208,7 +208,7 @@ func (c *restoring) node(was, left *Node) (why string, err error) {
 		return "it may have been written since, and would run " + as, nil
 	}
 	if place, was := Place(c.h.Files, was.Path), orPath(was); place != was {
-		return fmt.Sprintf("its path was %s when it was changed, and now leads to %s", was, place), nil
+		return fmt.Sprintf("during the run its path was %s, and now the path leads to %s", was, place), nil
 	}
 	if differs&(owner|group|mode|attributes) != 0 && left.differs(&now)&content != 0 && c.exchanged(&now) {
 		return "it has changed since the run, and another one may be in its place: " + different(left, &now), nil

@@ -136,7 +136,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 		return err
 	}
 	if answer.Error != "" {
-		return modules.Refuse("not done, since %s, and a second login fails, so it could not be confirmed: %s", a.Why, answer.Error)
+		return modules.Refuse("not done, because %s, and a second login fails, so ccm-push could not confirm the change: %s", a.Why, answer.Error)
 	}
 	c.mu.Lock()
 	cat, id := c.cat, c.id
@@ -154,7 +154,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 		s.Play = cat.Once.Play
 	}
 	if err := c.start(ctx, s); err != nil {
-		return fmt.Errorf("not done, since %s, and without confirmation nothing would revert it: %w", a.Why, err)
+		return fmt.Errorf("not done, because %s, and without confirmation nothing would revert the change: %w", a.Why, err)
 	}
 	c.armed(a.First)
 	return c.conn.Send(&wire.Message{Arm: &wire.Arm{Index: a.Index, Why: a.Why, Set: true}})

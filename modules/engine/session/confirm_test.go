@@ -282,11 +282,11 @@ func TestSessionCannotArm(t *testing.T) {
 	}{
 		{
 			"no watchdog", func(g *guarded, _ *wire.Confirm) { g.refuse(errors.New("systemd-run: no such file")) },
-			"not done, since it has confirm: always, and without confirmation nothing would revert it: the watchdog cannot be started: systemd-run: no such file",
+			"not done, because it has confirm: always, and without confirmation nothing would revert the change: the watchdog cannot be started: systemd-run: no such file",
 		},
 		{
 			"no unit", func(g *guarded, c *wire.Confirm) { g.noBoot, c.Boot = errors.New("no systemd"), true },
-			"not done, since it has confirm: always, and without confirmation nothing would revert it: no systemd",
+			"not done, because it has confirm: always, and without confirmation nothing would revert the change: no systemd",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -189,7 +189,7 @@ func (f *file) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 		case slices.Contains(keys.OfNested, key), !slices.Contains(keys.OfPlay, key):
 			return false
 		case hint == "":
-			hint = "write it at the play: a nested manifest uses the settings of the play that applies it"
+			hint = "write the key in the play: a nested manifest uses the settings of the play that applies it"
 		}
 		f.report.Add(pair.Key.Errorf(hint, "%s cannot be used in a nested manifest", key))
 		return true

@@ -26,7 +26,7 @@ const child = "ccm: {resources: [exec: [inner: {tags: [deep]}]]}\n"
 
 func TestWrongNested(t *testing.T) {
 	const applies = "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n-- a.yaml --\n"
-	const playKey = "\n  hint: write it at the play: a nested manifest uses the settings of the play that applies it"
+	const playKey = "\n  hint: write the key in the play: a nested manifest uses the settings of the play that applies it"
 	for _, c := range []struct{ name, archive, want string }{
 		{"missing", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n", "site.yaml:1:27: unknown manifest a.yaml"},
 		{"a missing archive", "-- site.yaml --\nccm: {resources: [apply: [a.tgz: ]]}\n", "site.yaml:1:27: archives are not unpacked here"},
@@ -37,7 +37,7 @@ func TestWrongNested(t *testing.T) {
 		{"a scalar", applies + "x\n", "a.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section"},
 		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
 		{"two documents", applies + child + "---\n" + child, "a.yaml:3:1: a nested manifest is one document\n  hint: write an apply resource for each"},
-		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
+		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: in a manifest, a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
 		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 		{"keys of a play", applies + "name: x\nhosts: web\nbecome: true\nserial: 1\ntags: [a]\ninclude: x.yaml\nnmae: x\n" + child,
 			"a.yaml:1:1: name cannot be used in a nested manifest\n  hint: write alias at the resource that applies it\n" +
@@ -91,9 +91,9 @@ func TestNestedReferences(t *testing.T) {
 		{"to one of the parent", "[{exec: [x: ]}, {apply: [b.yaml: ]}]", "[exec: [inner: {require: [exec#x]}]]", ""},
 		{"between two nested manifests", "[{apply: [a.yaml: ]}, {apply: [c.yaml: ]}]", "[exec: [inner: ]]", ""},
 		{"to a later one of the parent", "[{apply: [a.yaml: ]}, {exec: [x: ]}]", "[exec: [inner: {require: [exec#x]}]]",
-			"a.yaml:1:44: exec#x comes later, at site.yaml:1:48\n  hint: resources run in the order written: move it up"},
+			"a.yaml:1:44: exec#x comes later, at site.yaml:1:48\n  hint: resources run in the order written: move exec#x up"},
 		{"to a later one of a nested manifest", "[{exec: [x: {require: [exec#inner]}]}, {apply: [b.yaml: ]}]", "[exec: [inner: ]]",
-			"site.yaml:1:41: exec#inner comes later, at a.yaml:1:26\n  hint: resources run in the order written: move it up"},
+			"site.yaml:1:41: exec#inner comes later, at a.yaml:1:26\n  hint: resources run in the order written: move exec#inner up"},
 		{"to what applies it", "[apply: [a.yaml: ]]", "[exec: [inner: {require: [apply#a.yaml]}]]",
 			"a.yaml:1:44: apply#a.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest"},
 		{"to what it applies", "[apply: [a.yaml: {require: [exec#inner]}]]", "[exec: [inner: ]]",

@@ -77,7 +77,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:3:29: \"stdout\" names no value of a resource\n  hint: write type#name.key, as in exec#token.stdout"},
 	{"received from nowhere", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"), "site.yaml:3:29: no resource is called exec#a"},
 	{"received from a later one", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}],\nexec: [a: {}]"),
-		"site.yaml:3:29: exec#a comes later, at line 4\n  hint: resources run in the order written: move it up"},
+		"site.yaml:3:29: exec#a comes later, at line 4\n  hint: resources run in the order written: move exec#a up"},
 	{"received from a hidden one", resourcesOf(byLine, "exec: [a: {hidden: true}],\nfile: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"),
 		"site.yaml:4:29: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there"},
 	{"received from null", resourcesOf(byLine, "file: [/b: {recv: {content: }, "+anOwner+"}]"), "site.yaml:3:20: content in recv has no source\n  hint: write PROPERTY: type#name.key"},

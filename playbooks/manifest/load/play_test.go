@@ -34,11 +34,11 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"unknown key of a play", "nmae: x\n" + some, "site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)"},
 	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
 	{"a strategy of Ansible", "strategy: free\n" + some, "site.yaml:1:11: strategy \"free\" is not known\n  hint: write linear, for the order written, or graph"},
-	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
+	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is a playbook of Ansible\n  hint: in a manifest, a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
 	{"a playbook with many keys of Ansible", "- hosts: all\n  gather_facts: false\n  vars: {a: b}\n  roles: [x]\n  tasks: [{shell: x}]\n  handlers: []\n  nmae: x\n  serial: x\n  ccm: {resources: [copy: []]}\n" +
 		"- vars: {}\n  tasks: []\n",
 		`site.yaml:1:3: this is a playbook of Ansible
-  hint: here a play has ccm: {resources: [...]} in place of roles; see docs/guide/from-ansible.md
+  hint: in a manifest, a play has ccm: {resources: [...]} in place of roles; see docs/guide/from-ansible.md
 site.yaml:2:3: unknown key "gather_facts"
   hint: remove it: facts in expressions are collected automatically
 site.yaml:3:3: unknown key "vars"
@@ -53,7 +53,7 @@ site.yaml:8:11: the text "x" is not a batch size
 site.yaml:9:21: "copy" is a module of Ansible
   hint: use the type file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
 site.yaml:10:3: this is a playbook of Ansible
-  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md
+  hint: in a manifest, a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md
 site.yaml:10:3: unknown key "vars"
   hint: write data`},
 	{"tasks without a play", "- name: nginx\n  apt: {name: nginx}\n- file: []\n", `site.yaml:1:3: no ccm section
@@ -106,7 +106,7 @@ site.yaml:3:3: no ccm section
 }
 
 const (
-	chooseHint  = "\n  hint: write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)"
+	chooseHint  = "\n  hint: write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources"
 	viaHint     = "\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"
 	includeHint = "\n  hint: write it into the included manifest"
 	some        = "ccm: {resources: [exec: [x: ]]}\n"
@@ -132,11 +132,11 @@ func TestForeignKeysOfAPlay(t *testing.T) {
 	}
 	for _, key := range []string{"tasks", "roles", "pre_tasks", "post_tasks", "handlers"} {
 		_, err := parse(key + ": []\n" + some)
-		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of "+key+"; see docs/guide/from-ansible.md")
+		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: in a manifest, a play has ccm: {resources: [...]} in place of "+key+"; see docs/guide/from-ansible.md")
 	}
 	for _, key := range []string{"import_playbook", "ansible.builtin.import_playbook"} {
 		_, err := parse(key + ": other.yml\n")
-		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has include: FILE in place of "+key+"; see docs/guide/from-ansible.md")
+		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: in a manifest, a play has include: FILE in place of "+key+"; see docs/guide/from-ansible.md")
 	}
 	for _, both := range []string{"become: true", "serial: 1", "max_fail_percentage: 5", "strategy: linear", "vars_files: []"} {
 		_, err := parse(both + "\n" + some)

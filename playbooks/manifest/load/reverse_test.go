@@ -24,7 +24,7 @@ func TestWrongReverse(t *testing.T) {
 		{"a program of others", "remembered_as: a\nccm: {resources: [{dsc: [x: {type: A/B, properties: {}, reverse: true}]}]}\n",
 			"site.yaml:2:57: type dsc cannot be undone\n  hint: these can: " + strings.Join(builtin.Types().Reversers(), ", ")},
 		{"an expression", "remembered_as: '{{ Data.x }}'\nccm: {resources: [{file: [" + motd + "]}]}\n",
-			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a literal, because this value is read before any host is known; for values by host, use hierarchy and overrides (data) or control (resources)"},
+			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources"},
 		{"no words", "remembered_as: acme//web\nccm: {resources: [{file: [" + motd + "]}]}\n",
 			"site.yaml:1:16: \"acme//web\" is not the name of a play: use words of letters, digits, ., _ and - with / between them, at most 128 bytes\n  hint: write something like acme/web-base"},
 		{"two plays of one name", "- {remembered_as: a, ccm: {resources: []}}\n- {remembered_as: a, ccm: {resources: []}}\n",
@@ -38,7 +38,7 @@ func TestWrongReverse(t *testing.T) {
 		{"of a nested manifest", "remembered_as: a\nccm: {resources: [{apply: [plain.yaml: {reverse: true}]}]}\n",
 			"site.yaml:2:41: reverse has no meaning for a resource that applies a manifest\n  hint: move the resources with reverse into the play itself"},
 		{"a name for a nested manifest", "ccm: {resources: [{apply: [other.yaml: {}]}]}\n",
-			"other.yaml:1:1: remembered_as cannot be used in a nested manifest\n  hint: write it at the play: a nested manifest uses the settings of the play that applies it\nother.yaml:2:18: manifest must contain resources"},
+			"other.yaml:1:1: remembered_as cannot be used in a nested manifest\n  hint: write the key in the play: a nested manifest uses the settings of the play that applies it\nother.yaml:2:18: manifest must contain resources"},
 		{"nothing, and no name", "ccm: {resources: []}\n", "site.yaml:1:18: manifest must contain resources"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

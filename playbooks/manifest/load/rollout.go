@@ -265,7 +265,7 @@ func (f *file) gate(p *manifest.Play, n *yamlpos.Node, number int) *manifest.Gat
 		g.ErrorLimit = *k.Gate.ErrorLimit
 	}
 	if g.On != nil && f.values.LiteralText("on", g.On) != nil && g.Untouched {
-		f.report.Add(keys.Given(n.Get("compare")).Errorf("remove the key on; then the gate queries each host of the batch and, for comparison, as many hosts that the rollout has not changed", "compare queries hosts of the rollout, but on is %s", g.On.Text))
+		f.report.Add(keys.Given(n.Get("compare")).Errorf("remove the key on; then the gate queries each host of the batch, and as many unchanged hosts for comparison", "compare queries hosts of the rollout, but on is %s", g.On.Text))
 	}
 	f.within("count", n, 1)
 	f.within("failure_limit", n, 0)

@@ -187,7 +187,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 	{"two gates of one name", withRollout("gate: [{check: {command: check_a}}, {name: check_a, check: {command: x}}]"),
 		"site.yaml:2:39: two gates are called \"check_a\"\n  hint: give it another name"},
 	{"compare with a gate elsewhere", withRollout("gate: {check: {command: x}, on: lb, compare: untouched}"),
-		"site.yaml:2:48: compare queries hosts of the rollout, but on is lb\n  hint: remove the key on; then the gate queries each host of the batch and, for comparison, as many hosts that the rollout has not changed"},
+		"site.yaml:2:48: compare queries hosts of the rollout, but on is lb\n  hint: remove the key on; then the gate queries each host of the batch, and as many unchanged hosts for comparison"},
 	{"drain without on", withRollout("drain: {before: [exec: [out: ], {block: [exec: [within: ]]}], after: [exec: [in: {on: lb, once: true}, {in2: {on: lb, tags: [x]}}]]}"),
 		"site.yaml:2:27: exec#out has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller\n" +
 			"site.yaml:2:51: exec#within has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller\n" +

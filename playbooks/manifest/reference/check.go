@@ -109,7 +109,7 @@ func (x *Index) tooEarly(ref *yamlpos.Node, i, later int) error {
 		x.circles = findCircles(x)
 	}
 	if x.circles.of[i] != x.circles.of[later] {
-		return ref.Errorf("resources run in the order written: move it up", "%s comes later, at %s", ref.Text, x.place(later, ref))
+		return ref.Errorf("resources run in the order written: move "+ref.Text+" up", "%s comes later, at %s", ref.Text, x.place(later, ref))
 	}
 	if x.circles.first(i) != i {
 		return nil

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"an earlier one", []Resource{a, resource(2, "exec", "b", Require, "exec#a")}, "", ""},
 		{"a later one", []Resource{resource(1, "exec", "b", Require, "exec#a"), resource(2, "exec", "a", Require)},
-			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move it up", ""},
+			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move exec#a up", ""},
 		{"a later one, from there", []Resource{resource(1, "exec", "b", Before, "exec#a"), resource(2, "exec", "a", Require)}, "", ""},
 		{"an earlier one, from there", []Resource{a, resource(2, "exec", "b", Before, "exec#a")},
 			"site.yaml:2:1: exec#a comes earlier, at line 1\n  hint: resources run in the order written: move exec#b above exec#a, or set strategy: graph on the play", ""},
@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 			"site.yaml:1:1: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
 		{"a value", []Resource{a, receiver(2, "b", "exec#a.stdout")}, "", ""},
 		{"a value of a later one", []Resource{receiver(1, "b", "exec#a.stdout"), with(a, func(r *Resource) { r.Name = at(2, "a") })},
-			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move it up", ""},
+			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move exec#a up", ""},
 		{"a value of what is hidden", []Resource{with(a, func(r *Resource) { r.Hidden = true }), receiver(2, "b", "exec#a.stdout")},
 			"site.yaml:2:1: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there",
 			"site.yaml:2:1: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there"},

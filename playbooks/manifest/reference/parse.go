@@ -22,7 +22,7 @@ func Parse(n *yamlpos.Node) (typeName, name string, err error) {
 func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error {
 	hint, known := "ccm-push --help lists the types", registry.Names()
 	if strings.Contains(name, "/") {
-		hint = "a resource of DSC is called Owner/Thing or Owner.Group/Thing, a built-in one Ccm/File or file"
+		hint = "a type of DSC is called Owner/Thing or Owner.Group/Thing; a built-in type is called Ccm/File or file"
 		for _, one := range registry.Names() {
 			known = append(known, "Ccm/"+strings.ToUpper(one[:1])+one[1:])
 		}

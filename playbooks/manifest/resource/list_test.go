@@ -202,8 +202,8 @@ site.yaml:9:20: a tag cannot be an expression
 	{"missing whatever is open", "strict: true\n" + list("- file: [/a: {content: \"{{ Data.x }}\", owner: root, group: root}]"), "site.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 
 	{"references", list("- exec:", "  - a: {require: [exec#a]}", "  - b: {require: [exec#c, exec#a, exec#d, file#x, exce#a, apply#ppp, a, 'exec#', '#a', \"\"]}", "  - c: {alias: sea, require: [exec#seb]}", "  - d: {require: [exec#sea, exec#see]}"),
-		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c comes later, at line 6\n  hint: resources run in the order written: move it up\n" +
-			"site.yaml:5:39: exec#d comes later, at line 7\n  hint: resources run in the order written: move it up\nsite.yaml:5:47: no resource is called file#x\n" +
+		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c comes later, at line 6\n  hint: resources run in the order written: move exec#c up\n" +
+			"site.yaml:5:39: exec#d comes later, at line 7\n  hint: resources run in the order written: move exec#d up\nsite.yaml:5:47: no resource is called file#x\n" +
 			"site.yaml:5:55: unknown resource type \"exce\"\n  hint: did you mean exec?\nsite.yaml:5:63: no resource is called apply#ppp\n" +
 			"site.yaml:5:74: \"a\" names no resource" + refHint + "\nsite.yaml:5:77: \"exec#\" names no resource" + refHint + "\nsite.yaml:5:86: \"#a\" names no resource" + refHint + "\nsite.yaml:5:92: \"\" names no resource" + refHint +
 			"\nsite.yaml:6:35: no resource is called exec#seb\nsite.yaml:7:33: no resource is called exec#see\n  hint: did you mean exec#sea?"},

@@ -307,7 +307,7 @@ func ParseURL(text string) (Archive, error) {
 	case page != nil && !IsArchive(path):
 		return Archive{}, fmt.Errorf("%s: a manifest on the web is a .tar.gz with %s in it", page, ManifestFile)
 	case pinned && !checksum().MatchString(archive.Checksum):
-		return Archive{}, fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", archive.name(), pin)
+		return Archive{}, fmt.Errorf("%s: the text after %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", archive.name(), pin)
 	case page != nil && !pinned && page.Unprotected():
 		return Archive{}, fmt.Errorf("%s: the connection is not encrypted, so others could change the manifest: use https://, or append a checksum: %s…", page, pin)
 	}

@@ -25,11 +25,11 @@ func TestParseURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://ann:hunter2@example.org/web.tar.gz":             "http://example.org/web.tar.gz: the connection is not encrypted, so others could change the manifest: use https://, or append a checksum: #sha256=…",
 		"https://ann:hunter2@example.org/site.yaml":             "https://example.org/site.yaml: a manifest on the web is a .tar.gz with manifest.yaml in it",
-		"https://ann:hunter2@example.org/site.tar.gz#sha256=12": "https://example.org/site.tar.gz: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
+		"https://ann:hunter2@example.org/site.tar.gz#sha256=12": "https://example.org/site.tar.gz: the text after #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
 		"https://ann:hun%ter2@example.org/site.tar.gz":          "a manifest: this is not a valid URL: write https://host/path, with %XX for special characters in a password",
 		"obj://ann:hunter2@BUCKET/site.tar.gz":                  "a manifest: the URL of a bucket cannot contain a user: write obj://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey",
 		"obj://BUCKET":                                          `a manifest: "obj://BUCKET" names no bucket and key of NATS: write obj://BUCKET/KEY`,
-		"obj://BUCKET/site#sha256=12":                           "obj://BUCKET/site: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
+		"obj://BUCKET/site#sha256=12":                           "obj://BUCKET/site: the text after #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
 		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is not a supported scheme for manifests: use https://, http://, obj:// or a path`,
 	} {
 		_, err := ParseURL(text)

@@ -66,7 +66,7 @@ func ParsePinned(text string) (at BucketKey, sum string, err error) {
 		return at, "", err
 	}
 	if sum = strings.ToLower(sum); pinned && !checksum().MatchString(sum) {
-		return at, "", fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", at, pin)
+		return at, "", fmt.Errorf("%s: the text after %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", at, pin)
 	}
 	return at, sum, nil
 }

@@ -50,7 +50,7 @@ func noManifest(root *os.Root, archive string) error {
 	if len(top) == 1 {
 		at := path.Join(top[0].Name(), ManifestFile)
 		if _, err := root.Stat(at); err == nil {
-			return fmt.Errorf("%s does not contain %s, but %q: pack the files without the folder around them (tar -czf ARCHIVE -C %q .)",
+			return fmt.Errorf("the archive %s does not contain %s, but %q: pack the files without the folder around them (tar -czf ARCHIVE -C %q .)",
 				archive, ManifestFile, at, top[0].Name())
 		}
 	}

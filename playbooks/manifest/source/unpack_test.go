@@ -76,7 +76,7 @@ func TestUnpackRefuses(t *testing.T) {
 	_, err := unpacked(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yaml"})
 	require.EqualError(t, err, "A does not contain manifest.yaml")
 	_, err = unpacked(t, tar.Header{Typeflag: tar.TypeReg, Name: "web app/manifest.yaml"})
-	require.EqualError(t, err, `A does not contain manifest.yaml, but "web app/manifest.yaml": pack the files without the folder around them (tar -czf ARCHIVE -C "web app" .)`)
+	require.EqualError(t, err, `the archive A does not contain manifest.yaml, but "web app/manifest.yaml": pack the files without the folder around them (tar -czf ARCHIVE -C "web app" .)`)
 	_, err = unpacked(t, site, site)
 	require.ErrorContains(t, err, "file exists")
 	text := filepath.Join(t.TempDir(), "x.tgz")

@@ -31,7 +31,7 @@ func TestKeys(t *testing.T) {
 		{"# nobody\n", "LIST: the file has no key"},
 		{"\nssh-ed25519\n", "LIST:2: this is not a public key: write lines in the format of authorized_keys"},
 		{`command="x" ` + key.Public(), "LIST:1: options before a key have no meaning here: remove them"},
-		{sshtest.PublicLine(sshtest.NewKey(t, "ecdsa")), "LIST:1: the key is of type ecdsa-sha2-nistp256, and only ssh-ed25519 is taken here"},
+		{sshtest.PublicLine(sshtest.NewKey(t, "ecdsa")), "LIST:1: the key is of type ecdsa-sha2-nistp256, and only ssh-ed25519 is accepted"},
 		{key.Public() + " of a", ""},
 	} {
 		list := filepath.Join(dir, "list")
@@ -95,7 +95,7 @@ func TestEntries(t *testing.T) {
 			require.Equal(t, "of a", e.Name)
 		}
 		_, err = parseKeyring("list", []byte(one.options+" "+key.Public()+"\n"+key.Public()+"\n"), true)
-		require.ErrorContains(t, err, "list:2: list:1 has the same key with other options")
+		require.ErrorContains(t, err, "list:2: the line list:1 has the same key with other options")
 		_, err = parseKeyring("list", []byte(one.options+" "+key.Public()), false)
 		require.ErrorContains(t, err, "list:1: options before a key have no meaning here")
 	}

@@ -41,7 +41,7 @@ func ReadKey(path string) (Key, error) {
 	case err != nil:
 		return Key{}, fmt.Errorf("%s: %w", path, err)
 	case signer.PublicKey().Type() != ssh.KeyAlgoED25519:
-		return Key{}, fmt.Errorf("%s: the key is of type %s, and only ssh-ed25519 is taken here\n  hint: make one: ssh-keygen -t ed25519 -N '' -f FILE", path, signer.PublicKey().Type())
+		return Key{}, fmt.Errorf("%s: the key is of type %s, and only ssh-ed25519 is accepted\n  hint: create a key: ssh-keygen -t ed25519 -N '' -f FILE", path, signer.PublicKey().Type())
 	}
 	raw, err := ssh.ParseRawPrivateKey(text)
 	if err != nil {
@@ -98,7 +98,7 @@ func parseKeyring(path string, text []byte, limits bool) (Keyring, error) {
 		e.At = at
 		other, twice := ring[string(key.Marshal())]
 		if twice && len(e.Sites)+len(e.From)+len(other.Sites)+len(other.From) > 0 { // one of them would lift the limits of the other
-			return nil, fmt.Errorf("%s: %s has the same key with other options: remove one of the two lines", at, other.At)
+			return nil, fmt.Errorf("%s: the line %s has the same key with other options: remove one of the two lines", at, other.At)
 		}
 		ring[string(key.Marshal())] = e
 	}

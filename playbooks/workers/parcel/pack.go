@@ -168,7 +168,7 @@ func (p *packer) file(c candidate) error {
 	}
 	switch {
 	case why != "" && c.by == needed:
-		return fmt.Errorf("%s: %s, but workers never get it: %s\n  hint: remove it from the play, or run the play without --workers", c.path, c.why, why)
+		return fmt.Errorf("%s: %s, but workers never get this file: %s\n  hint: remove the file from the play, or run the play without --workers", c.path, c.why, why)
 	case why != "":
 		p.keep(c.path, why)
 		return nil

@@ -59,7 +59,7 @@ func TestResourcesFolder(t *testing.T) {
 	other := newPacker(dir, owned{}, nil, func(string, []byte) {})
 	defer other.close()
 	pick.to = other
-	require.ErrorContains(t, pick.use(use), "/resources/deploy/.netrc: hosts get all of this folder, but workers never get it: .netrc belongs to a person")
+	require.ErrorContains(t, pick.use(use), "/resources/deploy/.netrc: hosts get all of this folder, but workers never get this file: .netrc belongs to a person")
 }
 
 // TestNamedHiddenFileIsListedOnce has a play name a hidden file in a folder from which an expression chooses: it goes, and is not listed as withheld.

@@ -35,7 +35,7 @@ const (
 var ErrTaken = errors.New("another controller has taken it")
 
 // ErrCut reports that the begin of a record was deleted.
-var ErrCut = errors.New("the beginning of its record is older than a week, and NATS has deleted it")
+var ErrCut = errors.New("the beginning of the record is older than a week, and NATS has deleted this part")
 
 // A Claim is the last claim of a run.
 type Claim struct {
