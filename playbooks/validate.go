@@ -294,7 +294,10 @@ func onHosts(hosts []string) string {
 	slices.Sort(hosts)
 	hosts = slices.Compact(hosts)
 	pattern, more := events.Fold(hosts, width)
-	text := " (on " + pattern
+	text := " (host: " + pattern
+	if len(hosts) > 1 {
+		text = " (hosts: " + pattern
+	}
 	if more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -22,11 +22,11 @@ import (
 func registrationCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
-		Short: "list and remove services that are registered in NATS, and create their stream",
-		Long: `ccm-push registration lists, creates and removes services that are registered in NATS. If a resource
-has the property register_when_stable, ccm-push registers its service. The registrations are in a
-NATS stream (--registration). In expressions and templates, the function registrations(…) returns
-them.`,
+		Short: "list, create and remove registrations of services in NATS",
+		Long: `A registration contains the address and port of a network service, for example of a web server.
+Registrations are stored in a stream of NATS; --registration names the stream. This command lists,
+creates and removes registrations. ccm-push also creates them after it has applied a resource with
+the property register_when_stable. Expressions read them with the function registrations(…).`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
   ccm-push registration query

@@ -124,7 +124,7 @@ func namedFingerprint(words []string, at int) ([]string, string, error) {
 	case len(after) == 0, strings.HasPrefix(after[0], "("):
 		return nil, "", &lineError{noName, nameFirst}
 	case strings.Contains(after[0], "@"), len(after) > 1 && !strings.HasPrefix(after[1], "("):
-		return nil, "", &lineError{noName + ": " + strconv.Quote(remark(after)) + " is a remark that its key came with", nameFirst}
+		return nil, "", &lineError{noName + ": " + strconv.Quote(remark(after)) + " is only the comment of a key", nameFirst}
 	default:
 		names, err := hostNames(after[0])
 		return names, fingerprint, err
