@@ -169,8 +169,9 @@ func registrationCreateCommand(f *natsLink, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short: "register a service",
-		Long: `ccm-push registration create registers a service that no play registers. If the same cluster,
-protocol, service, address and port are already registered, the command replaces the registration.`,
+		Long: `ccm-push registration create registers one service by hand, for example a service that no play
+manages. If a registration with the same cluster, protocol, service, address and port already
+exists, the command replaces this registration.`,
 		Example: `  ccm-push registration create production http web 192.0.2.3 8080
   ccm-push registration create production http web 192.0.2.3 8080 --ttl never --annotation rack=b12`,
 		Args: cobra.RangeArgs(4, 5),

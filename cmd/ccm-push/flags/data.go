@@ -34,5 +34,5 @@ func (f *Secrets) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&v.IDs, "vault-id", nil, "ansible-vault password: `[LABEL@]SOURCE`, where SOURCE is a file, a program that prints the password, or the word prompt; may be repeated")
 	set.StringArrayVar(&v.Files, "vault-password-file", nil, "`file` with an ansible-vault password, or a program that prints it; may be repeated (also: --vault-pass-file)")
 	set.BoolVarP(&v.Ask, "ask-vault-pass", "J", false, "prompt for an ansible-vault password (also: --ask-vault-password)")
-	set.StringArrayVar(&f.AgeIdentities, "age-identity", nil, "private key `file` that decrypts age values, from age-keygen or ssh-keygen; may be repeated (default $CCM_AGE_IDENTITY, or ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops)")
+	set.StringArrayVar(&f.AgeIdentities, "age-identity", nil, "private key `file` that decrypts age values, from age-keygen or ssh-keygen; may be repeated. Without the flag, ccm-push uses the files in $CCM_AGE_IDENTITY. If the variable is not set, it tries ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops")
 }
