@@ -329,13 +329,12 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
 		require.NoError(t, f.program.Process.Kill())
 		f.died()
-		// Recorded commands are stopped, so that they can be examined. A command that is just executing its program is
-		// not, and may end before that.
-		held := f.commands()
-		for _, pid := range held {
+		// Recorded commands are stopped, so that they can be examined. A command that was just exiting is not stopped.
+		running := f.commands()
+		for _, pid := range running {
 			_ = syscall.Kill(-pid, syscall.SIGSTOP)
 		}
-		running := slices.DeleteFunc(f.commands(), func(pid int) bool { return !slices.Contains(held, pid) })
+		running = slices.DeleteFunc(running, func(pid int) bool { return !stops(t, pid) })
 		seen += len(running)
 		var err error
 		require.Eventually(t, func() bool { // a process before its exec holds the lock itself
@@ -353,6 +352,18 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 		require.NoError(t, f.next(time.Minute))
 	}
 	require.Positive(t, seen)
+}
+
+// stops waits until a process to which SIGSTOP was sent is stopped, and reports false if it ended before.
+func stops(t *testing.T, pid int) (stopped bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, after, _ := strings.Cut(string(text), ") ")
+		stopped = strings.HasPrefix(after, "T ")
+		return stopped || err != nil || strings.HasPrefix(after, "Z ") || strings.HasPrefix(after, "X ")
+	}, time.Minute, time.Millisecond)
+	return stopped
 }
 
 // commands returns the session leaders in the folder of the test, except processes before their exec.

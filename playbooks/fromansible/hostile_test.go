@@ -99,7 +99,7 @@ func TestHostileRepository(t *testing.T) {
 		says  string // the report
 	}{
 		"aliases in group_vars":  {map[string]string{"group_vars/all.yml": bomb, "roles/x/tasks/main.yml": use}, ""},
-		"aliases in defaults":    {map[string]string{"roles/x/defaults/main.yml": bomb, "roles/x/tasks/main.yml": use}, "more than 250000 values; an alias"},
+		"aliases in defaults":    {map[string]string{"roles/x/defaults/main.yml": bomb, "roles/x/tasks/main.yml": use}, "more than 250000 values"},
 		"aliases in tasks":       {map[string]string{"roles/x/tasks/main.yml": "- copy: {dest: /x, content: &x [" + strings.Repeat("x, ", 1000) + "]}\n- debug: {msg: [" + strings.Repeat("*x, ", 1000) + "]}\n"}, "more than 250000 values"},
 		"an alias in itself":     {map[string]string{"roles/x/defaults/main.yml": "a: &a [*a]\n", "roles/x/tasks/main.yml": use}, "values are more than 200 deep, or an alias"},
 		"deep values":            {map[string]string{"roles/x/defaults/main.yml": "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n", "roles/x/tasks/main.yml": use}, "more than 200 deep"},

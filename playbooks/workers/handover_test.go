@@ -125,7 +125,7 @@ ccm:
 	taking.Wait()
 	require.True(t, summary.Interrupted)
 	require.Equal(t, 2, summary.Totals.Hosts.Interrupted)
-	require.Contains(t, warned.all(), "has taken over run 01JDXYZ0000000000000000000, so it ends here")
+	require.Contains(t, warned.all(), "has taken over run 01JDXYZ0000000000000000000, so the run ends on this machine")
 
 	// The run now belongs to the other machine, which reads the reports.
 	found, err := mine.Find(t.Context(), r.Options.Run)

@@ -88,7 +88,7 @@ func (b *Broker) AddUser(name string, role Role, file string, sites ...string) e
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("there is a user %q already; to remove it: %s", name, b.removal(name))
+		return fmt.Errorf("the user %q already exists; to remove it: %s", name, b.removal(name))
 	}
 	pair, err := nkeys.CreateUser()
 	if err != nil {

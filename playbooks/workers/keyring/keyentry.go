@@ -147,7 +147,7 @@ func parseEntry(line []byte, limits bool) (key ssh.PublicKey, e Entry, err error
 	case len(options) > 0 && !limits:
 		return nil, e, errors.New("options before a key have no meaning here: remove them")
 	case key.Type() != ssh.KeyAlgoED25519:
-		return nil, e, fmt.Errorf("the key is of type %s, and only ssh-ed25519 is taken here", key.Type())
+		return nil, e, fmt.Errorf("the key is of type %s, and only ssh-ed25519 is accepted", key.Type())
 	}
 	if e.Name = comment; comment == "" {
 		e.Name = ssh.FingerprintSHA256(key)
