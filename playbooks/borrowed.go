@@ -222,7 +222,7 @@ func (a *answerer) checkHere(h *Here) error {
 		return breach("requested that resource %d of %s run on the %s, where it does not run", h.Index, a.host, manifest.Controller)
 	}
 	o := &a.fleet.runner.Options
-	applies := a.turn.Kind == PlayTurn || a.turn.Kind == RollTurn || h.Part >= repairPart
+	applies := Requests[PlayRequest](a.turn) || Requests[RollRequest](a.turn) || h.Part >= repairPart
 	if !h.Check && !h.Monitor && (o.Check || o.Monitor || !applies) {
 		return breach("requested that %s of %s be applied on the %s in a turn that changes nothing", e.Ref(), a.host, manifest.Controller)
 	}

@@ -58,13 +58,13 @@
 // Workers run plays in place of the controller:
 //
 //	workers.go          the interface, and the data that workers need
-//	turn.go             a turn: one play on one host, by a worker
+//	turn.go             a turn: a request for one host, which a worker processes; the list of requests
+//	kinds.go            the JSON of values of several types
 //	known.go            the values from which the controller compiles the catalog as well
 //	questions.go        questions of a worker, checked against the play
 //	answers.go          answers to a worker, checked against its questions
 //	borrowed.go         resources of a worker's host that run on another host or on the controller
 //	connections.go      connections that a worker keeps for the next play
-//	askaway.go          facts and footprint of a host, through a worker
 //
 // Other commands do parts of a run:
 //

@@ -28,12 +28,52 @@ type HostFacts struct {
 // Facts reads the facts of hosts and passes each answer to emit as it comes, one at a time. paths selects facts; none
 // means all.
 func (r *Runner) Facts(ctx context.Context, hosts []*inventory.Host, paths []string, emit func(HostFacts)) {
-	wanted := facts.Collectors(paths, len(paths) == 0)
-	ask := func(h *inventory.Host) HostFacts { return r.hostFacts(ctx, h, wanted) }
-	if r.Workers != nil {
-		ask = func(h *inventory.Host) HostFacts { return r.factsAwayOf(ctx, h, paths) }
+	askAll(r, hosts, func(h *inventory.Host) HostFacts { return r.factsOf(ctx, nil, h, 0, FactsQuery{Paths: paths}) }, emit)
+}
+
+// FactsQuery reads facts of the host.
+type FactsQuery struct {
+	ofHost
+	Paths []string `json:"paths,omitempty"` // none means all
+	Only  bool     `json:"only,omitempty"`  // excludes facts that were read, but are not at the paths
+}
+
+// plainFacts are facts whose values keep their types in JSON.
+type plainFacts map[string]any
+
+// MarshalJSON implements [json.Marshaler].
+func (f plainFacts) MarshalJSON() ([]byte, error) {
+	return yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{}, map[string]any(f))}.MarshalJSON()
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *plainFacts) UnmarshalJSON(text []byte) error {
+	var p yamlpos.Portable
+	if err := p.UnmarshalJSON(text); err != nil || p.Node == nil {
+		return err
 	}
-	askAll(r, hosts, ask, emit)
+	*f, _ = p.Any().(map[string]any)
+	return nil
+}
+
+func (q FactsQuery) read(ctx context.Context, r *Runner, h *inventory.Host) (plainFacts, error) {
+	answer := r.hostFacts(ctx, h, facts.Collectors(q.Paths, len(q.Paths) == 0))
+	switch {
+	case answer.Err != nil:
+		return nil, &toldFailure{answer.Err}
+	case q.Only:
+		return readFacts(answer.Facts, q.Paths, false), nil
+	}
+	return answer.Facts, nil
+}
+
+// factsOf reads the facts of a host, here or through a worker.
+func (r *Runner) factsOf(ctx context.Context, stop <-chan struct{}, h *inventory.Host, play int, q FactsQuery) HostFacts {
+	found, err := query(ctx, r, stop, h, play, q)
+	if err != nil {
+		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
+	}
+	return HostFacts{Host: h.Name, Facts: found}
 }
 
 func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []string) HostFacts {

@@ -211,9 +211,12 @@ func names(hosts []*inventory.Host) []string {
 }
 
 // interrupted reports whether the run must end early.
-func (f *fleet) interrupted(ctx context.Context) bool {
+func (f *fleet) interrupted(ctx context.Context) bool { return isStopped(ctx, f.stop) }
+
+// isStopped reports whether ctx has ended, or the first signal on stop has come.
+func isStopped(ctx context.Context, stop <-chan struct{}) bool {
 	select {
-	case <-f.stop:
+	case <-stop:
 		return true
 	default:
 		return ctx.Err() != nil

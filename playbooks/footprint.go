@@ -22,11 +22,27 @@ type HostFootprint struct {
 // Footprints lists the files that runs have left on hosts, and removes them if remove is set. It passes each answer to
 // emit as it comes, one at a time.
 func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove bool, emit func(HostFootprint)) {
-	ask := func(h *inventory.Host) HostFootprint { return r.hostFootprint(ctx, h, remove) }
-	if r.Workers != nil {
-		ask = func(h *inventory.Host) HostFootprint { return r.footprintAway(ctx, h, remove) }
+	askAll(r, hosts, func(h *inventory.Host) HostFootprint {
+		users, err := query(ctx, r, nil, h, 0, FootprintQuery{Remove: remove})
+		if err != nil {
+			return HostFootprint{Host: h.Name, Users: users, Err: failure("", h.Name, err)}
+		}
+		return HostFootprint{Host: h.Name, Users: users}
+	}, emit)
+}
+
+// FootprintQuery lists the files that runs have left on the host. If it fails, the result is not complete.
+type FootprintQuery struct {
+	ofHost
+	Remove bool `json:"remove,omitempty"` // removes them, too
+}
+
+func (q FootprintQuery) read(ctx context.Context, r *Runner, h *inventory.Host) ([]start.Footprint, error) {
+	answer := r.hostFootprint(ctx, h, q.Remove)
+	if answer.Err != nil {
+		return answer.Users, &toldFailure{answer.Err}
 	}
-	askAll(r, hosts, ask, emit)
+	return answer.Users, nil
 }
 
 // Number of tries to open another session, and the wait between them.

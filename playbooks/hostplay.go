@@ -34,7 +34,10 @@ func (p *hostPlay) work(ctx context.Context) {
 	defer p.sessions.End(p.state.host.Name)
 	start := p.runner.Now()
 	p.take()
-	err := p.run(ctx)
+	found, err := process(ctx, p, PlayRequest{})
+	if p.of.found != nil {
+		p.of.found(p.state.host.Name, found)
+	}
 	p.ended(ctx, start.Add(p.state.times.queued), err)
 }
 
@@ -114,13 +117,6 @@ func (p *hostPlay) phase(name string, spent *time.Duration) (ends func()) {
 // run compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (p *hostPlay) run(ctx context.Context) error {
-	if p.goesAway() {
-		found, err := p.away(ctx, Turn{})
-		if p.of.found != nil {
-			p.of.found(p.state.host.Name, found)
-		}
-		return err
-	}
 	compiled, remaining, err := p.ready(ctx)
 	if err != nil {
 		return err

@@ -155,13 +155,16 @@ func (f *fleet) settled(ctx context.Context, s *selection, host string) bool {
 	if state == nil { // it does not belong to this run
 		return false
 	}
-	p := f.playOn(s.whole(), state)
-	if p.goesAway() {
-		_, err := p.away(ctx, Turn{Kind: SettleTurn})
-		return err == nil
-	}
-	defer state.activity.Pin("waiting for the run before")()
-	return p.takeLock(ctx) == nil
+	_, err := process(ctx, f.playOn(s.whole(), state), SettleRequest{})
+	return err == nil
+}
+
+// SettleRequest takes the lock of the host, after all resources of an earlier run have ended there.
+type SettleRequest struct{ ofPlay }
+
+func (SettleRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
+	defer p.state.activity.Pin("waiting for the run before")()
+	return nothing{}, p.takeLock(ctx)
 }
 
 // takeLock starts the host program, and has it take the lock of the host.

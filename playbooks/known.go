@@ -54,10 +54,11 @@ func (a *answerer) selected(of playPart) *part {
 		return nil
 	}
 	s := a.fleet.plays[of.play]
+	gate, isGate := a.turn.Request.(GateRequest)
 	switch {
 	case of.part == 0:
 		return s.whole()
-	case of.part >= repairPart && a.turn.Kind == WatchTurn:
+	case of.part >= repairPart && Requests[WatchRequest](a.turn):
 		return s.step(s.compiler, s.play, of.part)
 	case s.parts == nil:
 		return nil
@@ -65,8 +66,8 @@ func (a *answerer) selected(of playPart) *part {
 		return s.step(s.parts.before, s.play.Rollout.Before, of.part)
 	case of.part == afterPart && s.parts.after != nil:
 		return s.step(s.parts.after, s.play.Rollout.After, of.part)
-	case of.part == gatePart && a.turn.Kind == GateTurn && a.turn.Gate < len(s.parts.gates) && s.parts.gates[a.turn.Gate] != nil:
-		return s.step(s.parts.gates[a.turn.Gate], s.play.Rollout.Gates[a.turn.Gate].Check, of.part)
+	case of.part == gatePart && isGate && gate.Gate < len(s.parts.gates) && s.parts.gates[gate.Gate] != nil:
+		return s.step(s.parts.gates[gate.Gate], s.play.Rollout.Gates[gate.Gate].Check, of.part)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -37,15 +36,7 @@ func (r *Runner) otherHosts(play *manifest.Play) ([]*inventory.Host, error) {
 
 // otherFacts reads the facts of other hosts for a play, before its own hosts begin. The first signal ends it.
 func (f *fleet) otherFacts(ctx context.Context, s *selection) {
-	if f.runner.Workers != nil {
-		f.runner.askOthers(ctx, s, func(h *inventory.Host, paths []string, all bool) HostFacts {
-			return f.factsAway(ctx, s, Turn{Kind: FactsTurn, Host: h.Name, Play: s.number, Facts: paths, AllFacts: all})
-		})
-		return
-	}
-	ctx, cancel := f.untilStopped(ctx)
-	defer cancel()
-	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx))
+	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx, f.stop, s.number))
 }
 
 // allOtherFacts reads them for all plays where these are watched, and not applied.
@@ -57,39 +48,15 @@ func (f *fleet) allOtherFacts(ctx context.Context) {
 	}
 }
 
-// hostFactsAt returns a function that reads a host's facts at paths, or all.
-func (r *Runner) hostFactsAt(ctx context.Context) func(h *inventory.Host, paths []string, all bool) HostFacts {
+// hostFactsAt returns a function that reads a host's facts at paths, or all, for a play.
+func (r *Runner) hostFactsAt(ctx context.Context, stop <-chan struct{}, play int) func(h *inventory.Host, paths []string, all bool) HostFacts {
 	return func(h *inventory.Host, paths []string, all bool) HostFacts {
-		return r.hostFacts(ctx, h, facts.Collectors(paths, all))
+		q := FactsQuery{Paths: paths, Only: !all}
+		if all {
+			q.Paths = nil
+		}
+		return r.factsOf(ctx, stop, h, play, q)
 	}
-}
-
-// factsAway reads the facts of a host through a worker.
-func (f *fleet) factsAway(ctx context.Context, s *selection, t Turn) HostFacts {
-	if f.interrupted(ctx) {
-		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, &stoppedError{})}
-	}
-	end := f.runner.Workers.Take(ctx, f.stop, t, NoQuestions{t.Host})
-	if err := end.err(); err != nil {
-		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, err)}
-	}
-	found := map[string]any{}
-	if end.Found.Facts.Node != nil {
-		found, _ = end.Found.Facts.Any().(map[string]any)
-	}
-	return HostFacts{Host: t.Host, Facts: found}
-}
-
-// factsOn reads the facts of a host of this worker.
-func (f *fleet) factsOn(ctx context.Context, state *hostState, t Turn) (found Found, err error) {
-	ctx, cancel := f.untilStopped(ctx)
-	defer cancel()
-	answer := f.runner.hostFactsAt(ctx)(state.host, t.Facts, t.AllFacts)
-	if answer.Err != nil {
-		return found, &toldFailure{answer.Err}
-	}
-	found.Facts.Node = yamlpos.From(&yamlpos.Node{File: state.host.Name}, readFacts(answer.Facts, t.Facts, t.AllFacts))
-	return found, nil
 }
 
 // askOthers sets the facts of other hosts for a play, reduced to the facts that it can read. If ask is nil, they are

@@ -83,7 +83,7 @@ func (*standing) narrow(c *catalog.Compiled) { leaveOutOthers(c) }
 
 // whole returns the play itself as a part.
 func (s *selection) whole() *part {
-	return &part{selection: s, play: s.play, compiler: s.compiler, mode: wholePlay{}, heard: s.heard}
+	return &part{selection: s, play: s.play, compiler: s.compiler, mode: wholePlay{}}
 }
 
 // step returns resources of a rollout as a part.

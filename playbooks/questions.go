@@ -121,7 +121,7 @@ var questionKinds = map[string]questionKind{
 		answer: func(a *answerer, q *Question) Answer { return a.filed(q.File) },
 	},
 	"Ready": {
-		turns:  func(t Turn) bool { return t.Kind == PlayTurn },
+		turns:  Requests[PlayRequest],
 		check:  func(a *answerer, _ *Question) error { return a.checkReady() },
 		answer: func(a *answerer, _ *Question) Answer { return a.ready() },
 	},
@@ -136,7 +136,7 @@ var questionKinds = map[string]questionKind{
 		fits:   func(_ *Question, a *Answer) error { return checkOtherFacts(a.OtherFacts) },
 	},
 	"Watched": {
-		turns: func(t Turn) bool { return t.Kind == WatchTurn },
+		turns: Requests[WatchRequest],
 		check: func(a *answerer, q *Question) error { return a.checkWatched(q.Watched) },
 		answer: func(a *answerer, q *Question) Answer {
 			a.fleet.watching.Tell(a.host)(a.ctx, *q.Watched)
@@ -413,13 +413,17 @@ func (a *answerer) checkFailure(e events.Event) error {
 
 // CheckEnd implements [TurnHandler].
 func (a *answerer) CheckEnd(end TurnEnd) error {
-	if end.Took < 0 || end.Found.Outcome != nil && a.turn.Kind != RollTurn {
+	_, of, err := kindOf(requestKinds, a.turn.Request)
+	if err != nil || end.Took < 0 {
 		return breach("reported an end that no turn of %s has", a.host)
 	}
 	if end.Failure != nil {
-		return a.checkFailure(end.Failure.Event)
+		err = a.checkFailure(end.Failure.Event)
 	}
-	return checkText("the answer of a gate", end.Found.Text, end.Found.Open, end.Found.Sick)
+	if err == nil && (len(end.Result) > 0 || end.err() == nil) {
+		err = of.check(end.Result)
+	}
+	return err
 }
 
 // playOf returns the name of the play of an event that a worker may report; Untold has none. The coordinator reports all others itself.
@@ -476,7 +480,7 @@ func (a *answerer) Check(e events.Event) (events.Event, error) {
 func (a *answerer) playsOfTurn() []*selection {
 	plays := []*selection{a.of}
 	for _, number := range a.turn.Later {
-		if a.turn.Kind == WatchTurn && number >= 0 && number < len(a.fleet.plays) {
+		if Requests[WatchRequest](a.turn) && number >= 0 && number < len(a.fleet.plays) {
 			plays = append(plays, a.fleet.plays[number])
 		}
 	}
@@ -489,7 +493,7 @@ func (a *answerer) playsOfTurn() []*selection {
 }
 
 // NoQuestions is the handler of turns in which a worker has no questions: it reads facts of the host, or logs in to it.
-type NoQuestions struct{ Host string }
+type NoQuestions struct{ Turn }
 
 func (NoQuestions) Answer(Question) (Answer, error) { return Answer{Over: true}, nil }
 
@@ -504,7 +508,7 @@ func (n NoQuestions) Check(e events.Event) (events.Event, error) {
 }
 
 func (n NoQuestions) CheckEnd(end TurnEnd) error {
-	return (&answerer{host: n.Host}).CheckEnd(end)
+	return (&answerer{host: n.Host, turn: n.Turn}).CheckEnd(end)
 }
 
 var (

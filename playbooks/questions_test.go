@@ -139,7 +139,7 @@ func TestQuestionBreaches(t *testing.T) {
 		}
 		for _, end := range []TurnEnd{
 			{Took: -1}, {Failure: &events.Carried{Event: events.HostFailed{Host: "web2"}}}, {Failure: &events.Carried{Event: events.Summary{}}},
-			{Found: Found{Text: strings.Repeat("x", 1<<20)}},
+			{}, {Result: json.RawMessage(`{"good":true}`)}, {Result: json.RawMessage(`{} {}`)}, {Result: json.RawMessage(`{"changes":1}`)},
 		} {
 			asked++
 			require.Error(t, handler.CheckEnd(end), "%#v", end)
@@ -222,19 +222,23 @@ func FuzzQuestion(f *testing.F) {
 	for _, b := range breaches("/x") {
 		text, err := json.Marshal(b.ask)
 		require.NoError(f, err)
-		f.Add(text, string(WatchTurn))
-		f.Add(text, "")
+		f.Add(text, "watch")
+		f.Add(text, "play")
 	}
-	f.Add([]byte(`{"watched":{}}`), string(WatchTurn))
-	f.Add([]byte(`{"imports":{"index":0,"properties":["content"]}}`), "")
-	f.Add([]byte(`{"release":-5}`), "")
-	f.Add([]byte(`{"known":{"facts":{"k":2,"p":[null,null]}}}`), "")
+	f.Add([]byte(`{"watched":{}}`), "watch")
+	f.Add([]byte(`{"imports":{"index":0,"properties":["content"]}}`), "play")
+	f.Add([]byte(`{"release":-5}`), "play")
+	f.Add([]byte(`{"known":{"facts":{"k":2,"p":[null,null]}}}`), "play")
 	f.Fuzz(func(t *testing.T, text []byte, kind string) {
 		var q Question
 		if json.Unmarshal(text, &q) != nil {
 			return
 		}
-		a := bareAnswerer(t, TurnKind(kind))
+		request, err := decodeKind[Request](requestKinds, fmt.Appendf(nil, `{%q:{}}`, kind))
+		if err != nil {
+			return
+		}
+		a := bareAnswerer(t, request)
 		answered := make(chan struct{})
 		go func() {
 			defer close(answered)
@@ -249,7 +253,7 @@ func FuzzQuestion(f *testing.F) {
 }
 
 // bareAnswerer answers about web1 of sharedPlay, in a run that has reached no host and does not wait.
-func bareAnswerer(t testing.TB, kind TurnKind) *answerer {
+func bareAnswerer(t testing.TB, request Request) *answerer {
 	text := strings.NewReplacer("$FILE", filepath.Join(t.TempDir(), "file"), "$ID", fmt.Sprint(owner())).Replace(sharedPlay)
 	plays, err := load.Parse(t.Context(), "site.yaml", []byte(text), builtin.Types())
 	require.NoError(t, err)
@@ -275,7 +279,7 @@ func bareAnswerer(t testing.TB, kind TurnKind) *answerer {
 	f.once.Begin([]string{"web1", "web2"}, false, func(string) {})
 	p := f.playOn(f.plays[0].whole(), &hostState{host: inv.Host("web1")})
 	ctx, cancel := context.WithCancel(t.Context())
-	a, closed := p.answering(ctx, Turn{Kind: kind, Host: "web1"})
+	a, closed := p.answering(ctx, Turn{Request: request, Host: "web1"})
 	t.Cleanup(func() { closed(false) })
 	time.AfterFunc(50*time.Millisecond, cancel)
 	return a
@@ -294,7 +298,7 @@ func TestEventsOfWorkers(t *testing.T) {
 	for _, def := range events.Schema().Defs {
 		e, err := events.Decode(fmt.Appendf(nil, `{"event":%q,"time":"2026-01-02T03:04:05.000Z","run":"r","play":"one","host":"web1"}`, def.Name))
 		require.NoError(t, err, def.Name)
-		for _, handler := range []TurnHandler{a, NoQuestions{"web1"}} { // handlers of a play, and of a host that only reports facts
+		for _, handler := range []TurnHandler{a, NoQuestions{Turn{Host: "web1"}}} { // handlers of a play, and of a host that only reports facts
 			_, err = handler.Check(e)
 			switch {
 			case slices.Contains(reported, def.Name):
@@ -306,6 +310,53 @@ func TestEventsOfWorkers(t *testing.T) {
 			}
 		}
 	}
-	_, err := NoQuestions{"web1"}.Check(events.Result{Host: "web1", Fetched: "/etc/shadow"})
+	_, err := NoQuestions{Turn{Host: "web1"}}.Check(events.Result{Host: "web1", Fetched: "/etc/shadow"})
 	require.ErrorContains(t, err, "hands over files of web1, which has no play")
+}
+
+// TestResultsOfWorkers checks results that do not fit the request of their turn.
+func TestResultsOfWorkers(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, one := range map[string]struct {
+		request     Request
+		result, bad string
+	}{
+		"play":      {PlayRequest{}, `{"changes":true,"restarts":["service#a"]}`, `{"sick":"x"}`},
+		"predict":   {PredictRequest{}, `{"changes":true,"sick":"x"}`, `{"sick":"` + long + `"}`},
+		"roll":      {RollRequest{}, `{"failed":true}`, `{"good":true}`},
+		"health":    {HealthRequest{}, `"x"`, `"` + long + `"`},
+		"gate":      {GateRequest{}, `{"good":true,"text":"x"}`, `{"text":"` + long + `"}`},
+		"settle":    {SettleRequest{}, `{}`, `{"failed":true}`},
+		"watch":     {WatchRequest{}, `{}`, `{"changes":true}`},
+		"login":     {LoginRequest{}, `{}`, `{"facts":1}`},
+		"facts":     {FactsQuery{}, `{"k":2}`, `1`},
+		"footprint": {FootprintQuery{}, `[]`, `{}`},
+	} {
+		turn := Turn{Request: one.request, Host: "web1"}
+		require.Equal(t, name, turn.Kind())
+		there, _ := carry(t, turn)
+		require.Equal(t, turn, there)
+		for _, handler := range []TurnHandler{&answerer{host: "web1", turn: turn}, NoQuestions{turn}} {
+			require.NoError(t, handler.CheckEnd(TurnEnd{Result: json.RawMessage(one.result)}), name)
+			require.NoError(t, handler.CheckEnd(TurnEnd{Stopped: true}), name)
+			for _, bad := range []string{one.bad, "", "{", one.result + " 1"} {
+				require.IsType(t, &BreachError{}, handler.CheckEnd(TurnEnd{Result: json.RawMessage(bad)}), name)
+			}
+		}
+	}
+	require.Len(t, requestKinds, 10)
+}
+
+// FuzzTurn reads turns from arbitrary JSON: what is read is the same after it was sent again.
+func FuzzTurn(f *testing.F) {
+	for name := range requestKinds {
+		f.Add(fmt.Appendf(nil, `{"host":"web1","play":1,"request":{%q:{}}}`, name))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var turn Turn
+		if json.Unmarshal(text, &turn) == nil {
+			there, _ := carry(t, turn)
+			require.Equal(t, turn.Kind(), there.Kind())
+		}
+	})
 }

@@ -92,7 +92,7 @@ func (r *Runner) render(ctx context.Context, plays []*selection, h *inventory.Ho
 		}
 		host.Facts = answer.Facts
 	}
-	ask := r.hostFactsAt(ctx)
+	ask := r.hostFactsAt(ctx, nil, 0)
 	if !contact {
 		ask = nil
 	}

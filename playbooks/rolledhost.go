@@ -22,26 +22,32 @@ type rollingHost struct {
 	restarted bool
 }
 
-// rollOn takes a host through its part of the rollout, here or at a worker, and returns the outcome.
-func (r *rolledPlay) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
-	if p := r.on(state); p.goesAway() {
-		found, err := p.away(ctx, Turn{Kind: RollTurn})
-		if found.Outcome == nil {
-			return outcomeOf(err), err
-		}
-		return *found.Outcome, err
+// RollRequest takes the host through its part of the rollout.
+type RollRequest struct{ ofRollout }
+
+// rollOn processes a [RollRequest], and returns the outcome also if no worker reports one.
+func (r *rolledPlay) rollOn(ctx context.Context, p *hostPlay) (rollout.Outcome, error) {
+	outcome, err := process(ctx, p, RollRequest{})
+	if outcome == nil {
+		return outcomeOf(err), err
 	}
-	w := &rollingHost{rolledPlay: r, state: state}
+	outcome.Failed = outcome.Failed || p.state.phase().hasFailed() // the registration of a service may fail after the turn
+	return *outcome, err
+}
+
+func (RollRequest) do(ctx context.Context, p *hostPlay) (*rollout.Outcome, error) {
+	w := &rollingHost{rolledPlay: p.fleet.rolled(p.of.selection), state: p.state}
 	timed := ctx
-	if d := r.rollout.HostDeadline; d > 0 {
+	if d := w.rollout.HostDeadline; d > 0 {
 		limited, cancel := withLimit(ctx, d)
 		defer cancel()
-		timed, state.limit = limited, d
+		timed, p.state.limit = limited, d
 	}
 	err := w.roll(timed)
-	state.limit = 0
+	p.state.limit = 0
 	err = late(timed, err)
-	return w.outcome(err), err
+	outcome := w.outcome(err)
+	return &outcome, err
 }
 
 // outcomeOf returns the outcome of a host for which no worker has reported one.

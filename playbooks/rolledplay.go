@@ -3,6 +3,7 @@ package playbooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -68,19 +69,11 @@ func (r *rolledPlay) plan(alive []*inventory.Host) *rolling.Rollout {
 // play would run.
 func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inventory.Host) (tell func()) {
 	var mu sync.Mutex
-	seen := map[string]*Found{}
-	s.heard = func(host string, c *wire.Catalog, result *wire.Result) {
+	seen := map[string]Prediction{}
+	s.found = func(host string, found Prediction) {
 		mu.Lock()
 		defer mu.Unlock()
-		if seen[host] == nil {
-			seen[host] = &Found{}
-		}
-		seen[host].came(c, result)
-	}
-	s.found = func(host string, found Found) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[host] = &found
+		seen[host] = found
 	}
 	return func() {
 		if f.runner.Options.Monitor || f.interrupted(ctx) {
@@ -94,7 +87,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 			case phase.wasLost():
 				one.Unreachable = phase == hostUnreachable
 				one.Failed = !one.Unreachable
-			case told != nil:
+			default:
 				one.Changes, one.Restarts = told.Changes, told.Restarts
 			}
 		}
@@ -103,7 +96,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 }
 
 // came adds a result of a check. Uncertain results and failures count as changes.
-func (f *Found) came(c *wire.Catalog, r *wire.Result) {
+func (f *Prediction) came(c *wire.Catalog, r *wire.Result) {
 	entry := &c.Entries[r.Index]
 	if entry.Check || entry.Monitor { // noop: it is not changed
 		return
@@ -142,7 +135,7 @@ func (r *rolledPlay) Roll(ctx context.Context, host string) (outcome rollout.Out
 	defer f.sessions.End(host)
 	p, start := r.on(state), f.runner.Now()
 	p.take()
-	outcome, err := r.rollOn(ctx, state)
+	outcome, err := r.rollOn(ctx, p)
 	left = errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled)
 	untouched := left && !state.phase().begun()
 	p.ended(ctx, start.Add(state.times.queued), err)
@@ -164,7 +157,7 @@ func (r *rolledPlay) Skip(ctx context.Context, host string) {
 // Healthy implements [rolling.Probes].
 func (r *rolledPlay) Healthy(ctx context.Context, host string) bool {
 	state := r.fleet.states[host]
-	sick, err := r.sickOn(ctx, state)
+	sick, err := process(ctx, r.on(state), HealthRequest{})
 	if err != nil || !state.phase().keeps() {
 		state.close()
 	}
@@ -177,7 +170,7 @@ func (r *rolledPlay) Gate(ctx context.Context, gate int, host string) (good bool
 	if err != nil {
 		return false, "", err
 	}
-	found, err := r.gateOn(ctx, gate, state)
+	found, err := process(ctx, r.on(state), GateRequest{Gate: gate})
 	if err == nil && found.Open != "" {
 		err = errors.New(found.Open)
 	}
@@ -191,7 +184,7 @@ func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *ro
 	f := r.fleet
 	p, start := r.on(state), f.runner.Now()
 	p.take()
-	found, err := r.predictOn(ctx, state, host.Changes)
+	found, err := process(ctx, p, PredictRequest{Unfinished: host.Changes})
 	start = start.Add(state.times.queued)
 	switch {
 	case errors.Is(err, errStopped):
@@ -212,15 +205,22 @@ func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *ro
 	p.leave()
 }
 
-// predictOn checks on a host which resources would change, and whether it is healthy. unfinished means that an earlier
-// run left it in the middle of the play. If nothing would change, the results of the host are reported: they are the
-// results of the play.
-func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished bool) (Found, error) {
-	f, p := r.fleet, r.on(state)
-	if p.goesAway() {
-		return p.away(ctx, Turn{Kind: PredictTurn, Unfinished: unfinished})
-	}
-	found := Found{Changes: unfinished}
+// PredictRequest predicts which resources the play would change on the host, and checks the health of the host. If
+// nothing would change, the results of the host are reported: they are the results of the play.
+type PredictRequest struct {
+	ofRollout
+	Unfinished bool `json:"unfinished,omitempty"` // an earlier run did not finish the play on the host
+}
+
+// A PredictResult is the result of a [PredictRequest].
+type PredictResult struct {
+	Prediction
+	Sick string `json:"sick,omitempty"` // the first failed health check; "" means none
+}
+
+func (q PredictRequest) do(ctx context.Context, p *hostPlay) (found PredictResult, err error) {
+	r, state, f := p.fleet.rolled(p.of.selection), p.state, p.fleet
+	found.Changes = q.Unfinished
 	var told []events.Event
 	look := r.of.whole().looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
 		found.came(c, result)
@@ -233,7 +233,7 @@ func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished
 	})
 	timed, done := f.runner.hostTime(ctx)
 	defer done()
-	err := f.playOn(look, state).run(timed)
+	err = f.playOn(look, state).run(timed)
 	if err == nil && rolling.Monitored(r.of.play) {
 		found.Sick, err = r.sick(timed, state)
 	}
@@ -243,16 +243,13 @@ func (r *rolledPlay) predictOn(ctx context.Context, state *hostState, unfinished
 	return found, err
 }
 
-// sickOn runs the health checks of the play on a host, here or at a worker, and returns the first failure; "" means
-// none.
-func (r *rolledPlay) sickOn(ctx context.Context, state *hostState) (wrong string, err error) {
-	if p := r.on(state); p.goesAway() {
-		found, err := p.away(ctx, Turn{Kind: HealthTurn})
-		return found.Sick, err
-	}
-	timed, done := r.fleet.runner.hostTime(ctx)
+// HealthRequest runs the health checks of the play on the host. The result is the first failure; "" means none.
+type HealthRequest struct{ ofRollout }
+
+func (HealthRequest) do(ctx context.Context, p *hostPlay) (sick string, err error) {
+	timed, done := p.runner.hostTime(ctx)
 	defer done()
-	return r.sick(timed, state)
+	return p.fleet.rolled(p.of.selection).sick(timed, p.state)
 }
 
 // sick runs the health checks of the play on a host, and returns the first failure; "" means none.
@@ -266,12 +263,25 @@ func (r *rolledPlay) sick(ctx context.Context, state *hostState) (wrong string, 
 	return wrong, err
 }
 
-// gateOn has a host answer the check of a gate, here or at a worker.
-func (r *rolledPlay) gateOn(ctx context.Context, gate int, state *hostState) (found Found, err error) {
-	if p := r.on(state); p.goesAway() {
-		return p.away(ctx, Turn{Kind: GateTurn, Gate: gate})
+// GateRequest runs the check of a gate on the host.
+type GateRequest struct {
+	ofRollout
+	Gate int `json:"gate"` // its number, from 0
+}
+
+// A GateResult is the result of a [GateRequest].
+type GateResult struct {
+	Good bool   `json:"good,omitempty"` // the gate was passed
+	Text string `json:"text,omitempty"` // text of the gate's result
+	Open string `json:"open,omitempty"` // why it is not known whether it was passed; "" if it is
+}
+
+func (q GateRequest) do(ctx context.Context, p *hostPlay) (found GateResult, err error) {
+	r := p.fleet.rolled(p.of.selection)
+	if q.Gate < 0 || q.Gate >= len(r.rollout.Gates) {
+		return found, fmt.Errorf("play %q has no gate %d", p.of.play.Name, q.Gate+1)
 	}
-	part := r.of.step(r.of.parts.gates[gate], r.rollout.Gates[gate].Check, gatePart)
+	part := r.of.step(r.of.parts.gates[q.Gate], r.rollout.Gates[q.Gate].Check, gatePart)
 	var verdicts []wire.HealthVerdict
 	failed := false
 	look := part.looking(true, func(_ string, _ *wire.Catalog, result *wire.Result) {
@@ -281,10 +291,10 @@ func (r *rolledPlay) gateOn(ctx context.Context, gate int, state *hostState) (fo
 			found.Text = result.Error
 		}
 	})
-	timed, done := r.fleet.runner.hostTime(ctx)
+	timed, done := p.runner.hostTime(ctx)
 	defer done()
-	if err := r.fleet.playOn(look, state).run(timed); err != nil {
-		return Found{}, late(timed, err)
+	if err := p.playOn(look, p.state).run(timed); err != nil {
+		return GateResult{}, late(timed, err)
 	}
 	found.Good = !failed
 	for _, v := range verdicts {

@@ -145,14 +145,13 @@ type selection struct {
 	compiler *catalog.Compiler
 	values   *inventoryValues
 	hosts    []*inventory.Host
-	done     map[string]bool                // hosts that the resumed run has finished
-	refs     func() []string                // references of its resources, as type#name; made once
-	begun    bool                           // a batch has begun
-	first    string                         // host that --step prompts for; "" means none
-	heard    heard                          // receives each result in a check run with a rollout; nil ignores them
-	found    func(host string, found Found) // receives what a worker has found in place of that; nil ignores it
-	parts    *parts                         // steps of its rollout; nil without one
-	kept     *keptResults                   // results of the check before the run; nil if there was no check
+	done     map[string]bool                     // hosts that the resumed run has finished
+	refs     func() []string                     // references of its resources, as type#name; made once
+	begun    bool                                // a batch has begun
+	first    string                              // host that --step prompts for; "" means none
+	found    func(host string, found Prediction) // receives the predictions of a check run with a rollout; nil ignores them
+	parts    *parts                              // steps of its rollout; nil without one
+	kept     *keptResults                        // results of the check before the run; nil if there was no check
 }
 
 // has reports whether a host is one of the play.

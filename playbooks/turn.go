@@ -5,25 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
-	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A Turn is a play of a host that a worker takes it through, or what else a rollout wants of the host.
+// A Turn is a request for one host, which a worker processes.
 type Turn struct {
-	Kind  TurnKind `json:"kind,omitempty"`
-	Host  string   `json:"host"`
-	Play  int      `json:"play"`            // its number in the run, from 0
-	Later []int    `json:"later,omitempty"` // plays that are still to come for the host
+	Request Request `json:"-"` // in JSON an object, see requestKinds
+	Host    string  `json:"host"`
+	Play    int     `json:"play"`            // its number in the run, from 0
+	Later   []int   `json:"later,omitempty"` // plays that are still to come for the host
 	// Predicted reports, in a check run, that an earlier play would have changed the host.
 	Predicted bool `json:"predicted,omitempty"`
 	// Follow requests the output of commands as it is written.
@@ -32,20 +32,10 @@ type Turn struct {
 	Step bool `json:"step,omitempty"`
 	// Again reports that the worker that had this turn before was lost.
 	Again bool `json:"again,omitempty"`
-	// Unfinished reports, in a [PredictTurn], that an earlier run did not finish the play on the host. Gate is the
-	// number of the gate in a [GateTurn], from 0.
-	Unfinished bool `json:"unfinished,omitempty"`
-	Gate       int  `json:"gate,omitempty"`
-	// Facts are the paths of the requested facts. AllFacts requests all facts.
-	Facts    []string `json:"facts,omitempty"`
-	AllFacts bool     `json:"all_facts,omitempty"`
-	Ask      *Ask     `json:"ask,omitempty"` // query of an [AskTurn]
 	// Left are resources that an earlier run applied and an undo could not reverse. They do not run again.
 	Left []Left `json:"left,omitempty"`
 	// At receives the current step of the host, for the progress line; nil ignores it. The call may be late.
 	At func(what string) `json:"-"`
-	// Orders are the repairs of the host in a [WatchTurn]. The worker receives them from [Runner.Orders].
-	Orders <-chan WatchOrder `json:"-"`
 }
 
 // A Left is a resource that an undo did not change back.
@@ -56,34 +46,116 @@ type Left struct {
 	Run  string `json:"run"` // id of the run that applied it
 }
 
-// A TurnKind is the kind of work in a turn.
-type TurnKind string
+// A Request is one of the types in requestKinds.
+type Request interface{ about() subject }
 
-// The kinds of turns.
+// A subject is the data that a request needs: its host, also a play of it, or also the rollout of the play. Requests
+// embed one of the types below.
+type subject int
+
 const (
-	PlayTurn    TurnKind = ""        // the host is taken through the play
-	PredictTurn TurnKind = "predict" // predicts for a rollout what the play would change, and checks the health of the host
-	RollTurn    TurnKind = "roll"    // applies the play with the steps of its rollout for one host
-	HealthTurn  TurnKind = "health"  // checks the health of the host, for a rollout
-	GateTurn    TurnKind = "gate"    // it answers a gate of a rollout
-	LoginTurn   TurnKind = "login"   // only logs in to the host
-	FactsTurn   TurnKind = "facts"   // gathers facts that other hosts read
-	SettleTurn  TurnKind = "settle"  // its lock is taken, once nothing of an earlier run is in progress
-	AskTurn     TurnKind = "ask"     // sends the host a query that belongs to no play
-	WatchTurn   TurnKind = "watch"   // watches the host, with all its plays, until the run is stopped
+	aHost subject = iota
+	aPlay
+	aRollout
 )
 
-// Found has the results of a rollout's questions about a host.
-type Found struct {
-	Changes  bool             `json:"changes,omitempty"`  // the play would change something, or may
-	Restarts []string         `json:"restarts,omitempty"` // services that the play would certainly restart
-	Sick     string           `json:"sick,omitempty"`     // the first failed health check; "" means none
-	Good     bool             `json:"good,omitempty"`     // the gate was passed
-	Text     string           `json:"text,omitempty"`     // text of the gate's result
-	Open     string           `json:"open,omitempty"`     // why it is not known whether it was passed; "" if it is
-	Outcome  *rollout.Outcome `json:"outcome,omitempty"`  // result of a [RollTurn]
-	Facts    yamlpos.Portable `json:"facts,omitzero"`     // result of a [FactsTurn]
-	Asked    json.RawMessage  `json:"asked,omitempty"`    // result of an [AskTurn]
+type (
+	ofHost    struct{}
+	ofPlay    struct{}
+	ofRollout struct{}
+)
+
+func (ofHost) about() subject    { return aHost }
+func (ofPlay) about() subject    { return aPlay }
+func (ofRollout) about() subject { return aRollout }
+
+// A requestKind is a type of requests. A worker processes them with do, which returns the result, and the coordinator
+// checks the result.
+type requestKind struct {
+	kind
+	do    func(ctx context.Context, p *hostPlay, q Request) (result json.RawMessage, err error)
+	check func(result json.RawMessage) error
+}
+
+var requestKinds = map[string]requestKind{
+	"play":      requestOf(PlayRequest.do, nil),
+	"predict":   requestOf(PredictRequest.do, func(r PredictResult) error { return checkText("a failed health check", r.Sick) }),
+	"roll":      requestOf(RollRequest.do, nil),
+	"health":    requestOf(HealthRequest.do, func(sick string) error { return checkText("a failed health check", sick) }),
+	"gate":      requestOf(GateRequest.do, func(r GateResult) error { return checkText("the answer of a gate", r.Text, r.Open) }),
+	"settle":    requestOf(SettleRequest.do, nil),
+	"watch":     requestOf(WatchRequest.do, nil),
+	"login":     requestOf(LoginRequest.do, nil),
+	"facts":     queryOf(FactsQuery.read),
+	"footprint": queryOf(FootprintQuery.read),
+}
+
+// nothing is the result of requests without one.
+type nothing struct{}
+
+// requestOf returns the kind of a request with a result. A nil check accepts each result.
+func requestOf[Q Request, R any](do func(Q, context.Context, *hostPlay) (R, error), check func(R) error) requestKind {
+	return requestKind{
+		kind: kind{reflect.TypeFor[Q]()},
+		do: func(ctx context.Context, p *hostPlay, q Request) (json.RawMessage, error) {
+			result, err := do(q.(Q), ctx, p)
+			text, wrong := json.Marshal(result)
+			return text, errors.Join(err, wrong)
+		},
+		check: func(text json.RawMessage) error {
+			var result R
+			if err := decodeStrictly(text, &result); err != nil || check == nil {
+				return err
+			}
+			return check(result)
+		},
+	}
+}
+
+// queryOf returns the kind of a query of a host.
+func queryOf[Q Request, R any](read func(Q, context.Context, *Runner, *inventory.Host) (R, error)) requestKind {
+	return requestOf(func(q Q, ctx context.Context, p *hostPlay) (R, error) {
+		ctx, cancel := p.untilStopped(ctx)
+		defer cancel()
+		return read(q, ctx, p.runner, p.state.host)
+	}, nil)
+}
+
+// Kind returns the name of the request; "" means unknown.
+func (t Turn) Kind() string {
+	name, _, _ := kindOf(requestKinds, t.Request)
+	return name
+}
+
+// OfAPlay reports whether a turn is about a play, and not about its host alone.
+func (t Turn) OfAPlay() bool { return t.Request.about() != aHost }
+
+// turnJSON is a turn in JSON.
+type turnJSON struct {
+	turnFields
+	Request json.RawMessage `json:"request"`
+}
+
+type turnFields Turn
+
+// MarshalJSON implements [json.Marshaler].
+func (t Turn) MarshalJSON() ([]byte, error) {
+	request, err := encodeKind(requestKinds, t.Request)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(turnJSON{turnFields(t), request})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *Turn) UnmarshalJSON(text []byte) (err error) {
+	var v turnJSON
+	if err := decodeStrictly(text, &v); err != nil {
+		return err
+	}
+	*t = Turn(v.turnFields)
+	t.Request, err = decodeKind[Request](requestKinds, v.Request)
+	return err
 }
 
 // A TurnEnd is the end of a turn. The zero value means that the host succeeded.
@@ -102,10 +174,10 @@ type TurnEnd struct {
 	// Refused reports that the host, or its jump host, refused the login of the worker.
 	Refused bool `json:"refused,omitempty"`
 	// Took is the time during which the host was in progress.
-	Took   time.Duration `json:"took,omitempty"`
-	Phases events.Phases `json:"phases,omitzero"`
-	Steps  []events.Step `json:"steps,omitempty"`
-	Found  Found         `json:"found,omitzero"`
+	Took   time.Duration   `json:"took,omitempty"`
+	Phases events.Phases   `json:"phases,omitzero"`
+	Steps  []events.Step   `json:"steps,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"` // result of the request; empty if no worker has processed it
 }
 
 // Turns applies turns of one play to hosts, for the coordinator of the run. ended receives the end of each turn, from
@@ -156,7 +228,7 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && turns[0].OfAPlay() && mayRunOnce(r.Plays[turns[0].Play])}
 	f.sessions.Begin(hosts, q.StartNow)
 	r.Step = f.asks.stepper()
-	if slices.ContainsFunc(turns, func(t Turn) bool { return t.Kind == WatchTurn }) {
+	if slices.ContainsFunc(turns, Requests[WatchRequest]) {
 		q.Run(len(turns), len(turns)) // most of them only listen
 	} else {
 		r.fly(q)
@@ -172,7 +244,7 @@ func (f *fleet) askOtherFacts(ctx context.Context, turns []Turn) error {
 			continue
 		}
 		plays := f.states[t.Host].plays[:1]
-		if t.Kind == WatchTurn {
+		if Requests[WatchRequest](t) {
 			plays = f.states[t.Host].plays
 		}
 		for _, s := range plays {
@@ -188,8 +260,11 @@ func (f *fleet) askOtherFacts(ctx context.Context, turns []Turn) error {
 	return nil
 }
 
-// OfAPlay reports whether a turn is about a play, and not about its host alone.
-func (t Turn) OfAPlay() bool { return t.Kind != LoginTurn && t.Kind != FactsTurn && t.Kind != AskTurn }
+// Requests reports whether the request of a turn has a type.
+func Requests[Q Request](t Turn) bool {
+	_, is := t.Request.(Q)
+	return is
+}
 
 // expectTurn notes the plays of a host, the one of its turn first.
 func (f *fleet) expectTurn(t Turn) error {
@@ -225,13 +300,13 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	defer f.sessions.End(state.host.Name)
 	p, start, before := f.playOn(state.plays[0].whole(), state), f.runner.Now(), len(state.predicted)
 	p.take()
-	found, err := p.carryOut(ctx, t)
+	result, err := p.request(ctx, t.Request)
 	if err != nil || len(t.Later) == 0 || !f.keepFor(ctx, state) {
 		state.close()
 	}
 	end := TurnEnd{
-		Found: found,
-		Begun: state.phase().begun(), Failed: state.phase().hasFailed(), Predicted: len(state.predicted) > before,
+		Result: result,
+		Begun:  state.phase().begun(), Failed: state.phase().hasFailed(), Predicted: len(state.predicted) > before,
 		Took: f.runner.Now().Sub(start) - state.times.idle, Phases: state.times.phases, Steps: state.times.steps,
 	}
 	stopped, isStopped := errors.AsType[*stoppedError](err)
@@ -259,53 +334,47 @@ func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
 	return true
 }
 
-// carryOut does what a turn is about.
-func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error) {
-	play, state := p.of.play, p.state
-	r := p.fleet.rolled(p.of.selection)
-	switch {
-	case t.Kind == PlayTurn:
-		return p.runAndPredict(ctx)
-	case t.Kind == LoginTurn:
-		timed, done := p.runner.hostTime(ctx)
-		defer done()
-		return found, late(timed, p.connect(timed))
-	case t.Kind == SettleTurn:
-		return found, p.takeLock(ctx)
-	case t.Kind == AskTurn && t.Ask != nil:
-		return p.asked(ctx, state, *t.Ask)
-	case t.Kind == FactsTurn:
-		return p.factsOn(ctx, state, t)
-	case t.Kind == WatchTurn:
-		return found, p.watchedHere(ctx)
-	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):
-		return found, fmt.Errorf("play %q has no such rollout", play.Name)
-	case t.Kind == PredictTurn:
-		return r.predictOn(ctx, state, t.Unfinished)
-	case t.Kind == RollTurn:
-		outcome, err := r.rollOn(ctx, state)
-		return Found{Outcome: &outcome}, err
-	case t.Kind == HealthTurn:
-		found.Sick, err = r.sickOn(ctx, state)
-		return found, err
-	case t.Kind == GateTurn:
-		return r.gateOn(ctx, t.Gate, state)
+// request processes the request of a turn.
+func (p *hostPlay) request(ctx context.Context, q Request) (json.RawMessage, error) {
+	_, of, err := kindOf(requestKinds, q)
+	if err == nil && q.about() == aRollout && p.of.play.Rollout == nil {
+		err = fmt.Errorf("play %q has no rollout", p.of.play.Name)
 	}
-	return found, fmt.Errorf("unknown turn %q", t.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return of.do(ctx, p, q)
 }
 
-// runAndPredict runs the play on the host. In a check run, it also collects what a rollout wants to know.
-func (p *hostPlay) runAndPredict(ctx context.Context) (found Found, err error) {
+// PlayRequest applies, or checks, the play.
+type PlayRequest struct{ ofPlay }
+
+// A Prediction lists, in a check run, the effects of a play that has a rollout.
+type Prediction struct {
+	Changes  bool     `json:"changes,omitempty"`  // the play would change something, or may
+	Restarts []string `json:"restarts,omitempty"` // services that the play would certainly restart
+}
+
+func (PlayRequest) do(ctx context.Context, p *hostPlay) (found Prediction, err error) {
 	if p.of.play.Rollout != nil && p.runner.Options.Check {
 		one := *p.of
 		one.heard = func(_ string, c *wire.Catalog, r *wire.Result) { found.came(c, r) }
 		p = p.playOn(&one, p.state)
 	}
-	if p.runner.Options.CompileFirst {
+	if p.runner.Options.CompileFirst && p.asks != nil {
 		if err := p.awaitOthers(ctx); err != nil {
 			return found, err
 		}
 	}
 	err = p.run(ctx)
 	return found, err
+}
+
+// LoginRequest only logs in to the host.
+type LoginRequest struct{ ofHost }
+
+func (LoginRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
+	timed, done := p.runner.hostTime(ctx)
+	defer done()
+	return nothing{}, late(timed, p.connect(timed))
 }

@@ -9,7 +9,7 @@ import (
 
 // watchedAway has workers watch a host until stop ends, again and again. The end of ctx does not wait for them.
 func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrder, tell watching.Tell) {
-	t := Turn{Kind: WatchTurn, Host: p.state.host.Name, Play: p.of.number, Orders: orders}
+	t := Turn{Request: WatchRequest{Orders: orders}, Host: p.state.host.Name, Play: p.of.number}
 	for _, later := range p.state.plays[1:] {
 		t.Later = append(t.Later, later.number)
 	}
@@ -22,8 +22,14 @@ func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrd
 	})
 }
 
-// watchedHere watches a host of this worker until it is stopped.
-func (p *hostPlay) watchedHere(ctx context.Context) error {
+// WatchRequest watches the host, with all its plays, until the run is stopped.
+type WatchRequest struct {
+	ofPlay
+	// Orders are the repairs of the host. The worker receives them from [Runner.Orders].
+	Orders <-chan WatchOrder `json:"-"`
+}
+
+func (WatchRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
 	watched, end := p.untilStopped(ctx)
 	defer end()
 	state, host := p.state, p.state.host.Name
@@ -33,5 +39,5 @@ func (p *hostPlay) watchedHere(ctx context.Context) error {
 		p.asks.tell(ctx, host, Question{Watched: &n})
 	}
 	w.run(ctx, watched)
-	return &stoppedError{}
+	return nothing{}, &stoppedError{}
 }

@@ -20,10 +20,10 @@ import (
 type Workers interface {
 	// Take runs a turn of a host at a worker, and returns its end. Results are sent to the stream of the run before
 	// Take returns. stop and ctx end the turn as they end [Runner.Run]. handler answers the questions of the worker,
-	// and checks its reports.
+	// and checks its reports. [process] and [query] call Take with each type of request.
 	Take(ctx context.Context, stop <-chan struct{}, t Turn, handler TurnHandler) TurnEnd
-	// Enter checks, before the run begins, whether hosts accept the login of workers; turns are a [LoginTurn] for each
-	// host. It fails if every host that was tried refuses. It returns nil if the run must end.
+	// Enter checks, before the run begins, whether hosts accept the login of workers; turns have a
+	// [LoginRequest] for each host. It fails if every host that was tried refuses. It returns nil if the run must end.
 	Enter(ctx context.Context, stop <-chan struct{}, turns []Turn) error
 }
 
@@ -37,12 +37,17 @@ func (r *Runner) enter(ctx context.Context, stop <-chan struct{}, plays [][]*inv
 	for number, hosts := range plays {
 		for _, h := range hosts {
 			if !known[h] {
-				turns = append(turns, Turn{Kind: LoginTurn, Host: h.Name, Play: number})
+				turns = append(turns, Turn{Request: LoginRequest{}, Host: h.Name, Play: number})
 			}
 			known[h] = true
 		}
 	}
 	return r.Workers.Enter(ctx, stop, turns)
+}
+
+// EnterAll finds out whether workers get into any of some hosts. The first signal on stop ends it, without an error.
+func (r *Runner) EnterAll(ctx context.Context, stop <-chan struct{}, hosts []*inventory.Host) error {
+	return r.enter(ctx, stop, [][]*inventory.Host{hosts})
 }
 
 // HostNames has the data that expressions read of hosts that the inventory of a worker lacks.
@@ -186,24 +191,69 @@ func (e TurnEnd) err() error {
 // goesAway reports whether a worker processes the host. The controller itself never has a worker.
 func (p *hostPlay) goesAway() bool { return p.runner.Workers != nil && !p.state.controller }
 
-// away runs the turn of this play at a worker.
-func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
-	if p.interrupted(ctx) {
-		return Found{}, &stoppedError{}
+// A hostRequest is a request whose result has the type R. Do processes it on a host of this machine.
+type hostRequest[R any] interface {
+	Request
+	do(ctx context.Context, p *hostPlay) (R, error)
+}
+
+// process processes a request on a host, here or at a worker.
+func process[R any](ctx context.Context, p *hostPlay, q hostRequest[R]) (result R, err error) {
+	if !p.goesAway() {
+		return q.do(ctx, p)
 	}
+	if p.interrupted(ctx) {
+		return result, &stoppedError{}
+	}
+	return resultOf[R](p.away(ctx, q))
+}
+
+// A hostQuery is a request about a host alone. Read processes it on this machine.
+type hostQuery[R any] interface {
+	Request
+	read(ctx context.Context, r *Runner, h *inventory.Host) (R, error)
+}
+
+// query processes a query of a host, here or at a worker. The play names its reason, from 0.
+func query[R any](ctx context.Context, r *Runner, stop <-chan struct{}, h *inventory.Host, play int, q hostQuery[R]) (result R, err error) {
+	if r.Workers == nil {
+		ctx, cancel := stoppable(ctx, stop)
+		defer cancel()
+		return q.read(ctx, r, h)
+	}
+	if isStopped(ctx, stop) {
+		return result, &stoppedError{}
+	}
+	t := Turn{Request: q, Host: h.Name, Play: play}
+	return resultOf[R](r.Workers.Take(ctx, stop, t, NoQuestions{t}))
+}
+
+// resultOf returns the result of a turn, as far as there is one, and its error.
+func resultOf[R any](end TurnEnd) (result R, err error) {
+	err = end.err()
+	if len(end.Result) > 0 || err == nil {
+		if wrong := decodeStrictly(end.Result, &result); wrong != nil {
+			err = errors.Join(err, wrong)
+		}
+	}
+	return result, err
+}
+
+// away processes a request about the play at a worker.
+func (p *hostPlay) away(ctx context.Context, q Request) TurnEnd {
 	state, number := p.state, p.of.number
 	defer state.activity.Pin("waiting for a worker")()
-	t.At = state.activity.Repin
 	var plays []int
 	for _, later := range state.plays {
 		plays = append(plays, later.number)
 	}
-	t.Left = p.runner.left(state.host.Name, append(plays, number)...)
-	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, number, len(state.predicted) > 0, p.followed[state.host.Name]
-	t.Step = p.runner.Step != nil && p.of.first == t.Host
-	for i, later := range state.plays {
-		if i > 0 && state.plays[0].number == number { // otherwise the host has finished the play, or does not have it
-			t.Later = append(t.Later, later.number)
+	t := Turn{
+		Request: q, Host: state.host.Name, Play: number, Predicted: len(state.predicted) > 0, Follow: p.followed[state.host.Name],
+		Step: p.runner.Step != nil && p.of.first == state.host.Name, Left: p.runner.left(state.host.Name, append(plays, number)...), At: state.activity.Repin,
+	}
+	for i, later := range plays {
+		if i > 0 && plays[0] == number { // otherwise the host has finished the play, or does not have it
+			t.Later = append(t.Later, later)
 		}
 	}
 	began := p.runner.Now()
@@ -223,7 +273,7 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	state.times.phases.Compile += end.Phases.Compile
 	state.times.phases.Apply += end.Phases.Apply
 	state.times.steps = append(state.times.steps, end.Steps...)
-	return end.Found, end.err()
+	return end
 }
 
 // handOver sends a turn to a worker, and answers its questions.

@@ -60,7 +60,7 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, ha
 	host := of.Inventory.Host(turn.Host)
 	target, err := of.target(host)
 	require.NoError(c.t, err)
-	given := turn.Orders
+	watched, _ := turn.Request.(WatchRequest)
 	turn, text := carry(c.t, turn)
 	part, said := carry(c.t, of.Inventory.Part([]*inventory.Host{host}, func(*inventory.Host) string { return target.User }))
 	target, _ = carry(c.t, target)
@@ -126,7 +126,7 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, ha
 	go func() {
 		for {
 			select {
-			case o := <-given:
+			case o := <-watched.Orders:
 				o, _ = carry(c.t, o)
 				orders <- o
 			case <-ended:
@@ -417,7 +417,8 @@ func TestWorkersAreGivenNothingElse(t *testing.T) {
 	require.Empty(t, w.Needs.Names)
 	require.NotContains(t, c.sent.String(), "web2")
 	require.NotContains(t, c.sent.String(), hosts["web2"].Home)
-	require.Equal(t, []Turn{{Host: "web1", Later: []int{1, 2}}, {Host: "web1", Play: 1, Later: []int{2}}, {Host: "web1", Play: 2}}, c.turns)
+	q := PlayRequest{}
+	require.Equal(t, []Turn{{Request: q, Host: "web1", Later: []int{1, 2}}, {Request: q, Host: "web1", Play: 1, Later: []int{2}}, {Request: q, Host: "web1", Play: 2}}, c.turns)
 }
 
 // moreVariables sets variables of all kinds for hosts, one of them a secret that names its host. down is the line of

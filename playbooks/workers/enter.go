@@ -72,7 +72,7 @@ func (e *entrance) try(ctx context.Context, t playbooks.Turn) {
 	e.open++
 	ended := make(chan playbooks.TurnEnd, 1)
 	e.run.tasks.Go(func() { e.logins <- login{t, <-ended} }) // run.enter ends the remaining turns
-	e.run.intake.gather(ctx, &turn{t, playbooks.NoQuestions{Host: t.Host}, ended})
+	e.run.intake.gather(ctx, &turn{t, playbooks.NoQuestions{Turn: t}, ended})
 }
 
 // await waits until a worker has entered a host, or all sites if the run waits for all of them.

@@ -240,7 +240,7 @@ func (e *errands) awaitOrders(ctx context.Context, h *assignment, number int) an
 // watcherOf returns the worker that watches a host; nil means none.
 func (e *errands) watcherOf(host string) (watcher *assignment) {
 	e.ledger.each(func(s *shard) {
-		if t := s.turns[host]; t != nil && watches(t.Turn) {
+		if t := s.turns[host]; t != nil && playbooks.Requests[playbooks.WatchRequest](t.Turn) {
 			watcher = s.current
 		}
 	})

@@ -89,7 +89,7 @@ func (answers) CheckEnd(playbooks.TurnEnd) error                        { return
 
 // submitted submits a host, and returns its ticket.
 func (s *site) submitted(q queue.Queue, c *Coordinator, answer func(playbooks.Question) playbooks.Answer) (*turn, ticket) {
-	one := &turn{playbooks.Turn{Host: "web1"}, answers(answer), make(chan playbooks.TurnEnd, 1)}
+	one := &turn{playbooks.Turn{Request: playbooks.PlayRequest{}, Host: "web1"}, answers(answer), make(chan playbooks.TurnEnd, 1)}
 	c.run.intake.gather(s.t.Context(), one)
 	return one, s.leased(q, c)
 }
@@ -257,7 +257,7 @@ func TestTicketsEnd(t *testing.T) {
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
 	var told []playbooks.Question
 	c.run.intake.gather(t.Context(), &turn{
-		playbooks.Turn{Host: "web1", Kind: playbooks.WatchTurn},
+		playbooks.Turn{Host: "web1", Request: playbooks.WatchRequest{}},
 		answers(func(q playbooks.Question) playbooks.Answer {
 			told = append(told, q)
 			return playbooks.Answer{}

@@ -185,7 +185,7 @@ func (b *inbox) unreported(h *assignment, list []events.Carried) (all []events.E
 				continue
 			}
 		}
-		if watches(t.Turn) { // each repair is reported
+		if playbooks.Requests[playbooks.WatchRequest](t.Turn) { // each repair is reported
 			all = append(all, one.Event)
 			continue
 		}
@@ -236,9 +236,6 @@ func (b *inbox) settle(h *assignment, s said) {
 		}
 		if b.ledger.history(t.Turn).failed {
 			end.Failed = true
-			if o := end.Found.Outcome; o != nil {
-				o.Failed = true
-			}
 		}
 		if end.Refused && end.Failure != nil {
 			end.Failure = b.authority.refused(end.Failure)

@@ -47,13 +47,10 @@ type shard struct {
 	since   time.Time        // start of its wait for a worker
 }
 
-// watches reports whether hosts are watched in a turn.
-func watches(t playbooks.Turn) bool { return t.Kind == playbooks.WatchTurn }
-
 // watched returns the turns whose hosts are watched.
 func (s *shard) watched() (all []*turn) {
 	for _, t := range s.turns {
-		if watches(t.Turn) {
+		if playbooks.Requests[playbooks.WatchRequest](t.Turn) {
 			all = append(all, t)
 		}
 	}
@@ -259,7 +256,7 @@ func notBegun(playbooks.Turn) playbooks.TurnEnd { return playbooks.TurnEnd{Stopp
 func (l *ledger) settle(s *shard, t *turn, how playbooks.TurnEnd) {
 	t.ended <- how
 	delete(s.turns, t.Host)
-	delete(l.told, toldOf{t.Host, t.Play, t.Kind})
+	delete(l.told, toldOf{t.Host, t.Play, t.Kind()})
 	if len(s.turns) > 0 {
 		return
 	}
@@ -278,7 +275,7 @@ func (l *ledger) finish(s *shard, how func(playbooks.Turn) playbooks.TurnEnd) {
 
 // history returns the reports of a host in a play. The caller holds the lock.
 func (l *ledger) history(t playbooks.Turn) *told {
-	of := toldOf{t.Host, t.Play, t.Kind}
+	of := toldOf{t.Host, t.Play, t.Kind()}
 	if l.told[of] == nil {
 		l.told[of] = &told{}
 	}

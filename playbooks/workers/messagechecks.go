@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
@@ -123,8 +124,8 @@ func (s *shardContent) Check() error {
 		return fmt.Errorf("a certificate of %d bytes", len(s.Certificate))
 	}
 	for _, t := range s.Turns {
-		if t.Host == "" || t.Play < 0 || t.Gate < 0 {
-			return fmt.Errorf("gate %d of play %d of %.100q", t.Gate, t.Play, t.Host)
+		if gate, _ := t.Request.(playbooks.GateRequest); t.Host == "" || t.Play < 0 || gate.Gate < 0 {
+			return fmt.Errorf("gate %d of play %d of %.100q", gate.Gate, t.Play, t.Host)
 		}
 		for _, l := range t.Left {
 			if l.Play < 0 || l.Type == "" || l.Run == "" {

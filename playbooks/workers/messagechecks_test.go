@@ -33,7 +33,7 @@ var badMessages = map[string][]message{
 	"presence":     {&presence{Hosts: -1}, &presence{Host: long}},
 	"lease":        {&lease{}, &lease{Key: sealing.NewFrameKey(), What: long}, &lease{Key: sealing.NewFrameKey(), Holder: long}},
 	"runContent":   {&runContent{}, &runContent{Recipe: parcel.Recipe{Folder: ".."}}, &runContent{Recipe: parcel.Recipe{Folder: "/a/../.."}}, &runContent{Recipe: parcel.Recipe{Folder: "/"}, User: long}},
-	"shardContent": {&shardContent{}, &shardContent{Key: sealing.NewFrameKey(), Certificate: []byte(long)}, &shardContent{Key: sealing.NewFrameKey(), Turns: []playbooks.Turn{{Host: "a", Play: -1}}}},
+	"shardContent": {&shardContent{}, &shardContent{Key: sealing.NewFrameKey(), Certificate: []byte(long)}, &shardContent{Key: sealing.NewFrameKey(), Turns: []playbooks.Turn{{Request: playbooks.PlayRequest{}, Host: "a", Play: -1}}}},
 	"asked":        {&asked{Number: -1}, &asked{Offset: -1}, &asked{Errands: minus()}, &asked{Host: long}},
 	"answered":     {&answered{Object: &object{}}, &answered{Certificate: []byte(long)}, &answered{Errands: []errand{{Number: 0, Host: "a"}}}},
 	"said":         {&said{Warnings: make([]string, maxWarnings+1)}, &said{Warnings: []string{long}}, &said{Failed: long}},

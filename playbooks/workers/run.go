@@ -60,7 +60,7 @@ func (r *run) answer(ctx context.Context, text []byte) []byte {
 // take waits until a worker has run a host.
 func (r *run) take(ctx context.Context, stop <-chan struct{}, t *turn) playbooks.TurnEnd {
 	r.attendance.begun.Store(true)
-	watched := watches(t.Turn)
+	watched := playbooks.Requests[playbooks.WatchRequest](t.Turn)
 	if watched {
 		r.ledger.watch()
 	}
@@ -91,6 +91,7 @@ func (r *run) take(ctx context.Context, stop <-chan struct{}, t *turn) playbooks
 // await waits for the end of a turn. It returns nil after ctx, the first signal on stop, or late.
 func (r *run) await(ctx context.Context, t *turn, stop <-chan struct{}, late <-chan time.Time) *playbooks.TurnEnd {
 	var end playbooks.TurnEnd
+	watched, _ := t.Request.(playbooks.WatchRequest)
 	for {
 		select {
 		case end = <-t.ended:
@@ -99,7 +100,7 @@ func (r *run) await(ctx context.Context, t *turn, stop <-chan struct{}, late <-c
 		case <-r.lost: // another machine reports the host
 			r.stop(ctx)
 			end = playbooks.TurnEnd{Begun: true, Stopped: true}
-		case o := <-t.Orders:
+		case o := <-watched.Orders:
 			r.errands.send(t.Host, o)
 			continue
 		case <-stop:

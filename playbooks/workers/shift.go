@@ -63,8 +63,8 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	defer close(enough)
 	outer := ctx
 	s.waits = sync.OnceFunc(func() { s.worker.beside(outer, stop, enough) })
-	watching := slices.ContainsFunc(content.Turns, watches)
-	if watching || slices.ContainsFunc(content.Turns, func(t playbooks.Turn) bool { return t.Kind == playbooks.RollTurn }) {
+	watching := slices.ContainsFunc(content.Turns, playbooks.Requests[playbooks.WatchRequest])
+	if watching || slices.ContainsFunc(content.Turns, playbooks.Requests[playbooks.RollRequest]) {
 		s.waits()
 	}
 	ctx, kill := context.WithCancel(ctx)

@@ -1,15 +1,12 @@
 package workers
 
-import (
-	"github.com/ccm-push/ccm-push/playbooks"
-	"github.com/ccm-push/ccm-push/playbooks/events"
-)
+import "github.com/ccm-push/ccm-push/playbooks/events"
 
 // toldOf identifies a host in a play.
 type toldOf struct {
 	host string
 	play int
-	kind playbooks.TurnKind
+	kind string // kind of the turn
 }
 
 // told counts what workers reported of a host in a play. If a worker is lost, the host reports the results of the lost

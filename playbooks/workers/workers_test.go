@@ -952,7 +952,7 @@ func TestAskedTwice(t *testing.T) {
 	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
-	c.run.intake.gather(t.Context(), &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)})
+	c.run.intake.gather(t.Context(), &turn{playbooks.Turn{Request: playbooks.PlayRequest{}, Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)})
 	lease, err := q.Lease(t.Context(), "")
 	require.NoError(t, err)
 	w, err := workerIn(s.dir, "worker", q)
@@ -983,12 +983,12 @@ func TestCutTwice(t *testing.T) {
 	c, _ := s.coordinator(queuetest.New(0), s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
-	one := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
+	one := &turn{playbooks.Turn{Request: playbooks.PlayRequest{}, Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
 	c.run.intake.gather(t.Context(), one)
 	c.run.intake.cut(t.Context(), "")
 	c.run.intake.cut(t.Context(), "")
 	require.Len(t, c.run.ledger.shards, 1)
-	late := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
+	late := &turn{playbooks.Turn{Request: playbooks.PlayRequest{}, Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
 	c.run.intake.gather(t.Context(), late)
 	c.run.stop(t.Context())
 	c.run.intake.cut(t.Context(), "")
