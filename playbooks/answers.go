@@ -1,7 +1,6 @@
 package playbooks
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -19,31 +18,27 @@ const (
 
 // CheckAnswer checks an answer of the coordinator against the question of this worker. It returns a [BreachError] if the
 // answer does not fit the question.
-func (q *Question) CheckAnswer(a *Answer) error {
-	name, kind, err := q.kind()
+func CheckAnswer(q Question, a *Answer) error {
+	name, of, err := kindOf(questionKinds, q)
 	if err != nil {
 		return err
 	}
 	if len(a.Error) > maxAnswerError {
 		return breach("sent a reason of %d bytes", len(a.Error))
 	}
-	set := fieldsSet(reflect.ValueOf(a).Elem())
-	if a.Error != "" || a.Over {
-		if len(set) > 1 {
-			return breach("answered %s with %s and %s at once", name, set[0], set[1])
-		}
-		return nil
+	if a.Error == "" && !a.Over {
+		err = of.fits(q, a.Value)
+	} else if a.Error != "" && a.Over || len(a.Value) > 0 {
+		err = breach("sent an error, an end and a value at once")
 	}
-	for _, field := range set {
-		if !slices.Contains(kind.fields, field) {
-			return breach("answered %s with %s, which the worker did not request", name, field)
-		}
+	if err != nil {
+		return breach("answered %s: it %v", name, err)
 	}
-	if kind.fits == nil {
-		return nil
-	}
-	return kind.fits(q, a)
+	return nil
 }
+
+// fits implements [valued].
+func (Here) fits(r *wire.Result) error { return checkAloneResult(r) }
 
 // checkAloneResult checks the result of an entry that ran elsewhere, where it is the only one. r may be nil.
 func checkAloneResult(r *wire.Result) error {
@@ -56,8 +51,8 @@ func checkAloneResult(r *wire.Result) error {
 	return checkResult(r)
 }
 
-// checkImported checks that an entry receives the values, each for a property that receives one.
-func checkImported(q *Imports, i *wire.Imported) error {
+// fits checks that the entry receives the values, each for a property that receives one.
+func (q Imports) fits(i *wire.Imported) error {
 	switch {
 	case i == nil:
 		return breach("sent no values for resource %d", q.Index)
@@ -83,8 +78,8 @@ func checkImported(q *Imports, i *wire.Imported) error {
 	return nil
 }
 
-// checkMayHold checks that a lost host holds a semaphore that the entry claims; nil grants the claim.
-func checkMayHold(c *Claims, m *share.MayHoldError) error {
+// fits checks that a lost host holds a semaphore that the entry claims; nil grants the claim.
+func (c Claims) fits(m *share.MayHoldError) error {
 	if m == nil {
 		return nil
 	}
@@ -98,8 +93,8 @@ func checkMayHold(c *Claims, m *share.MayHoldError) error {
 	return checkText("the holder of a semaphore", m.Host, m.What)
 }
 
-// checkAwaited checks the result of a resource that runs once. Without a result the resource runs here.
-func checkAwaited(a *Answer) error {
+// fits checks the result of a resource that runs once. Without a result the resource runs here.
+func (Awaits) fits(a Awaited) error {
 	if a.Result == nil {
 		if a.On != "" {
 			return breach("sent the host %.100q of a resource that runs once without its result", a.On)
@@ -115,38 +110,34 @@ func checkAwaited(a *Answer) error {
 	return checkResult(a.Result)
 }
 
-// checkLent checks that the requested host is lent with a way to it, or that the result is known.
-func checkLent(on string, a *Answer) error {
-	if a.Result != nil {
-		if a.Lent != nil || a.Lend != "" || a.Predicted {
-			return breach("lent %.100q although the result is known", a.Lend)
+// fits checks that the requested host is lent with a way to it, or that the result is known.
+func (b Borrow) fits(l Loan) error {
+	if l.Result != nil {
+		if l.Lent != nil || l.Predicted {
+			return breach("lent %.100q although the result is known", b.On)
 		}
-		return checkAloneResult(a.Result)
+		return checkAloneResult(l.Result)
 	}
 	switch {
-	case a.Lend != on:
-		return breach("lent %.100q in place of %.100q", a.Lend, on)
-	case a.Lent == nil:
-		return breach("lent %.100q without a way to it", on)
-	case a.Lent.Target.Host != on:
-		return breach("sent the way to %.100q in place of %.100q", a.Lent.Target.Host, on)
-	case len(a.Lent.KnownHosts) > maxAnswerValue || len(a.Lent.Certificate) > maxMessageText:
-		return breach("sent %d bytes of known hosts and a certificate of %d bytes", len(a.Lent.KnownHosts), len(a.Lent.Certificate))
+	case l.Lent == nil:
+		return breach("lent %.100q without a way to it", b.On)
+	case l.Lent.Target.Host != b.On:
+		return breach("sent the way to %.100q in place of %.100q", l.Lent.Target.Host, b.On)
+	case len(l.Lent.KnownHosts) > maxAnswerValue || len(l.Lent.Certificate) > maxMessageText:
+		return breach("sent %d bytes of known hosts and a certificate of %d bytes", len(l.Lent.KnownHosts), len(l.Lent.Certificate))
 	}
-	if _, err := a.Lent.Target.Target(); err != nil {
+	if _, err := l.Lent.Target.Target(); err != nil {
 		return breach("sent a target that is not allowed: %v", err)
 	}
-	if inv, err := a.Lent.Inventory.Inventory(); err != nil || len(inv.Hosts()) != 1 || inv.Host(on) == nil {
-		return breach("lent %.100q with the inventory of other hosts, or none: %v", on, err)
+	if inv, err := l.Lent.Inventory.Inventory(); err != nil || len(inv.Hosts()) != 1 || inv.Host(b.On) == nil {
+		return breach("lent %.100q with the inventory of other hosts, or none: %v", b.On, err)
 	}
 	return nil
 }
 
-// checkLooked checks that the found data have the requested kind.
-func checkLooked(l *Lookup, found *Looked) error {
+// fits checks that the found data have the requested kind.
+func (l Lookup) fits(found Looked) error {
 	switch {
-	case found == nil:
-		return breach("sent nothing for a look-up")
 	case len(found.Value) > maxAnswerValue:
 		return breach("sent a value of %d bytes", len(found.Value))
 	case l.Key == nil && found.Value != nil, l.Registration == nil && found.Registered.Node != nil:
@@ -158,11 +149,8 @@ func checkLooked(l *Lookup, found *Looked) error {
 	return nil
 }
 
-// checkOtherFacts checks the facts of other hosts.
-func checkOtherFacts(o *OtherFacts) error {
-	if o == nil {
-		return breach("sent no facts of other hosts")
-	}
+// fits checks the facts of other hosts.
+func (FactsOfOthers) fits(o OtherFacts) error {
 	if len(o.Facts)+len(o.Unknown) > maxMessageEntries {
 		return breach("sent facts of %d hosts", len(o.Facts)+len(o.Unknown))
 	}

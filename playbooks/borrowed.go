@@ -12,7 +12,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
-	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A worker runs resources of its own hosts on other hosts: it borrows these from the coordinator, one at a time.
@@ -29,6 +28,16 @@ type place struct {
 type Borrow struct {
 	place
 	On string `json:"on"`
+	// Lend returns the way to a host. The coordinator sets it.
+	Lend func(host string) (*Lent, error) `json:"-"`
+}
+
+// A Loan is a host that is lent, or the result of the entry, if it is known from a worker that was lost.
+type Loan struct {
+	Result *wire.Result `json:"result,omitempty"`
+	Lent   *Lent        `json:"lent,omitempty"`
+	// Predicted reports, in a check run, that the lent host would have been changed for another host.
+	Predicted bool `json:"predicted,omitempty"`
 }
 
 // Return ends the loan, with the result of the entry there, which may be nil.
@@ -54,33 +63,27 @@ type Lent struct {
 	KnownHosts  string           `json:"known_hosts,omitempty"`
 	Certificate []byte           `json:"certificate,omitempty"`
 	Renew       time.Duration    `json:"renew,omitempty"` // after which there is another one
-
-	// Reached is Target with the worker's own keys and files, which the worker sets.
-	Reached transport.Target `json:"-"`
 }
 
 // borrow requests a host. done ends the loan with the result of the entry. result is set if it is known already, from a
 // worker that was lost.
 func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *hostState, done func(*wire.Result), result *wire.Result, err error) {
-	answer, err := a.wait(ctx, host, Question{Borrow: &b})
+	loan, err := request(ctx, a.wait(), host, b)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, nil, nil, errStopped
-	case err != nil:
-		return nil, nil, nil, err
-	case answer.Error != "":
-		return nil, nil, nil, errors.New(answer.Error)
-	case answer.Result != nil:
-		return nil, nil, answer.Result, nil
+	case err != nil, loan.Result != nil:
+		return nil, nil, loan.Result, err
 	}
-	done = func(r *wire.Result) { a.tell(ctx, host, Question{Return: &Return{b, r}}) }
-	inv, err := answer.Lent.Inventory.Inventory()
-	if err != nil {
+	done = func(r *wire.Result) { a.tell(ctx, host, Return{b, r}) }
+	inv, err := loan.Lent.Inventory.Inventory()
+	target, unreached := a.Reach(ctx, loan.Lent)
+	if err := errors.Join(err, unreached); err != nil {
 		done(nil)
 		return nil, nil, nil, err
 	}
-	state = &hostState{host: inv.Host(b.On), over: &answer.Lent.Reached}
-	if answer.Predicted {
+	state = &hostState{host: inv.Host(b.On), over: &target}
+	if loan.Predicted {
 		state.predicted = []*hostProgram{{}}
 	}
 	return state, done, nil, nil
@@ -107,7 +110,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 	if on == manifest.Controller {
 		return f.asks.here(waiting, d.host, at, c)
 	}
-	state, done, result, err := f.asks.borrow(waiting, d.host, Borrow{at, on})
+	state, done, result, err := f.asks.borrow(waiting, d.host, Borrow{place: at, On: on})
 	if err != nil || result != nil {
 		return result, err
 	}
@@ -137,15 +140,12 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 
 // here reports that the turn of an entry has come that runs on the controller.
 func (a *asking) here(ctx context.Context, host string, at place, c *catalog.Compiled) (*wire.Result, error) {
-	h := &Here{at, c.Catalog.Entries[0].Refresh, c.Catalog.Check, c.Catalog.Monitor, c.Catalog.Rehearsal}
-	answer, err := a.wait(ctx, host, Question{Here: h})
-	switch {
-	case errors.Is(err, context.Canceled):
+	h := Here{at, c.Catalog.Entries[0].Refresh, c.Catalog.Check, c.Catalog.Monitor, c.Catalog.Rehearsal}
+	result, err := request(ctx, a.wait(), host, h)
+	if errors.Is(err, context.Canceled) {
 		err = errStopped
-	case err == nil && answer.Error != "":
-		err = errors.New(answer.Error)
 	}
-	return answer.Result, err
+	return result, err
 }
 
 // A loan is an entry that runs elsewhere for a worker's host, or has.
@@ -187,25 +187,25 @@ func (a *answerer) end(l *loan, result *wire.Result) {
 	}
 }
 
-// before is the answer about an entry that a worker had before which was lost.
-func (a *answerer) before(l *loan, on string) Answer {
+// before returns the result of an entry that a worker had before which was lost.
+func (a *answerer) before(l *loan, on string) (*wire.Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if l.result != nil {
-		return Answer{Result: l.result}
+		return l.result, nil
 	}
-	return Answer{Error: "the outcome is unknown: the worker that ran it was lost; check " + on}
+	return nil, errors.New("the outcome is unknown: the worker that ran it was lost; check " + on)
 }
 
-// checkBorrow checks that an entry of the host runs on the host that the worker names.
-func (a *answerer) checkBorrow(b *Borrow) error {
+// check checks that an entry of the host runs on the host that the worker names.
+func (b Borrow) check(a *answerer) error {
 	if e, _, _ := a.entry(b.place); e == nil || e.On != b.On || b.On == manifest.Controller {
 		return breach("requested %.100q, where resource %d of %s does not run", b.On, b.Index, a.host)
 	}
 	return nil
 }
 
-func (a *answerer) checkReturn(r *Return) error {
+func (r Return) check(a *answerer) error {
 	a.mu.Lock()
 	l := a.loans[r.place]
 	a.mu.Unlock()
@@ -215,8 +215,8 @@ func (a *answerer) checkReturn(r *Return) error {
 	return checkAloneResult(r.Result)
 }
 
-// checkHere checks that an entry of the host runs on the controller, and that it may be applied in such a turn.
-func (a *answerer) checkHere(h *Here) error {
+// check checks that an entry of the host runs on the controller, and that it may be applied in such a turn.
+func (h Here) check(a *answerer) error {
 	e, _, c := a.entry(h.place)
 	if e == nil || e.On != manifest.Controller {
 		return breach("requested that resource %d of %s run on the %s, where it does not run", h.Index, a.host, manifest.Controller)
@@ -234,16 +234,16 @@ func (a *answerer) checkHere(h *Here) error {
 	return nil
 }
 
-// lend waits for the session of a host, and lends it.
-func (a *answerer) lend(b *Borrow) Answer {
+// answer waits for the session of a host, and lends it.
+func (b Borrow) answer(a *answerer) (Loan, error) {
 	f := a.fleet
 	if f.runner.Inventory.Host(b.On) == nil {
-		return Answer{Error: fmt.Sprintf("no host of the inventory is called %q", b.On)}
+		return Loan{}, fmt.Errorf("no host of the inventory is called %q", b.On)
 	}
 	l, first := a.begin(b.place, b.On)
 	if !first { // a worker had it before, and was lost: the host keeps the result
 		if a.end(l, nil); l.result != nil {
-			return Answer{Result: l.result}
+			return Loan{Result: l.result}, nil
 		}
 		a.forget(b.place)
 		l, _ = a.begin(b.place, b.On)
@@ -253,16 +253,20 @@ func (a *answerer) lend(b *Borrow) Answer {
 	leave, err := f.sessions.Borrow(ctx, a.host, b.On)
 	if err != nil {
 		a.forget(b.place)
-		return waited(Answer{}, err)
+		return Loan{}, err
 	}
 	a.mu.Lock()
 	l.done = leave
 	a.mu.Unlock()
 	if a.ctx.Err() != nil {
 		a.end(l, nil)
-		return Answer{Over: true}
+		return Loan{}, errOver
 	}
-	return Answer{Lend: b.On, Predicted: a.predictedOn(b.On)}
+	lent, err := b.Lend(b.On)
+	if err != nil {
+		a.end(l, nil)
+	}
+	return Loan{Lent: lent, Predicted: a.predictedOn(b.On)}, err
 }
 
 // hasLent reports whether a host is lent, with the lock held.
@@ -282,13 +286,13 @@ func (a *answerer) forget(at place) {
 	delete(a.loans, at)
 }
 
-// returned takes a host back. Without a result, nothing was done there, or a failure was reported.
-func (a *answerer) returned(r *Return) {
+// answer takes a host back. Without a result, nothing was done there, or a failure was reported.
+func (r Return) answer(a *answerer) error {
 	a.mu.Lock()
 	l := a.loans[r.place]
 	a.mu.Unlock()
 	if l == nil {
-		return
+		return nil
 	}
 	a.end(l, r.Result)
 	if f := a.fleet; f.runner.Options.Check && r.Result != nil && r.Result.Status == wire.Changed {
@@ -299,6 +303,7 @@ func (a *answerer) returned(r *Return) {
 		}
 		f.predicted[r.On] = append(f.predicted[r.On], a.host)
 	}
+	return nil
 }
 
 // predictedOn reports whether workers would have changed a host for others than this one.
@@ -309,13 +314,13 @@ func (a *answerer) predictedOn(host string) bool {
 	return slices.ContainsFunc(f.predicted[host], func(by string) bool { return by != a.host })
 }
 
-// carryOut runs an entry on the controller, as compiled here.
-func (a *answerer) carryOut(h *Here) Answer {
+// answer runs an entry on the controller, as compiled here.
+func (h Here) answer(a *answerer) (*wire.Result, error) {
 	f := a.fleet
 	_, made, _ := a.entry(h.place)
 	of := a.selected(playPart{h.Play, h.Part})
 	if made == nil || of == nil {
-		return Answer{Over: true}
+		return nil, errOver
 	}
 	alone := *made
 	c := &alone.Catalog
@@ -326,7 +331,7 @@ func (a *answerer) carryOut(h *Here) Answer {
 		c.Lock = f.runner.lock(of.mode)
 	}
 	if !f.targets.use() {
-		return Answer{Over: true}
+		return nil, errOver
 	}
 	defer f.targets.users.Done()
 	l, first := a.begin(h.place, manifest.Controller)
@@ -342,21 +347,18 @@ func (a *answerer) carryOut(h *Here) Answer {
 	end()
 	if err != nil {
 		a.forget(h.place)
-		return waited(Answer{}, err)
+		return nil, err
 	}
 	defer leave()
 	state, err := f.target(manifest.Controller)
 	if err != nil {
-		return Answer{Error: err.Error()}
+		return nil, err
 	}
 	result, err := f.playOn(of, state).runFor(a.ctx, a.host, h.Index, &alone)
 	a.end(l, result)
-	switch {
-	case errors.Is(err, errStopped):
-		return Answer{Over: true}
-	case err != nil:
-		state.close()
-		return Answer{Error: reasonOn(a.of.play.Name, manifest.Controller, err).Error()}
+	if err == nil || errors.Is(err, errStopped) {
+		return result, err
 	}
-	return Answer{Result: result}
+	state.close()
+	return nil, errors.New(reasonOn(a.of.play.Name, manifest.Controller, err).Error())
 }

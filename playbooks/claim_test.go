@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -18,12 +19,12 @@ func TestClaimOutlivesAStop(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			releases := make(chan bool, 2)
-			asks := &asking{waiting: func() {}, ask: func(_ context.Context, _ string, q Question) (Answer, error) {
-				if q.Release != nil {
+			asks := &asking{waiting: func() {}, Controller: fakeController(func(q Question) Answer {
+				if _, is := q.(Release); is {
 					releases <- true
 				}
-				return Answer{}, nil
-			}}
+				return Answer{Value: json.RawMessage("null")}
+			})}
 			turn := asks.claim(ctx, "web1", &Claims{Index: 1, Semaphores: []string{"door:1"}})
 			<-turn.Granted()
 			stop()

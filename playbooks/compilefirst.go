@@ -151,7 +151,7 @@ func (p *hostPlay) awaitOthers(ctx context.Context) error {
 	}
 	p.leave()
 	began := p.runner.Now()
-	_, err := p.asks.wait(ctx, p.state.host.Name, Question{Ready: true})
+	_, err := send(ctx, p.asks.wait(), p.state.host.Name, Ready{})
 	p.state.times.idle += p.runner.Now().Sub(began)
 	p.take()
 	if errors.Is(err, context.Canceled) {

@@ -28,69 +28,63 @@ type HostFacts struct {
 // Facts reads the facts of hosts and passes each answer to emit as it comes, one at a time. paths selects facts; none
 // means all.
 func (r *Runner) Facts(ctx context.Context, hosts []*inventory.Host, paths []string, emit func(HostFacts)) {
-	askAll(r, hosts, func(h *inventory.Host) HostFacts { return r.factsOf(ctx, nil, h, 0, FactsQuery{Paths: paths}) }, emit)
+	ask := r.factsFor(ctx, nil, 0)
+	askAll(r, hosts, func(h *inventory.Host) HostFacts { return ask(h, FactsQuery{Paths: paths}) }, emit)
 }
 
 // FactsQuery reads facts of the host.
 type FactsQuery struct {
-	ofHost
 	Paths []string `json:"paths,omitempty"` // none means all
 	Only  bool     `json:"only,omitempty"`  // excludes facts that were read, but are not at the paths
 }
 
-// plainFacts are facts whose values keep their types in JSON.
-type plainFacts map[string]any
-
-// MarshalJSON implements [json.Marshaler].
-func (f plainFacts) MarshalJSON() ([]byte, error) {
-	return yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{}, map[string]any(f))}.MarshalJSON()
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (f *plainFacts) UnmarshalJSON(text []byte) error {
-	var p yamlpos.Portable
-	if err := p.UnmarshalJSON(text); err != nil || p.Node == nil {
-		return err
-	}
-	*f, _ = p.Any().(map[string]any)
-	return nil
-}
-
-func (q FactsQuery) read(ctx context.Context, r *Runner, h *inventory.Host) (plainFacts, error) {
-	answer := r.hostFacts(ctx, h, facts.Collectors(q.Paths, len(q.Paths) == 0))
-	switch {
-	case answer.Err != nil:
-		return nil, &toldFailure{answer.Err}
-	case q.Only:
-		return readFacts(answer.Facts, q.Paths, false), nil
-	}
-	return answer.Facts, nil
-}
-
-// factsOf reads the facts of a host, here or through a worker.
-func (r *Runner) factsOf(ctx context.Context, stop <-chan struct{}, h *inventory.Host, play int, q FactsQuery) HostFacts {
-	found, err := query(ctx, r, stop, h, play, q)
+func (q FactsQuery) read(ctx context.Context, r *Runner, h *inventory.Host) (found yamlpos.Portable, err error) {
+	all, err := r.hostFacts(ctx, h, facts.Collectors(q.Paths, len(q.Paths) == 0))
 	if err != nil {
-		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
+		return found, err
 	}
-	return HostFacts{Host: h.Name, Facts: found}
+	if q.Only {
+		all = readFacts(all, q.Paths, false)
+	}
+	found.Node = yamlpos.From(&yamlpos.Node{File: h.Name}, all)
+	return found, nil
 }
 
-func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []string) HostFacts {
+// factsFor returns a function that reads facts of a host, here or through a worker, for a play.
+func (r *Runner) factsFor(ctx context.Context, stop <-chan struct{}, play int) func(*inventory.Host, FactsQuery) HostFacts {
+	return func(h *inventory.Host, q FactsQuery) HostFacts {
+		found, err := query(ctx, r, stop, h, play, q)
+		answer := HostFacts{Host: h.Name, Err: queryFailure(h, err)}
+		if found.Node != nil {
+			answer.Facts, _ = found.Any().(map[string]any)
+		}
+		return answer
+	}
+}
+
+// queryFailure returns the event for the error of a query; nil means none.
+func queryFailure(h *inventory.Host, err error) events.Event {
+	if err == nil {
+		return nil
+	}
+	return failure("", h.Name, err)
+}
+
+func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []string) (map[string]any, error) {
 	ctx, done := r.hostTime(ctx)
 	defer done()
 	client, err := r.dial(ctx, h, nil)
 	if err != nil {
-		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
+		return nil, err
 	}
 	program, err := r.start(ctx, client, programStart{host: h.Name, become: r.Connect.Escalate(reach.Escalation{}, h.Connection()), facts: collectors})
 	state := &hostState{host: h, client: client}
 	defer state.close()
 	if err != nil {
-		return HostFacts{Host: h.Name, Err: failure("", h.Name, late(ctx, err))}
+		return nil, late(ctx, err)
 	}
 	state.programs = map[string]*hostProgram{"": program}
-	return HostFacts{Host: h.Name, Facts: program.facts}
+	return program.facts, nil
 }
 
 // At returns the value at a path such as host.info.platform, or all facts for "". For an unknown path, the event lists

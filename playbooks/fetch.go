@@ -112,20 +112,12 @@ func (p *passedFile) Keep() error {
 func (p *passedFile) Drop() {
 	part := p.next
 	part.Drop = true
-	p.asks.tell(p.ctx, p.of, Question{File: &part})
+	p.asks.tell(p.ctx, p.of, part)
 }
 
 func (p *passedFile) pass(part FilePart) error {
-	answer, err := p.asks.ask(p.ctx, p.of, Question{File: &part})
-	switch {
-	case err != nil:
-		return err
-	case answer.Over:
-		return context.Canceled
-	case answer.Error != "":
-		return errors.New(answer.Error)
-	}
-	return nil
+	_, err := send(p.ctx, p.asks, p.of, part)
+	return err
 }
 
 // A halfFile is one of which parts have come from a worker.
@@ -135,8 +127,8 @@ type halfFile struct {
 	size   int64
 }
 
-// checkFile checks a part of a file against what the play fetches.
-func (a *answerer) checkFile(p *FilePart) error {
+// check checks a part of a file against what the play fetches.
+func (p FilePart) check(a *answerer) error {
 	e := a.fetched(p.Host, p.Name)
 	switch {
 	case e == nil:
@@ -149,13 +141,13 @@ func (a *answerer) checkFile(p *FilePart) error {
 	return nil
 }
 
-// filed takes a part of a file from a worker. A restarted file, or one from another worker that has the host after it,
+// answer takes a part of a file from a worker. A restarted file, or one from another worker that has the host after it,
 // replaces the first.
-func (a *answerer) filed(p *FilePart) Answer {
+func (p FilePart) answer(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p.Host != a.host && !a.hasLent(p.Host) {
-		return Answer{Error: fmt.Sprintf("%s is not a host that this worker has", p.Host)}
+		return fmt.Errorf("%s is not a host that this worker has", p.Host)
 	}
 	at := [2]string{p.Host, p.Name}
 	file := a.files[at]
@@ -163,11 +155,11 @@ func (a *answerer) filed(p *FilePart) Answer {
 		a.drop(at)
 		create := a.fleet.fetch(a.ctx, a.host, p.Host)
 		if create == nil || a.ctx.Err() != nil {
-			return Answer{Error: "this run keeps no files"}
+			return errors.New("this run keeps no files")
 		}
 		begun, err := create(&wire.Entry{Name: p.Name, Sensitive: p.Sensitive})
 		if err != nil {
-			return Answer{Error: err.Error()}
+			return err
 		}
 		file = &halfFile{File: begun, number: p.Number}
 		if a.files == nil {
@@ -180,10 +172,10 @@ func (a *answerer) filed(p *FilePart) Answer {
 		if file != nil && file.number == p.Number {
 			a.drop(at)
 		}
-		return Answer{}
+		return nil
 	case file == nil || file.number != p.Number || file.size != p.Offset:
 		a.drop(at)
-		return Answer{Error: "it has come out of order"}
+		return errors.New("it has come out of order")
 	}
 	_, err := file.Write(p.Data)
 	file.size += int64(len(p.Data))
@@ -193,9 +185,8 @@ func (a *answerer) filed(p *FilePart) Answer {
 	}
 	if err != nil {
 		a.drop(at)
-		return Answer{Error: err.Error()}
 	}
-	return Answer{}
+	return err
 }
 
 // drop removes the received part of a file, with the lock held.

@@ -24,25 +24,13 @@ type HostFootprint struct {
 func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove bool, emit func(HostFootprint)) {
 	askAll(r, hosts, func(h *inventory.Host) HostFootprint {
 		users, err := query(ctx, r, nil, h, 0, FootprintQuery{Remove: remove})
-		if err != nil {
-			return HostFootprint{Host: h.Name, Users: users, Err: failure("", h.Name, err)}
-		}
-		return HostFootprint{Host: h.Name, Users: users}
+		return HostFootprint{Host: h.Name, Users: users, Err: queryFailure(h, err)}
 	}, emit)
 }
 
 // FootprintQuery lists the files that runs have left on the host. If it fails, the result is not complete.
 type FootprintQuery struct {
-	ofHost
 	Remove bool `json:"remove,omitempty"` // removes them, too
-}
-
-func (q FootprintQuery) read(ctx context.Context, r *Runner, h *inventory.Host) ([]start.Footprint, error) {
-	answer := r.hostFootprint(ctx, h, q.Remove)
-	if answer.Err != nil {
-		return answer.Users, &toldFailure{answer.Err}
-	}
-	return answer.Users, nil
 }
 
 // Number of tries to open another session, and the wait between them.
@@ -51,12 +39,10 @@ const (
 	sessionPause = 100 * time.Millisecond
 )
 
-func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bool) HostFootprint {
-	answer := HostFootprint{Host: h.Name}
+func (q FootprintQuery) read(ctx context.Context, r *Runner, h *inventory.Host) (found []start.Footprint, err error) {
 	client, err := r.dial(ctx, h, nil)
 	if err != nil {
-		answer.Err = failure("", h.Name, err)
-		return answer
+		return nil, err
 	}
 	defer client.Close()
 	conn := h.Connection()
@@ -68,17 +54,16 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 		d := r.Options.Deadlines
 		var f start.Footprint
 		for try := range sessionTries {
-			f, err = start.FootprintOf(ctx, client, start.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: remove, Timeout: d.Start})
-			if !errors.Is(err, transport.ErrNoSession) || len(answer.Users) == 0 || try == sessionTries-1 {
+			f, err = start.FootprintOf(ctx, client, start.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: q.Remove, Timeout: d.Start})
+			if !errors.Is(err, transport.ErrNoSession) || len(found) == 0 || try == sessionTries-1 {
 				break
 			}
 			time.Sleep(sessionPause) // the one before has ended here, and there perhaps not yet (MaxSessions)
 		}
 		if err != nil {
-			answer.Err = failure("", h.Name, err)
-			return answer
+			return found, err
 		}
-		answer.Users = append(answer.Users, f)
+		found = append(found, f)
 	}
-	return answer
+	return found, nil
 }

@@ -160,7 +160,7 @@ func (f *fleet) settled(ctx context.Context, s *selection, host string) bool {
 }
 
 // SettleRequest takes the lock of the host, after all resources of an earlier run have ended there.
-type SettleRequest struct{ ofPlay }
+type SettleRequest struct{}
 
 func (SettleRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
 	defer p.state.activity.Pin("waiting for the run before")()

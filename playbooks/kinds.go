@@ -44,15 +44,11 @@ func decodeKind[V any, K interface{ goType() reflect.Type }](kinds map[string]K,
 		return v, breach("sent two requests in one")
 	}
 	for name, body := range bodies {
-		k, known := kinds[name]
-		if !known {
-			break
+		if k, known := kinds[name]; known {
+			one := reflect.New(k.goType())
+			err := decodeStrictly(body, one.Interface())
+			return one.Elem().Interface().(V), err
 		}
-		one := reflect.New(k.goType())
-		if err := decodeStrictly(body, one.Interface()); err != nil {
-			return v, err
-		}
-		return one.Elem().Interface().(V), nil
 	}
 	return v, breach("sent an unknown request")
 }

@@ -3,7 +3,6 @@ package playbooks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -36,14 +35,14 @@ func (g *stages) announce(ctx context.Context) error {
 		return nil
 	}
 	paths, all := g.of.compiler.Facts()
-	k := &Known{Play: g.of.number, Part: g.of.mode.part(), Results: g.results}
+	k := Known{Play: g.of.number, Part: g.of.mode.part(), Results: g.results}
 	k.Facts.Node = yamlpos.From(&yamlpos.Node{File: g.state.host.Name}, readFacts(g.program.facts, paths, all))
-	answer, err := g.asks.ask(ctx, g.state.host.Name, Question{Known: k})
+	answer, err := send(ctx, g.asks, g.state.host.Name, k)
 	switch {
-	case err == nil && answer.Over:
+	case err == errOver:
 		err = errStopped
-	case err == nil && answer.Error != "":
-		err = &phaseError{phase: "compile", err: errors.New(answer.Error)}
+	case answer.Error != "":
+		err = &phaseError{phase: "compile", err: err}
 	}
 	return err
 }
@@ -72,7 +71,7 @@ func (a *answerer) selected(of playPart) *part {
 	return nil
 }
 
-func (a *answerer) checkKnown(k *Known) error {
+func (k Known) check(a *answerer) error {
 	if a.selected(playPart{k.Play, k.Part}) == nil {
 		return breach("sent values of part %d of play %d, which %s does not have", k.Part, k.Play+1, a.host)
 	}
@@ -107,8 +106,8 @@ func deeper(n *yamlpos.Node, levels int) bool {
 		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return deeper(p.Key, levels-1) || deeper(p.Value, levels-1) })
 }
 
-// compile compiles the play for the host.
-func (a *answerer) compile(k *Known) Answer {
+// answer compiles the play for the host.
+func (k Known) answer(a *answerer) error {
 	of := playPart{k.Play, k.Part}
 	s, h := a.selected(of), a.fleet.runner.Inventory.Host(a.host)
 	facts := map[string]any{}
@@ -127,7 +126,7 @@ func (a *answerer) compile(k *Known) Answer {
 		return s.compiler.Next(ctx, before, host)
 	})
 	if err != nil {
-		return waited(Answer{}, err)
+		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,7 +134,7 @@ func (a *answerer) compile(k *Known) Answer {
 		a.made = map[playPart]*catalog.Compiled{}
 	}
 	a.made[of] = c
-	return Answer{}
+	return nil
 }
 
 // entry returns an entry of the host as compiled here, and the catalogs of its parts that run elsewhere; nil if it is

@@ -2,7 +2,6 @@ package playbooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,9 +23,9 @@ type Lookups interface {
 // snapshot returns a function with the data for the hosts of a play; its result is nil without NATS. A worker requests
 // them, under the name of a host.
 func (r *Runner) snapshot() func(host string) templates.NATS {
-	if r.AskShared != nil {
+	if r.Controller != nil {
 		known := &sync.Map{}
-		return func(host string) templates.NATS { return &askedNATS{r.AskShared, host, known} }
+		return func(host string) templates.NATS { return &askedNATS{r.Controller, host, known} }
 	}
 	if r.Lookups == nil {
 		return func(string) templates.NATS { return nil }
@@ -38,7 +37,7 @@ func (r *Runner) snapshot() func(host string) templates.NATS {
 // checkLookups reports all places of a play that need NATS if none is configured. A worker's plays have been checked
 // before.
 func (r *Runner) checkLookups(c *catalog.Compiler) error {
-	if r.Lookups != nil || r.AskShared != nil {
+	if r.Lookups != nil || r.Controller != nil {
 		return nil
 	}
 	var errs []error
@@ -69,7 +68,7 @@ type Lookup struct {
 	Registration []string `json:"registration,omitempty"` // cluster, protocol, service, address
 }
 
-// A Looked is the answer.
+// A Looked is the value of the answer.
 type Looked struct {
 	Value      []byte           `json:"value,omitempty"`
 	Registered yamlpos.Portable `json:"registered,omitzero"`
@@ -77,9 +76,9 @@ type Looked struct {
 
 // askedNATS has the data in NATS, on a worker.
 type askedNATS struct {
-	ask   func(ctx context.Context, host string, q Question) (Answer, error)
-	host  string
-	known *sync.Map // answers for the hosts of the play, by request
+	controller Controller
+	host       string
+	known      *sync.Map // answers for the hosts of the play, by request
 }
 
 // Value implements [templates.NATS].
@@ -103,32 +102,24 @@ func (n *askedNATS) look(ctx context.Context, l Lookup) (Looked, error) {
 	if found, ok := n.known.Load(of); ok {
 		return found.(Looked), nil
 	}
-	a, err := n.ask(ctx, n.host, Question{Lookup: &l})
-	switch {
-	case err != nil:
-		return Looked{}, err
-	case a.Over:
-		return Looked{}, context.Canceled
-	case a.Error != "":
-		return Looked{}, errors.New(a.Error)
+	found, err := request(ctx, n.controller, n.host, l)
+	if err == nil {
+		n.known.Store(of, found)
 	}
-	n.known.Store(of, *a.Looked)
-	return *a.Looked, nil
+	return found, err
 }
 
-// looked answers a worker, whose hosts get the same data as all others. It refuses requests that no play of theirs
+// answer answers a worker, whose hosts get the same data as all others. It refuses requests that no play of theirs
 // contains.
-func (a *answerer) looked(l *Lookup) Answer {
+func (l Lookup) answer(a *answerer) (found Looked, err error) {
 	function := templates.KVGetFunction
 	if l.Registration != nil {
 		function = templates.RegistrationsFunction
 	}
 	nats := a.of.values.nats(a.host)
 	if nats == nil || !a.of.asksNATS(function) || len(l.Key) != 2 && len(l.Registration) != 4 {
-		return Answer{Error: fmt.Sprintf("the play does not call it: write %s in the play itself, not in text that the play generates", function)}
+		return found, fmt.Errorf("the play does not call it: write %s in the play itself, not in text that the play generates", function)
 	}
-	var found Looked
-	var err error
 	if k := l.Key; k != nil {
 		found.Value, err = nats.Value(a.ctx, k[0], k[1])
 	} else {
@@ -137,7 +128,7 @@ func (a *answerer) looked(l *Lookup) Answer {
 		list, err = nats.Registrations(a.ctx, r[0], r[1], r[2], r[3])
 		found.Registered.Node = yamlpos.From(&yamlpos.Node{File: function}, list)
 	}
-	return waited(Answer{Looked: &found}, err)
+	return found, err
 }
 
 // asksNATS reports whether a play, or a part of its rollout, calls a function that needs NATS.

@@ -36,7 +36,7 @@ func (r *Runner) otherHosts(play *manifest.Play) ([]*inventory.Host, error) {
 
 // otherFacts reads the facts of other hosts for a play, before its own hosts begin. The first signal ends it.
 func (f *fleet) otherFacts(ctx context.Context, s *selection) {
-	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx, f.stop, s.number))
+	f.runner.askOthers(ctx, s, f.runner.factsFor(ctx, f.stop, s.number))
 }
 
 // allOtherFacts reads them for all plays where these are watched, and not applied.
@@ -48,21 +48,10 @@ func (f *fleet) allOtherFacts(ctx context.Context) {
 	}
 }
 
-// hostFactsAt returns a function that reads a host's facts at paths, or all, for a play.
-func (r *Runner) hostFactsAt(ctx context.Context, stop <-chan struct{}, play int) func(h *inventory.Host, paths []string, all bool) HostFacts {
-	return func(h *inventory.Host, paths []string, all bool) HostFacts {
-		q := FactsQuery{Paths: paths, Only: !all}
-		if all {
-			q.Paths = nil
-		}
-		return r.factsOf(ctx, stop, h, play, q)
-	}
-}
-
 // askOthers sets the facts of other hosts for a play, reduced to the facts that it can read. If ask is nil, they are
 // the facts that the command line sets for all hosts. If a host does not answer, resources that need its facts fail
 // with that reason.
-func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *inventory.Host, paths []string, all bool) HostFacts) {
+func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(*inventory.Host, FactsQuery) HostFacts) {
 	if s.values == nil || len(s.values.others) == 0 {
 		return
 	}
@@ -76,7 +65,11 @@ func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *invent
 			keep(h.Name, nil)
 		}
 	} else {
-		askAll(r, s.values.others, func(h *inventory.Host) HostFacts { return ask(h, paths, all) }, func(answer HostFacts) {
+		q := FactsQuery{Paths: paths, Only: true}
+		if all {
+			q = FactsQuery{}
+		}
+		askAll(r, s.values.others, func(h *inventory.Host) HostFacts { return ask(h, q) }, func(answer HostFacts) {
 			if answer.Err == nil {
 				keep(answer.Host, answer.Facts)
 				return
@@ -101,17 +94,24 @@ type OtherFacts struct {
 	Unknown map[string]string           `json:"unknown,omitempty"` // why, by the names of hosts
 }
 
-// otherFacts returns the facts of other hosts that a play reads. The play is the play of the turn, or another play of a
+// FactsOfOthers requests the facts of other hosts that a play reads.
+type FactsOfOthers struct {
+	Play int `json:"play"` // number of the play, from 0
+}
+
+func (q FactsOfOthers) check(a *answerer) error { return a.checkPlay(q.Play) }
+
+// answer returns the facts of other hosts that a play reads. The play is the play of the turn, or another play of a
 // watched host, because a host is watched with all of its plays. A worker gets no other facts.
-func (a *answerer) otherFacts(play int) Answer {
-	v := a.fleet.plays[play].values
-	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
+func (q FactsOfOthers) answer(a *answerer) (OtherFacts, error) {
+	v := a.fleet.plays[q.Play].values
+	o := OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
 	for host, found := range v.facts {
 		if _, unknown := v.unknown[host]; !unknown {
 			o.Facts[host] = yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{File: host}, found)}
 		}
 	}
-	return Answer{OtherFacts: o}
+	return o, nil
 }
 
 // askOtherFacts has a worker know the facts of other hosts that a play reads.
@@ -119,15 +119,18 @@ func (r *Runner) askOtherFacts(ctx context.Context, s *selection, host string) e
 	if s.play.HostFacts == nil {
 		return nil
 	}
-	answer, err := r.AskShared(ctx, host, Question{OtherFacts: &s.number})
-	if err != nil || answer.OtherFacts == nil { // the run ends
+	answer, err := request(ctx, r.Controller, host, FactsOfOthers{s.number})
+	if err == errOver {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	s.values.facts = map[string]any{}
-	for name, found := range answer.OtherFacts.Facts {
+	for name, found := range answer.Facts {
 		s.values.facts[name] = found.Any()
 	}
-	for name, why := range answer.OtherFacts.Unknown {
+	for name, why := range answer.Unknown {
 		s.values.facts[name] = unknownFacts(name, why)
 	}
 	return nil

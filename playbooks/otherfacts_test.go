@@ -22,7 +22,9 @@ func TestOtherFactsForAWorker(t *testing.T) {
 		if a.checkPlay(play) != nil {
 			return nil
 		}
-		return a.otherFacts(play).OtherFacts.Facts["db1"].Any()
+		found, err := FactsOfOthers{play}.answer(a)
+		require.NoError(t, err)
+		return found.Facts["db1"].Any()
 	}
 	for play, want := range map[int]any{0: map[string]any{"play": int64(0)}, 1: nil, 2: map[string]any{"play": int64(2)}, 3: nil, -1: nil} {
 		require.Equal(t, want, told("web1", play), "play %d", play)

@@ -2,6 +2,9 @@ package playbooks
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -31,161 +34,119 @@ func (e *BreachError) Error() string { return e.What }
 
 func breach(format string, args ...any) error { return &BreachError{fmt.Sprintf(format, args...)} }
 
-// A questionKind is one field of [Question]. The coordinator refuses a field without a kind, and a worker refuses an answer that
-// fits fails for.
+// A Question is a request or a report of a worker about one of its hosts. questionKinds lists the types.
+type Question interface {
+	// check returns a [BreachError] if the turn, or the play, does not allow the question.
+	check(a *answerer) error
+}
+
+// EncodeQuestion returns a question as JSON.
+func EncodeQuestion(q Question) ([]byte, error) { return encodeKind(questionKinds, q) }
+
+// DecodeQuestion reads a question from JSON. An error is a [BreachError].
+func DecodeQuestion(text []byte) (Question, error) { return decodeKind[Question](questionKinds, text) }
+
+// A questionKind is a type of questions. The coordinator checks a question before it answers, and the worker refuses an
+// answer with a value that does not fit the question.
 type questionKind struct {
-	turns  func(Turn) bool // allowed turns; nil allows every turn of a play
-	check  func(a *answerer, q *Question) error
-	answer func(a *answerer, q *Question) Answer
-	// fields of Answer which such an answer may have, if it has neither Error nor Over
-	fields []string
-	// fits checks these fields against the question; nil if there are none
-	fits func(q *Question, a *Answer) error
+	kind
+	answer func(a *answerer, q Question) (value json.RawMessage, err error)
+	fits   func(q Question, value json.RawMessage) error
 }
 
 var questionKinds = map[string]questionKind{
-	"Known": {
-		check:  func(a *answerer, q *Question) error { return a.checkKnown(q.Known) },
-		answer: func(a *answerer, q *Question) Answer { return a.compile(q.Known) },
-	},
-	"Here": {
-		check:  func(a *answerer, q *Question) error { return a.checkHere(q.Here) },
-		answer: func(a *answerer, q *Question) Answer { return a.carryOut(q.Here) },
-		fields: []string{"Result"},
-		fits:   func(_ *Question, a *Answer) error { return checkAloneResult(a.Result) },
-	},
-	"Joins": {
-		check: func(a *answerer, q *Question) error { return a.checkJoins(q.Joins) },
-		answer: func(a *answerer, q *Question) Answer {
-			a.join(q.Joins)
-			return Answer{}
-		},
-	},
-	"Exports": {
-		check: func(a *answerer, q *Question) error { return a.checkExports(q.Exports) },
-		answer: func(a *answerer, q *Question) Answer {
-			a.export(q.Exports)
-			return Answer{}
-		},
-	},
-	"Imports": {
-		check:  func(a *answerer, q *Question) error { return a.checkImports(q.Imports) },
-		answer: func(a *answerer, q *Question) Answer { return a.imported(q.Imports.Index) },
-		fields: []string{"Imported"},
-		fits:   func(q *Question, a *Answer) error { return checkImported(q.Imports, a.Imported) },
-	},
-	"Claims": {
-		check:  func(a *answerer, q *Question) error { return a.checkClaims(q.Claims) },
-		answer: func(a *answerer, q *Question) Answer { return a.claim(q.Claims) },
-		fields: []string{"MayHold"},
-		fits:   func(q *Question, a *Answer) error { return checkMayHold(q.Claims, a.MayHold) },
-	},
-	"Release": {
-		check: func(_ *answerer, q *Question) error { return checkIndex(*q.Release) }, // a lost worker may have released it
-		answer: func(a *answerer, q *Question) Answer {
-			a.release(*q.Release)
-			return Answer{}
-		},
-	},
-	"Once": {
-		check:  func(a *answerer, q *Question) error { return a.checkOnce(q.Once) },
-		answer: func(a *answerer, q *Question) Answer { return a.onceNews(q.Once) },
-	},
-	"Awaits": {
-		check:  func(a *answerer, q *Question) error { return a.checkAwaits(q.Awaits) },
-		answer: func(a *answerer, q *Question) Answer { return a.awaits(q.Awaits) },
-		fields: []string{"On", "Result"},
-		fits:   func(_ *Question, a *Answer) error { return checkAwaited(a) },
-	},
-	"Borrow": {
-		check:  func(a *answerer, q *Question) error { return a.checkBorrow(q.Borrow) },
-		answer: func(a *answerer, q *Question) Answer { return a.lend(q.Borrow) },
-		fields: []string{"Result", "Lend", "Lent", "Predicted"},
-		fits:   func(q *Question, a *Answer) error { return checkLent(q.Borrow.On, a) },
-	},
-	"Return": {
-		check: func(a *answerer, q *Question) error { return a.checkReturn(q.Return) },
-		answer: func(a *answerer, q *Question) Answer {
-			a.returned(q.Return)
-			return Answer{}
-		},
-	},
-	"Lookup": {
-		check:  func(_ *answerer, q *Question) error { return checkLookup(q.Lookup) },
-		answer: func(a *answerer, q *Question) Answer { return a.looked(q.Lookup) },
-		fields: []string{"Looked"},
-		fits:   func(q *Question, a *Answer) error { return checkLooked(q.Lookup, a.Looked) },
-	},
-	"File": {
-		check:  func(a *answerer, q *Question) error { return a.checkFile(q.File) },
-		answer: func(a *answerer, q *Question) Answer { return a.filed(q.File) },
-	},
-	"Ready": {
-		turns:  Requests[PlayRequest],
-		check:  func(a *answerer, _ *Question) error { return a.checkReady() },
-		answer: func(a *answerer, _ *Question) Answer { return a.ready() },
-	},
-	"Step": {
-		check:  func(_ *answerer, q *Question) error { return checkText("a question for a person", q.Step) },
-		answer: func(a *answerer, q *Question) Answer { return a.step(q.Step) },
-	},
-	"OtherFacts": {
-		check:  func(a *answerer, q *Question) error { return a.checkPlay(*q.OtherFacts) },
-		answer: func(a *answerer, q *Question) Answer { return a.otherFacts(*q.OtherFacts) },
-		fields: []string{"OtherFacts"},
-		fits:   func(_ *Question, a *Answer) error { return checkOtherFacts(a.OtherFacts) },
-	},
-	"Watched": {
-		turns: Requests[WatchRequest],
-		check: func(a *answerer, q *Question) error { return a.checkWatched(q.Watched) },
-		answer: func(a *answerer, q *Question) Answer {
-			a.fleet.watching.Tell(a.host)(a.ctx, *q.Watched)
-			return Answer{}
-		},
-	},
+	"known":       reportKind[Known](),
+	"here":        requestKindOf[Here](),
+	"joins":       reportKind[Joins](),
+	"exports":     reportKind[Exports](),
+	"imports":     requestKindOf[Imports](),
+	"claims":      requestKindOf[Claims](),
+	"release":     reportKind[Release](),
+	"once":        reportKind[OnceNews](),
+	"awaits":      requestKindOf[Awaits](),
+	"borrow":      requestKindOf[Borrow](),
+	"return":      reportKind[Return](),
+	"lookup":      requestKindOf[Lookup](),
+	"file":        reportKind[FilePart](),
+	"ready":       reportKind[Ready](),
+	"step":        reportKind[StepPrompt](),
+	"other_facts": requestKindOf[FactsOfOthers](),
+	"watched":     reportKind[Watched](),
 }
 
-// fieldsSet returns the names of the fields of a struct that are not zero.
-func fieldsSet(v reflect.Value) (set []string) {
-	for i := range v.NumField() {
-		if !v.Field(i).IsZero() {
-			set = append(set, v.Type().Field(i).Name)
-		}
+// reportKind returns the kind of a question whose answer has no value.
+func reportKind[Q interface {
+	Question
+	answer(a *answerer) error
+}]() questionKind {
+	return questionKind{
+		kind:   kind{reflect.TypeFor[Q]()},
+		answer: func(a *answerer, q Question) (json.RawMessage, error) { return nil, q.(Q).answer(a) },
+		fits: func(_ Question, value json.RawMessage) error {
+			if len(value) > 0 {
+				return breach("answered with a value, which the worker did not request")
+			}
+			return nil
+		},
 	}
-	return set
 }
 
-// kind returns the name of the only field that is set, and its kind.
-func (q *Question) kind() (string, questionKind, error) {
-	set := fieldsSet(reflect.ValueOf(q).Elem())
-	if len(set) > 1 {
-		return "", questionKind{}, breach("sent two requests in one: %s and %s", set[0], set[1])
+// A valued question has an answer with a value of the type A.
+type valued[A any] interface {
+	Question
+	answer(a *answerer) (A, error)
+	// fits returns a [BreachError] if the value does not fit the question.
+	fits(value A) error
+}
+
+// requestKindOf returns the kind of a question whose answer has a value.
+func requestKindOf[Q valued[A], A any]() questionKind {
+	return questionKind{
+		kind: kind{reflect.TypeFor[Q]()},
+		answer: func(a *answerer, q Question) (json.RawMessage, error) {
+			value, err := q.(Q).answer(a)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(value)
+		},
+		fits: func(q Question, text json.RawMessage) error {
+			var value A
+			if err := decodeStrictly(text, &value); err != nil {
+				return err
+			}
+			return q.(Q).fits(value)
+		},
 	}
-	if len(set) == 1 {
-		if kind, known := questionKinds[set[0]]; known {
-			return set[0], kind, nil
-		}
-	}
-	return "", questionKind{}, breach("sent an unknown request")
+}
+
+// An Answer answers a question.
+type Answer struct {
+	Error string          `json:"error,omitempty"` // reason for a failed request
+	Over  bool            `json:"over,omitempty"`  // the run ends, so the question has no other answer
+	Value json.RawMessage `json:"value,omitempty"` // empty for a report
 }
 
 // Answer implements [TurnHandler].
 func (a *answerer) Answer(q Question) (Answer, error) {
-	name, kind, err := q.kind()
-	if err != nil {
-		return Answer{}, err
-	}
-	allowed := kind.turns
-	if allowed == nil {
-		allowed = Turn.OfAPlay
-	}
-	if !allowed(a.turn) {
+	name, of, err := kindOf(questionKinds, q)
+	switch {
+	case err != nil:
+		return Answer{}, breach("sent an unknown request")
+	case !a.turn.OfAPlay():
 		return Answer{}, breach("sent a request about %s, which this turn does not allow", name)
 	}
-	if err := kind.check(a, &q); err != nil {
+	if err := q.check(a); err != nil {
 		return Answer{}, err
 	}
-	return kind.answer(a, &q), nil
+	value, err := of.answer(a, q)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, errStopped):
+		return Answer{Over: true}, nil
+	case err != nil:
+		return Answer{Error: err.Error()}, nil
+	}
+	return Answer{Value: value}, nil
 }
 
 const (
@@ -217,6 +178,13 @@ func checkResult(r *wire.Result) error {
 	return checkText("a result", r.Error, r.Message, r.Because)
 }
 
+// check checks the number of the entry alone: a worker that was lost may have released it.
+func (r Release) check(a *answerer) error { return checkIndex(r.Index) }
+
+func (s StepPrompt) check(a *answerer) error {
+	return checkText("a question for a person", s.Text)
+}
+
 // checkPlay checks the number of a play, from 0: it must be the play of the turn, or another play of the host.
 func (a *answerer) checkPlay(number int) error {
 	plays := a.fleet.plays
@@ -233,7 +201,7 @@ func openEnded(play *manifest.Play) bool {
 	return open
 }
 
-func (a *answerer) checkJoins(j *Joins) error {
+func (j Joins) check(a *answerer) error {
 	if len(j.Entries) > maxMessageEntries || j.From < 0 || j.From > len(j.Entries) {
 		return breach("sent a catalog of %d resources that begins with %d", len(j.Entries), j.From)
 	}
@@ -257,7 +225,7 @@ func (a *answerer) checkJoins(j *Joins) error {
 	return nil
 }
 
-func (a *answerer) checkExports(e *Exports) error {
+func (e Exports) check(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.participant == nil || e.Result.Index < 0 || e.Result.Index >= len(a.catalog.Entries) {
@@ -271,7 +239,7 @@ func (a *answerer) checkExports(e *Exports) error {
 	return checkResult(&e.Result)
 }
 
-func (a *answerer) checkImports(i *Imports) error {
+func (i Imports) check(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if list := a.imports[i.Index]; a.participant == nil || len(list) == 0 || !slices.Equal(i.Properties, propertiesOf(list)) {
@@ -280,14 +248,20 @@ func (a *answerer) checkImports(i *Imports) error {
 	return nil
 }
 
-func (a *answerer) checkReady() error {
+// Ready reports that the catalog of the host is compiled. The answer comes when all hosts of the batch are ready.
+type Ready struct{}
+
+func (Ready) check(a *answerer) error {
+	if !Requests[PlayRequest](a.turn) {
+		return breach("sent a request about ready, which this turn does not allow")
+	}
 	if !a.fleet.runner.Options.CompileFirst {
 		return breach("waits for the catalogs of other hosts in a run without --compile-first")
 	}
 	return nil
 }
 
-func (a *answerer) checkClaims(c *Claims) error {
+func (c Claims) check(a *answerer) error {
 	if c.Within < 0 || len(c.Semaphores) == 0 {
 		return breach("claims %d semaphores for %v", len(c.Semaphores), c.Within)
 	}
@@ -314,7 +288,7 @@ func (a *answerer) checkClaims(c *Claims) error {
 	return cmp.Or(checkIndex(c.Index), checkText("a resource", c.Type, c.Name, c.Alias))
 }
 
-func (a *answerer) checkOnce(o *OnceNews) error {
+func (o OnceNews) check(a *answerer) error {
 	if !mayRunOnce(a.of.play) || len(o.Has) > maxMessageEntries {
 		return breach("sent %d resources that run once, which the play does not have", len(o.Has))
 	}
@@ -324,51 +298,62 @@ func (a *answerer) checkOnce(o *OnceNews) error {
 	if o.Result == nil {
 		return breach("ended %.100q, which runs once, without a result", o.Ended)
 	}
-	return cmp.Or(a.checkAwaits(o.Ended), checkResult(o.Result))
+	return cmp.Or(Awaits{o.Ended}.check(a), checkResult(o.Result))
 }
 
-// checkAwaits checks the name of a resource that runs once: the host has said that it has it.
-func (a *answerer) checkAwaits(resource string) error {
+// check checks the name of a resource that runs once: the host has said that it has it.
+func (q Awaits) check(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, has := a.hasOnce[resource]; !has {
-		return breach("named %.100q, which does not run once on %s", resource, a.host)
+	if _, has := a.hasOnce[q.Resource]; !has {
+		return breach("named %.100q, which does not run once on %s", q.Resource, a.host)
 	}
 	return nil
 }
 
-func (a *answerer) onceNews(o *OnceNews) Answer {
+func (o OnceNews) answer(a *answerer) error {
 	f := a.fleet
 	if o.Ended != "" {
 		f.once.Ended(a.host, o.Ended, o.Result)
-		return Answer{}
+		return nil
 	}
 	a.mu.Lock()
 	a.hasOnce = o.Has
 	a.mu.Unlock()
 	f.hasOnce(a.of, a.host, o.Has)
-	return Answer{}
+	return nil
 }
 
-func (a *answerer) awaits(resource string) Answer {
+func (q Awaits) answer(a *answerer) (Awaited, error) {
 	f := a.fleet
 	ctx, end := f.untilStopped(a.ctx)
 	defer end()
-	on, result, err := f.once.Await(ctx, a.host, resource)
+	on, result, err := f.once.Await(ctx, a.host, q.Resource)
 	if err == nil && result == nil {
-		f.begins(a.of.whole(), a.host, resource)
+		f.begins(a.of.whole(), a.host, q.Resource)
 	}
-	return waited(Answer{On: on, Result: result}, err)
+	return Awaited{on, result}, err
 }
 
-func checkLookup(l *Lookup) error {
+func (l Lookup) check(a *answerer) error {
 	if (l.Key == nil) == (l.Registration == nil) {
 		return breach("looks up %d and %d words", len(l.Key), len(l.Registration))
 	}
 	return checkText("a name", slices.Concat(l.Key, l.Registration)...)
 }
 
-func (a *answerer) checkWatched(n *WatchNews) error {
+// Watched is news of a watched host. After the answer, the host continues.
+type Watched struct{ WatchNews }
+
+func (n Watched) answer(a *answerer) error {
+	a.fleet.watching.Tell(a.host)(a.ctx, n.WatchNews)
+	return nil
+}
+
+func (n Watched) check(a *answerer) error {
+	if !Requests[WatchRequest](a.turn) {
+		return breach("sent a request about watched, which this turn does not allow")
+	}
 	f := a.fleet
 	if f.watching.Tell(a.host) == nil {
 		return breach("reported that %s is watched, which it is not", a.host)

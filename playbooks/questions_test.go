@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,13 +41,11 @@ const sharedPlay = `
 `
 
 type breachCase struct {
-	name  string
-	field string // of Question
-	ask   Question
-	want  string
+	name string
+	kind string // kind of ask
+	ask  Question
+	want string
 }
-
-func number(n int) *int { return &n }
 
 // breaches returns the questions that a worker must not ask about a host of sharedPlay.
 func breaches(file string) []breachCase {
@@ -59,51 +56,50 @@ func breaches(file string) []breachCase {
 	list := yamlpos.Portable{Node: &yamlpos.Node{Kind: yamlpos.List}}
 	at := func(index int) place { return place{Index: index} }
 	return []breachCase{
-		{"nothing", "", Question{}, "sent an unknown request"},
-		{"two things", "", Question{Ready: true, Step: "x"}, "sent two requests in one"},
-		{"values of a play that is not there", "Known", Question{Known: &Known{Play: 7}}, "sent values of part 0 of play 8"},
-		{"values of a play below zero", "Known", Question{Known: &Known{Play: -1}}, "sent values of part 0 of play 0"},
-		{"values of a part that is not there", "Known", Question{Known: &Known{Part: 1}}, "sent values of part 1 of play 1"},
-		{"values of a repair", "Known", Question{Known: &Known{Part: repairPart}}, "sent values of part 1024 of play 1"},
-		{"deep facts", "Known", Question{Known: &Known{Facts: yamlpos.Portable{Node: deep}}}, "nested more than 64 levels deep"},
-		{"facts that are a list", "Known", Question{Known: &Known{Facts: list}}, "they are not a map"},
-		{"a result of an odd status", "Known", Question{Known: &Known{Results: []*wire.Result{{Status: "odd"}}}}, `the status "odd"`},
-		{"the controller for an entry of the host", "Here", Question{Here: &Here{place: at(0)}}, "requested that resource 0 of web1 run on the controller"},
-		{"the controller for an entry of another host", "Here", Question{Here: &Here{place: at(4)}}, "where it does not run"},
-		{"the controller for an entry that is not there", "Here", Question{Here: &Here{place: at(99)}}, "where it does not run"},
-		{"the controller below zero", "Here", Question{Here: &Here{place: at(-1)}}, "where it does not run"},
-		{"a refresh by nothing", "Here", Question{Here: &Here{place: at(3), Refresh: []string{"exec#$(id)"}}}, "to which it does not subscribe"},
-		{"a host that no entry runs on", "Borrow", Question{Borrow: &Borrow{at(0), "web2"}}, `requested "web2", where resource 0 of web1 does not run`},
-		{"another host for an entry", "Borrow", Question{Borrow: &Borrow{at(4), "web1"}}, `requested "web1"`},
-		{"the controller as a host", "Borrow", Question{Borrow: &Borrow{at(3), "controller"}}, `requested "controller"`},
-		{"a result of nothing that is lent", "Return", Question{Return: &Return{Borrow{at(4), "web2"}, &wire.Result{Status: "odd"}}}, `the status "odd"`},
-		{"a catalog that begins below zero", "Joins", Question{Joins: &Joins{From: -1}}, "begins with -1"},
-		{"values of another host that the play does not receive", "Joins",
-			Question{Joins: &Joins{Entries: []wire.Entry{{}}, Imports: map[int][]catalog.Import{0: {{Property: "content", Host: "web2", Ref: "exec#token", Key: "stdout"}}}}}, "which the play does not"},
-		{"values for no entry", "Joins", Question{Joins: &Joins{Imports: map[int][]catalog.Import{3: {{}}}}}, "receives values for resource 3 of 0"},
-		{"values to others, before a catalog", "Exports", Question{Exports: &Exports{Result: wire.Result{Index: 5}}}, "sent values of resource 5"},
-		{"values to others, below zero", "Exports", Question{Exports: &Exports{Result: wire.Result{Index: -1}}}, "sent values of resource -1"},
-		{"a semaphore of another play", "Claims", Question{Claims: &Claims{Semaphores: []string{"database:1"}}}, `claims the semaphore "database:1"`},
-		{"the semaphore with another size", "Claims", Question{Claims: &Claims{Semaphores: []string{"door:100"}}}, `claims the semaphore "door:100"`},
-		{"no semaphore", "Claims", Question{Claims: &Claims{}}, "claims 0 semaphores"},
-		{"a semaphore below zero", "Claims", Question{Claims: &Claims{Index: -1, Semaphores: []string{"door:1"}}}, "named resource -1"},
-		{"a long name", "Claims", Question{Claims: &Claims{Semaphores: []string{"door:1"}, Name: strings.Repeat("x", 1<<20)}}, "sent a resource of 1048576 bytes"},
-		{"the end of what another host runs once", "Once", Question{Once: &OnceNews{Ended: "elsewhere", Result: &wire.Result{}}}, `named "elsewhere", which does not run once`},
-		{"an end without a result", "Once", Question{Once: &OnceNews{Ended: "x"}}, "without a result"},
-		{"what does not run once", "Awaits", Question{Awaits: "nothing"}, `named "nothing"`},
-		{"a look-up of nothing", "Lookup", Question{Lookup: &Lookup{}}, "looks up 0 and 0 words"},
-		{"a look-up of two things", "Lookup", Question{Lookup: &Lookup{Key: []string{"a", "b"}, Registration: []string{"a"}}}, "looks up 2 and 1 words"},
-		{"a file that is not fetched", "File", Question{File: &FilePart{Host: "web1", Name: "/b", Data: []byte("a"), Keep: true}}, "which the play does not fetch"},
-		{"a file of another host", "File", Question{File: &FilePart{Host: "web2", Name: "/b"}}, "which the play does not fetch"},
-		{"a long question for a person", "Step", Question{Step: strings.Repeat("x", 1<<20)}, "sent a question for a person of 1048576 bytes"},
-		{"facts for a play that is not there", "OtherFacts", Question{OtherFacts: number(3)}, "named play 4"},
-		{"facts for a play below zero", "OtherFacts", Question{OtherFacts: number(-1)}, "named play 0"},
-		{"values for an entry that receives none", "Imports", Question{Imports: &Imports{Index: 0, Properties: []string{"content"}}}, "requested values of resource 0"},
-		{"values for an entry below zero", "Imports", Question{Imports: &Imports{Index: -1}}, "requested values of resource -1"},
-		{"the release of an entry below zero", "Release", Question{Release: number(-5)}, "named resource -5"},
-		{"the release of an entry that no host has", "Release", Question{Release: number(maxMessageEntries)}, "named resource 100000"},
-		{"catalogs of others, without --compile-first", "Ready", Question{Ready: true}, "without --compile-first"},
-		{"what is not watched", "Watched", Question{Watched: &WatchNews{}}, "which this turn does not allow"},
+		{"nothing", "", nil, "sent an unknown request"},
+		{"values of a play that is not there", "known", Known{Play: 7}, "sent values of part 0 of play 8"},
+		{"values of a play below zero", "known", Known{Play: -1}, "sent values of part 0 of play 0"},
+		{"values of a part that is not there", "known", Known{Part: 1}, "sent values of part 1 of play 1"},
+		{"values of a repair", "known", Known{Part: repairPart}, "sent values of part 1024 of play 1"},
+		{"deep facts", "known", Known{Facts: yamlpos.Portable{Node: deep}}, "nested more than 64 levels deep"},
+		{"facts that are a list", "known", Known{Facts: list}, "they are not a map"},
+		{"a result of an odd status", "known", Known{Results: []*wire.Result{{Status: "odd"}}}, `the status "odd"`},
+		{"the controller for an entry of the host", "here", Here{place: at(0)}, "requested that resource 0 of web1 run on the controller"},
+		{"the controller for an entry of another host", "here", Here{place: at(4)}, "where it does not run"},
+		{"the controller for an entry that is not there", "here", Here{place: at(99)}, "where it does not run"},
+		{"the controller below zero", "here", Here{place: at(-1)}, "where it does not run"},
+		{"a refresh by nothing", "here", Here{place: at(3), Refresh: []string{"exec#$(id)"}}, "to which it does not subscribe"},
+		{"a host that no entry runs on", "borrow", Borrow{place: at(0), On: "web2"}, `requested "web2", where resource 0 of web1 does not run`},
+		{"another host for an entry", "borrow", Borrow{place: at(4), On: "web1"}, `requested "web1"`},
+		{"the controller as a host", "borrow", Borrow{place: at(3), On: "controller"}, `requested "controller"`},
+		{"a result of nothing that is lent", "return", Return{Borrow{place: at(4), On: "web2"}, &wire.Result{Status: "odd"}}, `the status "odd"`},
+		{"a catalog that begins below zero", "joins", Joins{From: -1}, "begins with -1"},
+		{"values of another host that the play does not receive", "joins",
+			Joins{Entries: []wire.Entry{{}}, Imports: map[int][]catalog.Import{0: {{Property: "content", Host: "web2", Ref: "exec#token", Key: "stdout"}}}}, "which the play does not"},
+		{"values for no entry", "joins", Joins{Imports: map[int][]catalog.Import{3: {{}}}}, "receives values for resource 3 of 0"},
+		{"values to others, before a catalog", "exports", Exports{Result: wire.Result{Index: 5}}, "sent values of resource 5"},
+		{"values to others, below zero", "exports", Exports{Result: wire.Result{Index: -1}}, "sent values of resource -1"},
+		{"a semaphore of another play", "claims", Claims{Semaphores: []string{"database:1"}}, `claims the semaphore "database:1"`},
+		{"the semaphore with another size", "claims", Claims{Semaphores: []string{"door:100"}}, `claims the semaphore "door:100"`},
+		{"no semaphore", "claims", Claims{}, "claims 0 semaphores"},
+		{"a semaphore below zero", "claims", Claims{Index: -1, Semaphores: []string{"door:1"}}, "named resource -1"},
+		{"a long name", "claims", Claims{Semaphores: []string{"door:1"}, Name: strings.Repeat("x", 1<<20)}, "sent a resource of 1048576 bytes"},
+		{"the end of what another host runs once", "once", OnceNews{Ended: "elsewhere", Result: &wire.Result{}}, `named "elsewhere", which does not run once`},
+		{"an end without a result", "once", OnceNews{Ended: "x"}, "without a result"},
+		{"what does not run once", "awaits", Awaits{"nothing"}, `named "nothing"`},
+		{"a look-up of nothing", "lookup", Lookup{}, "looks up 0 and 0 words"},
+		{"a look-up of two things", "lookup", Lookup{Key: []string{"a", "b"}, Registration: []string{"a"}}, "looks up 2 and 1 words"},
+		{"a file that is not fetched", "file", FilePart{Host: "web1", Name: "/b", Data: []byte("a"), Keep: true}, "which the play does not fetch"},
+		{"a file of another host", "file", FilePart{Host: "web2", Name: "/b"}, "which the play does not fetch"},
+		{"a long question for a person", "step", StepPrompt{strings.Repeat("x", 1<<20)}, "sent a question for a person of 1048576 bytes"},
+		{"facts for a play that is not there", "other_facts", FactsOfOthers{3}, "named play 4"},
+		{"facts for a play below zero", "other_facts", FactsOfOthers{-1}, "named play 0"},
+		{"values for an entry that receives none", "imports", Imports{Index: 0, Properties: []string{"content"}}, "requested values of resource 0"},
+		{"values for an entry below zero", "imports", Imports{Index: -1}, "requested values of resource -1"},
+		{"the release of an entry below zero", "release", Release{-5}, "named resource -5"},
+		{"the release of an entry that no host has", "release", Release{maxMessageEntries}, "named resource 100000"},
+		{"catalogs of others, without --compile-first", "ready", Ready{}, "without --compile-first"},
+		{"what is not watched", "watched", Watched{}, "which this turn does not allow"},
 	}
 }
 
@@ -117,7 +113,7 @@ func TestQuestionBreaches(t *testing.T) {
 	asked := 0
 	c.asks = func(handler TurnHandler) {
 		facts := yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{}, map[string]any{"host": map[string]any{"info": map[string]any{"os": "x"}}})}
-		a, err := handler.Answer(Question{Known: &Known{Facts: facts}})
+		a, err := handler.Answer(Known{Facts: facts})
 		require.NoError(t, err)
 		require.Empty(t, a.Error)
 		for _, b := range breaches(file) {
@@ -151,42 +147,33 @@ func TestQuestionBreaches(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-// TestMessageFieldsAreChecked fails when a field of Question has no check, breach case or answer, or a field of Answer belongs to no
-// question, or has no check or breach case.
-func TestMessageFieldsAreChecked(t *testing.T) {
+// TestMessagesAreChecked fails when a kind of questions has no breach case, or no case of an answer that does not fit.
+func TestMessagesAreChecked(t *testing.T) {
 	cases := map[string]bool{}
 	for _, b := range breaches("/x") {
-		cases[b.field] = true
+		cases[b.kind] = true
 	}
-	questions := reflect.TypeFor[Question]()
-	for i := range questions.NumField() {
-		name := questions.Field(i).Name
-		kind, known := questionKinds[name]
-		require.True(t, known && kind.check != nil && kind.answer != nil, "%s: write a check and an answer in questionKinds", name)
-		require.True(t, cases[name], "%s: write a case in breaches", name)
-	}
-	require.Len(t, questionKinds, questions.NumField())
-
-	bad, answers := map[string]bool{}, reflect.TypeFor[Answer]()
 	for _, b := range answerBreaches() {
-		kind, _, err := b.to.kind()
+		kind, _, err := kindOf(questionKinds, b.to)
 		require.NoError(t, err)
-		bad["to "+kind] = true
-		bad[kind+" "+b.field] = true
+		cases["to "+kind] = true
 	}
-	fields := map[string]bool{"Error": true, "Over": true}
-	for name, kind := range questionKinds {
-		require.True(t, bad["to "+name], "%s: write a case in answerBreaches", name)
-		require.Equal(t, len(kind.fields) > 0, kind.fits != nil, "%s: write a check of these fields in fits", name)
-		for _, field := range kind.fields {
-			fields[field] = true
-			require.True(t, bad[name+" "+field], "%s: write a case in answerBreaches for %s", name, field)
-		}
+	good := askedQuestions()
+	for name := range questionKinds {
+		require.True(t, cases[name], "%s: write a case in breaches", name)
+		require.True(t, cases["to "+name], "%s: write a case in answerBreaches", name)
+		of, _, err := kindOf(questionKinds, good[name])
+		require.NoError(t, err)
+		require.Equal(t, name, of, "write a question in askedQuestions")
 	}
-	for i := range answers.NumField() {
-		require.True(t, fields[answers.Field(i).Name], "%s: name the questions that it answers in questionKinds", answers.Field(i).Name)
+	for text, want := range map[string]string{
+		`{}`: "sent an unknown request", `{"catalog":{}}`: "sent an unknown request", `{"ready":{},"step":{"text":"x"}}`: "sent two requests in one",
+		`{"here":{"catalog":1}}`: `unknown field "catalog"`, `{"here":1}`: "is not readable", `1`: "is not readable", `{"ready":{}} 1`: "more after its end",
+	} {
+		_, err := DecodeQuestion([]byte(text))
+		require.ErrorContains(t, err, want, text)
+		require.IsType(t, &BreachError{}, err)
 	}
-	require.Len(t, fields, answers.NumField())
 }
 
 // TestValuesOfABadWorker sends values from a worker that look like commands. They are only data: the file on the
@@ -200,13 +187,15 @@ func TestValuesOfABadWorker(t *testing.T) {
 			c := throughWorkers(t, w.Runner)
 			c.asks = func(handler TurnHandler) {
 				facts := yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{}, map[string]any{"host": map[string]any{"info": map[string]any{"os": value}}})}
-				a, err := handler.Answer(Question{Known: &Known{Facts: facts}})
+				a, err := handler.Answer(Known{Facts: facts})
 				require.NoError(t, err)
 				require.Empty(t, a.Error)
-				a, err = handler.Answer(Question{Here: &Here{}})
+				a, err = handler.Answer(Here{})
 				require.NoError(t, err)
 				require.Empty(t, a.Error)
-				require.Equal(t, wire.Changed, a.Result.Status, a.Result.Error)
+				var result wire.Result
+				require.NoError(t, json.Unmarshal(a.Value, &result))
+				require.Equal(t, wire.Changed, result.Status, result.Error)
 				text, err := os.ReadFile(file)
 				require.NoError(t, err)
 				require.Equal(t, value, string(text))
@@ -220,19 +209,26 @@ func TestValuesOfABadWorker(t *testing.T) {
 // FuzzQuestion sends arbitrary questions of a worker: each is answered or refused, and none ends the coordinator.
 func FuzzQuestion(f *testing.F) {
 	for _, b := range breaches("/x") {
-		text, err := json.Marshal(b.ask)
+		text, err := EncodeQuestion(b.ask)
+		if b.kind == "" {
+			continue
+		}
 		require.NoError(f, err)
 		f.Add(text, "watch")
 		f.Add(text, "play")
 	}
 	f.Add([]byte(`{"watched":{}}`), "watch")
 	f.Add([]byte(`{"imports":{"index":0,"properties":["content"]}}`), "play")
-	f.Add([]byte(`{"release":-5}`), "play")
+	f.Add([]byte(`{"release":{"index":-5}}`), "play")
 	f.Add([]byte(`{"known":{"facts":{"k":2,"p":[null,null]}}}`), "play")
 	f.Fuzz(func(t *testing.T, text []byte, kind string) {
-		var q Question
-		if json.Unmarshal(text, &q) != nil {
+		q, err := DecodeQuestion(text)
+		if err != nil {
 			return
+		}
+		if b, is := q.(Borrow); is {
+			b.Lend = func(host string) (*Lent, error) { return waysTo(host), nil }
+			q = b
 		}
 		request, err := decodeKind[Request](requestKinds, fmt.Appendf(nil, `{%q:{}}`, kind))
 		if err != nil {
@@ -347,7 +343,7 @@ func TestResultsOfWorkers(t *testing.T) {
 	require.Len(t, requestKinds, 10)
 }
 
-// FuzzTurn reads turns from arbitrary JSON: what is read is the same after it was sent again.
+// FuzzTurn reads turns from arbitrary JSON: a turn that was read is the same after it was sent again.
 func FuzzTurn(f *testing.F) {
 	for name := range requestKinds {
 		f.Add(fmt.Appendf(nil, `{"host":"web1","play":1,"request":{%q:{}}}`, name))

@@ -86,13 +86,13 @@ func (r *Runner) Explain(ctx context.Context, h *inventory.Host, ref string, con
 func (r *Runner) render(ctx context.Context, plays []*selection, h *inventory.Host, contact bool) ([]RenderedPlay, error) {
 	host := catalog.Host{Name: h.Name, Layers: layersOf(h), Secrets: h.Secrets()}
 	if wanted := collectors(plays); contact && len(wanted) > 0 {
-		answer := r.hostFacts(ctx, h, wanted)
-		if answer.Err != nil {
-			return nil, &HostError{answer.Err}
+		found, err := r.hostFacts(ctx, h, wanted)
+		if err != nil {
+			return nil, &HostError{failure("", h.Name, err)}
 		}
-		host.Facts = answer.Facts
+		host.Facts = found
 	}
-	ask := r.hostFactsAt(ctx, nil, 0)
+	ask := r.factsFor(ctx, nil, 0)
 	if !contact {
 		ask = nil
 	}

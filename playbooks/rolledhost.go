@@ -23,7 +23,7 @@ type rollingHost struct {
 }
 
 // RollRequest takes the host through its part of the rollout.
-type RollRequest struct{ ofRollout }
+type RollRequest struct{}
 
 // rollOn processes a [RollRequest], and returns the outcome also if no worker reports one.
 func (r *rolledPlay) rollOn(ctx context.Context, p *hostPlay) (rollout.Outcome, error) {

@@ -208,7 +208,6 @@ func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *ro
 // PredictRequest predicts which resources the play would change on the host, and checks the health of the host. If
 // nothing would change, the results of the host are reported: they are the results of the play.
 type PredictRequest struct {
-	ofRollout
 	Unfinished bool `json:"unfinished,omitempty"` // an earlier run did not finish the play on the host
 }
 
@@ -244,7 +243,7 @@ func (q PredictRequest) do(ctx context.Context, p *hostPlay) (found PredictResul
 }
 
 // HealthRequest runs the health checks of the play on the host. The result is the first failure; "" means none.
-type HealthRequest struct{ ofRollout }
+type HealthRequest struct{}
 
 func (HealthRequest) do(ctx context.Context, p *hostPlay) (sick string, err error) {
 	timed, done := p.runner.hostTime(ctx)
@@ -265,7 +264,6 @@ func (r *rolledPlay) sick(ctx context.Context, state *hostState) (wrong string, 
 
 // GateRequest runs the check of a gate on the host.
 type GateRequest struct {
-	ofRollout
 	Gate int `json:"gate"` // its number, from 0
 }
 

@@ -65,13 +65,9 @@ type Runner struct {
 	// Names are the host names that the inventory of this worker lacks; nil if the inventory is complete. If Names is
 	// set, Targets has the connections of hosts, and Connect is ignored.
 	Names *HostNames
-	// AskShared sends a question about a host of this worker to the coordinator; nil if hosts share nothing. Waiting is
-	// called when a host of the worker begins to wait for other hosts.
-	AskShared func(ctx context.Context, host string, q Question) (Answer, error)
-	Waiting   func()
-	// Orders returns the channel of repairs for a host that this worker watches.
-	Orders  func(host string) <-chan WatchOrder
-	Targets map[string]transport.Target
+	// Controller is the machine that gave this worker its hosts; nil if this machine is not a worker.
+	Controller Controller
+	Targets    map[string]transport.Target
 	// Connections keeps connections to hosts that this worker gets again; nil keeps none.
 	Connections *Connections
 

@@ -3,7 +3,9 @@ package playbooks
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,36 +17,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/share"
+	"github.com/ccm-push/ccm-push/transport"
 )
 
 // Hosts share values, semaphores and resources that run once. The coordinator of the run keeps this state. A worker
 // requests it, and reports what other hosts wait for.
-
-// A Question is a request or a report of a worker about one of its hosts. One field is set.
-type Question struct {
-	Joins   *Joins    `json:"joins,omitempty"`
-	Exports *Exports  `json:"exports,omitempty"`
-	Imports *Imports  `json:"imports,omitempty"`
-	Claims  *Claims   `json:"claims,omitempty"`
-	Release *int      `json:"release,omitempty"` // index of the entry whose claims end
-	Once    *OnceNews `json:"once,omitempty"`
-	Awaits  string    `json:"awaits,omitempty"` // resource that runs once; the answer has its result
-	Borrow  *Borrow   `json:"borrow,omitempty"`
-	Return  *Return   `json:"return,omitempty"`
-	Here    *Here     `json:"here,omitempty"`
-	Lookup  *Lookup   `json:"lookup,omitempty"`
-	File    *FilePart `json:"file,omitempty"`
-	// Ready reports that the catalog of a host is compiled. The answer comes when all hosts of the batch are ready.
-	Ready bool `json:"ready,omitempty"`
-	// Step is the text of a prompt; the answer comes after a yes.
-	Step string `json:"step,omitempty"`
-	// OtherFacts requests the facts of other hosts that a play reads: the number of the play, from 0.
-	OtherFacts *int `json:"other_facts,omitempty"`
-	// Known precedes everything that the coordinator runs, registers or stores for the host.
-	Known *Known `json:"known,omitempty"`
-	// Watched is news of a watched host. After the answer, the host continues.
-	Watched *WatchNews `json:"watched,omitempty"`
-}
 
 // Joins reports that the catalog of a host, or its next stage, is compiled.
 type Joins struct {
@@ -67,7 +44,13 @@ type Imports struct {
 	Properties []string `json:"properties"` // which receive a value, sorted
 }
 
-// Claims are the semaphores of an entry, which are waited for.
+// Release ends the claims of an entry.
+type Release struct {
+	Index int `json:"index"`
+}
+
+// Claims are the semaphores of an entry, which are waited for. The answer comes when they
+// are granted, or has the reason why they never are: a lost host may hold one.
 type Claims struct {
 	Index      int      `json:"index"`
 	Semaphores []string `json:"semaphores"`
@@ -85,23 +68,15 @@ type OnceNews struct {
 	Result *wire.Result    `json:"result,omitempty"`
 }
 
-// An Answer answers a request. The answer to a report is empty.
-type Answer struct {
-	Error    string         `json:"error,omitempty"` // why it cannot be
-	Over     bool           `json:"over,omitempty"`  // the run ends, and it is not waited for any more
-	Imported *wire.Imported `json:"imported,omitempty"`
-	On       string         `json:"on,omitempty"`     // where a resource has run once
-	Result   *wire.Result   `json:"result,omitempty"` // result of this resource; nil means that the host of the question runs it
-	// Lend is a host that is lent, and Lent how it is reached, which is not known here.
-	Lend string `json:"lend,omitempty"`
-	// Predicted reports, in a check run, that the lent host would have been changed for another host.
-	Predicted bool    `json:"predicted,omitempty"`
-	Lent      *Lent   `json:"lent,omitempty"`
-	Looked    *Looked `json:"looked,omitempty"`
+// Awaits requests the result of a resource that runs once.
+type Awaits struct {
+	Resource string `json:"resource"`
+}
 
-	OtherFacts *OtherFacts `json:"other_facts,omitempty"`
-	// MayHold reports that the semaphores are never granted, because a lost host may hold one.
-	MayHold *share.MayHoldError `json:"may_hold,omitempty"`
+// Awaited is the result of a resource that runs once. If Result is nil, the host of the question runs it.
+type Awaited struct {
+	On     string       `json:"on,omitempty"` // host where it has run
+	Result *wire.Result `json:"result,omitempty"`
 }
 
 // propertiesOf returns the properties that receive values, sorted.
@@ -162,28 +137,61 @@ func (p *hostPlay) join(ctx context.Context, c *catalog.Compiled) exchange {
 	return nil
 }
 
-// asking sends the questions of a worker to the coordinator.
+// A Controller is the machine that gave this worker its hosts.
+type Controller interface {
+	// Answer sends a question about a host, and returns the answer after [CheckAnswer].
+	Answer(ctx context.Context, host string, q Question) (Answer, error)
+	// Waiting reports that a host begins to wait for other hosts, so that the worker can process another host.
+	Waiting()
+	// Reach returns the connection to a lent host, with keys and files of this worker. They are kept until a [Return].
+	Reach(ctx context.Context, lent *Lent) (transport.Target, error)
+	// Orders returns the channel of repairs for a host that this worker watches.
+	Orders(host string) <-chan WatchOrder
+}
+
+// asking sends the questions of a worker.
 type asking struct {
-	ask     func(ctx context.Context, host string, q Question) (Answer, error)
+	Controller
 	waiting func() // called when a host begins to wait for others, so the worker can process another host
 	files   atomic.Int64
 
 	telling sync.WaitGroup
 }
 
-// wait sends a question whose answer may take long.
-func (a *asking) wait(ctx context.Context, host string, q Question) (Answer, error) {
-	a.waiting()
-	answer, err := a.ask(ctx, host, q)
-	if err == nil && answer.Over {
-		err = context.Canceled
+// errOver is the error if the run ends before a question is answered.
+var errOver = fmt.Errorf("the run ends: %w", context.Canceled)
+
+// request sends a question, and returns the value of the answer.
+func request[A any](ctx context.Context, c Controller, host string, q valued[A]) (value A, err error) {
+	answer, err := send(ctx, c, host, q)
+	if err == nil {
+		err = json.Unmarshal(answer.Value, &value)
+	}
+	return value, err
+}
+
+// send sends a question. If the run ends before the answer, the error is errOver.
+func send(ctx context.Context, c Controller, host string, q Question) (Answer, error) {
+	answer, err := c.Answer(ctx, host, q)
+	switch {
+	case err != nil:
+	case answer.Over:
+		err = errOver
+	case answer.Error != "":
+		err = errors.New(answer.Error)
 	}
 	return answer, err
 }
 
+// wait notes that a host begins to wait for others.
+func (a *asking) wait() Controller {
+	a.waiting()
+	return a
+}
+
 // tell sends a report that other hosts wait for. If the report fails, the coordinator ends the host.
 func (a *asking) tell(ctx context.Context, host string, q Question) {
-	_, _ = a.ask(context.WithoutCancel(ctx), host, q)
+	_, _ = a.Answer(context.WithoutCancel(ctx), host, q)
 }
 
 // claim requests the semaphores of an entry. At the end of the turn, the worker reports the release to the coordinator,
@@ -197,15 +205,15 @@ func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.
 		stop()
 	})
 	a.telling.Go(func() {
-		if answer, err := a.wait(waiting, host, Question{Claims: claims}); err == nil {
-			if answer.MayHold != nil {
-				decide(answer.MayHold)
-			} else {
-				decide(nil)
-			}
+		switch may, err := request(waiting, a.wait(), host, *claims); {
+		case err != nil:
+		case may != nil:
+			decide(may)
+		default:
+			decide(nil)
 		}
 		if abandoned := <-ended; !abandoned {
-			a.tell(ctx, host, Question{Release: &claims.Index})
+			a.tell(ctx, host, Release{claims.Index})
 		}
 	})
 	return turn
@@ -226,14 +234,14 @@ func (e *askedExchange) join(c *catalog.Compiled, stage bool) {
 	e.mu.Lock()
 	e.imports = importsFrom(e.imports, c, stage)
 	e.mu.Unlock()
-	j := &Joins{Stage: stage, From: c.Catalog.From, Imports: c.Imports}
+	j := Joins{Stage: stage, From: c.Catalog.From, Imports: c.Imports}
 	for i := range c.Catalog.Entries {
 		one := &c.Catalog.Entries[i]
 		j.Entries = append(j.Entries, wire.Entry{
 			Type: one.Type, Name: one.Name, Alias: one.Alias, Excluded: one.Excluded, Check: one.Check, Sensitive: one.Sensitive, Export: one.Export,
 		})
 	}
-	e.tell(e.ctx, e.host, Question{Joins: j})
+	e.tell(e.ctx, e.host, j)
 }
 
 // Stage implements exchange.
@@ -245,32 +253,29 @@ func (e *askedExchange) Export(r *wire.Result, c *wire.Catalog) {
 	if len(entry.Export) == 0 && !entry.Excluded {
 		return
 	}
-	e.tell(e.ctx, e.host, Question{Exports: &Exports{
+	e.tell(e.ctx, e.host, Exports{
 		Result: wire.Result{Index: r.Index, Status: r.Status, Uncertain: r.Uncertain, Sent: r.Sent}, Check: c.Check, Sensitive: entry.Sensitive,
-	}})
+	})
 }
 
 // Import implements exchange.
 func (e *askedExchange) Import(ctx context.Context, index int) *wire.Imported {
 	e.mu.Lock()
-	q := &Imports{Index: index, Properties: propertiesOf(e.imports[index])}
+	q := Imports{Index: index, Properties: propertiesOf(e.imports[index])}
 	e.mu.Unlock()
-	a, err := e.wait(ctx, e.host, Question{Imports: q})
+	imported, err := request(ctx, e.wait(), e.host, q)
 	if errors.Is(err, context.Canceled) { // the host is stopped, so this is not a failure of the entry
 		<-ctx.Done()
-	}
-	if err == nil && a.Error != "" {
-		err = errors.New(a.Error)
 	}
 	if err != nil {
 		return &wire.Imported{Index: index, Error: err.Error()}
 	}
-	if a.Imported.Sensitive {
+	if imported.Sensitive {
 		e.mu.Lock()
 		e.sensitive[index] = true
 		e.mu.Unlock()
 	}
-	return a.Imported
+	return imported
 }
 
 // ImportedSensitive implements exchange.
@@ -294,21 +299,18 @@ func (o *askedOnce) Began(string, string)               {}
 // Compiled implements onces.
 func (o *askedOnce) Compiled(host string, has map[string]bool) {
 	if o.may {
-		o.tell(o.ctx, host, Question{Once: &OnceNews{Has: has}})
+		o.tell(o.ctx, host, OnceNews{Has: has})
 	}
 }
 
 // Ended implements onces.
 func (o *askedOnce) Ended(host, resource string, result *wire.Result) {
-	o.tell(o.ctx, host, Question{Once: &OnceNews{Ended: resource, Result: result}})
+	o.tell(o.ctx, host, OnceNews{Ended: resource, Result: result})
 }
 
 // Await implements onces.
 func (o *askedOnce) Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error) {
-	a, err := o.wait(ctx, host, Question{Awaits: resource})
-	if err == nil && a.Error != "" {
-		err = errors.New(a.Error)
-	}
+	a, err := request(ctx, o.wait(), host, Awaits{resource})
 	return a.On, a.Result, err
 }
 
@@ -378,30 +380,19 @@ func (p *hostPlay) answering(ctx context.Context, t Turn) (a *answerer, closed f
 	}
 }
 
-// ready waits until all of a batch is ready.
-func (a *answerer) ready() Answer {
+// answer waits until all of a batch is ready.
+func (Ready) answer(a *answerer) error {
 	b := a.fleet.barrier
 	if b == nil {
-		return Answer{}
+		return nil
 	}
 	b.ready(a.host)
 	ctx, end := a.fleet.untilStopped(a.ctx)
 	defer end()
-	return waited(Answer{}, b.await(ctx, a.host))
+	return b.await(ctx, a.host)
 }
 
-// waited returns the answer, or an answer with the error.
-func waited(a Answer, err error) Answer {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return Answer{Over: true}
-	case err != nil:
-		return Answer{Error: err.Error()}
-	}
-	return a
-}
-
-func (a *answerer) join(j *Joins) {
+func (j Joins) answer(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.catalog = wire.Catalog{Entries: j.Entries, From: j.From}
@@ -413,14 +404,15 @@ func (a *answerer) join(j *Joins) {
 	} else {
 		a.participant = a.fleet.exchange.Join(a.of.number, a.host, c)
 	}
+	return nil
 }
 
-func (a *answerer) export(e *Exports) {
+func (e Exports) answer(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := &e.Result
 	if a.participant == nil || r.Index < 0 || r.Index >= len(a.catalog.Entries) {
-		return
+		return nil
 	}
 	entry := &a.catalog.Entries[r.Index]
 	for key := range r.Sent {
@@ -430,51 +422,53 @@ func (a *answerer) export(e *Exports) {
 	}
 	entry.Sensitive, a.catalog.Check = e.Sensitive, e.Check
 	a.participant.Export(r, &a.catalog)
+	return nil
 }
 
-func (a *answerer) imported(index int) Answer {
+func (q Imports) answer(a *answerer) (*wire.Imported, error) {
 	a.mu.Lock()
 	participant := a.participant
 	a.mu.Unlock()
-	return Answer{Imported: participant.Import(a.ctx, index)}
+	return participant.Import(a.ctx, q.Index), nil
 }
 
-func (a *answerer) claim(c *Claims) Answer {
+func (c Claims) answer(a *answerer) (*share.MayHoldError, error) {
 	claims, err := share.ParseSemaphores(c.Semaphores)
 	if err != nil {
-		return Answer{Error: err.Error()}
+		return nil, err
 	}
 	a.mu.Lock()
 	if a.claims == nil {
 		a.mu.Unlock()
-		return Answer{Over: true}
+		return nil, errOver
 	}
 	one := a.claims[c.Index] // of a worker that was lost
 	if one == nil {
-		one = &claimed{c, a.fleet.semaphores.Request(claims)}
+		one = &claimed{&c, a.fleet.semaphores.Request(claims)}
 		a.claims[c.Index] = one
 	}
 	a.mu.Unlock()
 	select {
 	case <-one.turn.Granted():
 		if may, ok := errors.AsType[*share.MayHoldError](one.turn.Err()); ok {
-			return Answer{MayHold: may}
+			return may, nil
 		}
 		a.fleet.started(events.ResourceStart{
 			Play: a.of.play.Name, Host: a.host, Type: c.Type, Name: c.Name, Alias: c.Alias, Semaphores: c.Semaphores, Within: c.Within,
 		})
-		return Answer{}
+		return nil, nil
 	case <-one.turn.Released():
 	case <-a.ctx.Done():
 	}
-	return Answer{Over: true}
+	return nil, errOver
 }
 
-func (a *answerer) release(index int) {
+func (r Release) answer(a *answerer) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c := a.claims[index]; c != nil {
-		delete(a.claims, index)
+	if c := a.claims[r.Index]; c != nil {
+		delete(a.claims, r.Index)
 		c.turn.Release()
 	}
+	return nil
 }

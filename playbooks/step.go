@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,20 +122,28 @@ func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *se
 // stepper returns a Stepper that prompts at the coordinator.
 func (a *asking) stepper() *Stepper {
 	return &Stepper{there: func(ctx context.Context, host, question string) bool {
-		answer, err := a.wait(ctx, host, Question{Step: question})
-		return err == nil && answer.Error == ""
+		_, err := send(ctx, a.wait(), host, StepPrompt{question})
+		return err == nil
 	}}
 }
 
-// step prompts for a worker.
-func (a *answerer) step(question string) Answer {
+// A StepPrompt is the text of a prompt. The answer comes after a yes.
+type StepPrompt struct {
+	Text string `json:"text"`
+}
+
+// answer prompts for a worker.
+func (q StepPrompt) answer(a *answerer) error {
 	f := a.fleet
 	if f.runner.Step == nil || a.of.first != a.host {
-		return Answer{Error: "this host is not run step by step"}
+		return errors.New("this host is not run step by step")
 	}
 	ctx, end := f.untilStopped(a.ctx)
 	defer end()
-	return Answer{Over: !f.runner.Step.resource(ctx, a.of, question)}
+	if !f.runner.Step.resource(ctx, a.of, q.Text) {
+		return errOver
+	}
+	return nil
 }
 
 // named is an entry as results name it.

@@ -46,11 +46,10 @@ type Left struct {
 	Run  string `json:"run"` // id of the run that applied it
 }
 
-// A Request is one of the types in requestKinds.
-type Request interface{ about() subject }
+// A Request is work on a host. requestKinds lists the types.
+type Request any
 
-// A subject is the data that a request needs: its host, also a play of it, or also the rollout of the play. Requests
-// embed one of the types below.
+// A subject is the data that a request needs: its host, also a play of it, or also the rollout of the play.
 type subject int
 
 const (
@@ -59,33 +58,24 @@ const (
 	aRollout
 )
 
-type (
-	ofHost    struct{}
-	ofPlay    struct{}
-	ofRollout struct{}
-)
-
-func (ofHost) about() subject    { return aHost }
-func (ofPlay) about() subject    { return aPlay }
-func (ofRollout) about() subject { return aRollout }
-
 // A requestKind is a type of requests. A worker processes them with do, which returns the result, and the coordinator
 // checks the result.
 type requestKind struct {
 	kind
+	about subject
 	do    func(ctx context.Context, p *hostPlay, q Request) (result json.RawMessage, err error)
 	check func(result json.RawMessage) error
 }
 
 var requestKinds = map[string]requestKind{
-	"play":      requestOf(PlayRequest.do, nil),
-	"predict":   requestOf(PredictRequest.do, func(r PredictResult) error { return checkText("a failed health check", r.Sick) }),
-	"roll":      requestOf(RollRequest.do, nil),
-	"health":    requestOf(HealthRequest.do, func(sick string) error { return checkText("a failed health check", sick) }),
-	"gate":      requestOf(GateRequest.do, func(r GateResult) error { return checkText("the answer of a gate", r.Text, r.Open) }),
-	"settle":    requestOf(SettleRequest.do, nil),
-	"watch":     requestOf(WatchRequest.do, nil),
-	"login":     requestOf(LoginRequest.do, nil),
+	"play":      requestOf(aPlay, PlayRequest.do, nil),
+	"predict":   requestOf(aRollout, PredictRequest.do, func(r PredictResult) error { return checkText("a failed health check", r.Sick) }),
+	"roll":      requestOf(aRollout, RollRequest.do, nil),
+	"health":    requestOf(aRollout, HealthRequest.do, func(sick string) error { return checkText("a failed health check", sick) }),
+	"gate":      requestOf(aRollout, GateRequest.do, func(r GateResult) error { return checkText("the answer of a gate", r.Text, r.Open) }),
+	"settle":    requestOf(aPlay, SettleRequest.do, nil),
+	"watch":     requestOf(aPlay, WatchRequest.do, nil),
+	"login":     requestOf(aHost, LoginRequest.do, nil),
 	"facts":     queryOf(FactsQuery.read),
 	"footprint": queryOf(FootprintQuery.read),
 }
@@ -94,9 +84,9 @@ var requestKinds = map[string]requestKind{
 type nothing struct{}
 
 // requestOf returns the kind of a request with a result. A nil check accepts each result.
-func requestOf[Q Request, R any](do func(Q, context.Context, *hostPlay) (R, error), check func(R) error) requestKind {
+func requestOf[Q, R any](about subject, do func(Q, context.Context, *hostPlay) (R, error), check func(R) error) requestKind {
 	return requestKind{
-		kind: kind{reflect.TypeFor[Q]()},
+		kind: kind{reflect.TypeFor[Q]()}, about: about,
 		do: func(ctx context.Context, p *hostPlay, q Request) (json.RawMessage, error) {
 			result, err := do(q.(Q), ctx, p)
 			text, wrong := json.Marshal(result)
@@ -113,11 +103,15 @@ func requestOf[Q Request, R any](do func(Q, context.Context, *hostPlay) (R, erro
 }
 
 // queryOf returns the kind of a query of a host.
-func queryOf[Q Request, R any](read func(Q, context.Context, *Runner, *inventory.Host) (R, error)) requestKind {
-	return requestOf(func(q Q, ctx context.Context, p *hostPlay) (R, error) {
+func queryOf[Q, R any](read func(Q, context.Context, *Runner, *inventory.Host) (R, error)) requestKind {
+	return requestOf(aHost, func(q Q, ctx context.Context, p *hostPlay) (R, error) {
 		ctx, cancel := p.untilStopped(ctx)
 		defer cancel()
-		return read(q, ctx, p.runner, p.state.host)
+		result, err := read(q, ctx, p.runner, p.state.host)
+		if err != nil { // the play has no part in it
+			err = &toldFailure{failure("", p.state.host.Name, err)}
+		}
+		return result, err
 	}, nil)
 }
 
@@ -128,7 +122,10 @@ func (t Turn) Kind() string {
 }
 
 // OfAPlay reports whether a turn is about a play, and not about its host alone.
-func (t Turn) OfAPlay() bool { return t.Request.about() != aHost }
+func (t Turn) OfAPlay() bool {
+	_, of, _ := kindOf(requestKinds, t.Request)
+	return of.about != aHost
+}
 
 // turnJSON is a turn in JSON.
 type turnJSON struct {
@@ -220,9 +217,9 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		ended(host, f.turn(ctx, state, byHost[host]))
 	}
 	q := share.NewQueue(hosts, begin, func() bool { return f.interrupted(ctx) })
-	f.asks = &asking{ask: r.AskShared, waiting: func() {
+	f.asks = &asking{Controller: r.Controller, waiting: func() {
 		q.StartNext()
-		r.Waiting()
+		r.Controller.Waiting()
 	}}
 	defer f.asks.telling.Wait()
 	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && turns[0].OfAPlay() && mayRunOnce(r.Plays[turns[0].Play])}
@@ -261,7 +258,7 @@ func (f *fleet) askOtherFacts(ctx context.Context, turns []Turn) error {
 }
 
 // Requests reports whether the request of a turn has a type.
-func Requests[Q Request](t Turn) bool {
+func Requests[Q any](t Turn) bool {
 	_, is := t.Request.(Q)
 	return is
 }
@@ -337,7 +334,7 @@ func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
 // request processes the request of a turn.
 func (p *hostPlay) request(ctx context.Context, q Request) (json.RawMessage, error) {
 	_, of, err := kindOf(requestKinds, q)
-	if err == nil && q.about() == aRollout && p.of.play.Rollout == nil {
+	if err == nil && of.about == aRollout && p.of.play.Rollout == nil {
 		err = fmt.Errorf("play %q has no rollout", p.of.play.Name)
 	}
 	if err != nil {
@@ -347,7 +344,7 @@ func (p *hostPlay) request(ctx context.Context, q Request) (json.RawMessage, err
 }
 
 // PlayRequest applies, or checks, the play.
-type PlayRequest struct{ ofPlay }
+type PlayRequest struct{}
 
 // A Prediction lists, in a check run, the effects of a play that has a rollout.
 type Prediction struct {
@@ -371,7 +368,7 @@ func (PlayRequest) do(ctx context.Context, p *hostPlay) (found Prediction, err e
 }
 
 // LoginRequest only logs in to the host.
-type LoginRequest struct{ ofHost }
+type LoginRequest struct{}
 
 func (LoginRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
 	timed, done := p.runner.hostTime(ctx)

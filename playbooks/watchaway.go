@@ -24,8 +24,7 @@ func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrd
 
 // WatchRequest watches the host, with all its plays, until the run is stopped.
 type WatchRequest struct {
-	ofPlay
-	// Orders are the repairs of the host. The worker receives them from [Runner.Orders].
+	// Orders are the repairs of the host. The worker receives them from its [Controller].
 	Orders <-chan WatchOrder `json:"-"`
 }
 
@@ -33,10 +32,10 @@ func (WatchRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
 	watched, end := p.untilStopped(ctx)
 	defer end()
 	state, host := p.state, p.state.host.Name
-	w := &watcher{fleet: p.fleet, state: state, plays: state.plays, orders: p.runner.Orders(host)}
+	w := &watcher{fleet: p.fleet, state: state, plays: state.plays, orders: p.asks.Orders(host)}
 	w.tell = func(ctx context.Context, n WatchNews) {
 		n.Mask(p.runner.Options.Catalog.Mask)
-		p.asks.tell(ctx, host, Question{Watched: &n})
+		p.asks.tell(ctx, host, Watched{n})
 	}
 	w.run(ctx, watched)
 	return nothing{}, &stoppedError{}

@@ -193,7 +193,6 @@ func (p *hostPlay) goesAway() bool { return p.runner.Workers != nil && !p.state.
 
 // A hostRequest is a request whose result has the type R. Do processes it on a host of this machine.
 type hostRequest[R any] interface {
-	Request
 	do(ctx context.Context, p *hostPlay) (R, error)
 }
 
@@ -210,7 +209,6 @@ func process[R any](ctx context.Context, p *hostPlay, q hostRequest[R]) (result 
 
 // A hostQuery is a request about a host alone. Read processes it on this machine.
 type hostQuery[R any] interface {
-	Request
 	read(ctx context.Context, r *Runner, h *inventory.Host) (R, error)
 }
 

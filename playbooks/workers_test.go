@@ -83,44 +83,13 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, ha
 		Inventory: there, Plays: of.Plays, Dialer: &dial.Dialer{}, Builds: of.Builds, FullBuilds: of.FullBuilds, BuildID: of.BuildID,
 		Options: options, Now: time.Now, NewNonce: of.NewNonce,
 		Names: &needs.Names, Targets: map[string]transport.Target{turn.Host: target},
-		Events: events.NewStream(of.Options.Run, time.Now, back{c, handler}), Waiting: func() {},
+		Events: events.NewStream(of.Options.Run, time.Now, back{c, handler}),
 	}
-	worker.AskShared = func(ctx context.Context, host string, q Question) (Answer, error) {
-		require.Equal(c.t, turn.Host, host)
-		q, _ = carry(c.t, q)
-		answers := make(chan Answer, 1)
-		go func() {
-			a, err := handler.Answer(q)
-			if err != nil {
-				c.t.Errorf("a good worker breaks the protocol: %v", err)
-			}
-			answers <- a
-		}()
-		select {
-		case a := <-answers:
-			if a.Lend != "" {
-				lent := of.Inventory.Host(a.Lend)
-				target, err := of.target(lent)
-				require.NoError(c.t, err)
-				its, err := reach.NewWireTarget(target)
-				require.NoError(c.t, err)
-				a.Lent = &Lent{Inventory: of.Inventory.Part([]*inventory.Host{lent}, func(*inventory.Host) string { return target.User }), Target: its}
-				a, _ = carry(c.t, a)
-				a.Lent.Reached = target
-			} else {
-				a, _ = carry(c.t, a)
-			}
-			require.NoError(c.t, q.CheckAnswer(&a))
-			return a, nil
-		case <-ctx.Done():
-			return Answer{}, ctx.Err()
-		}
-	}
+	orders := make(chan WatchOrder, 1)
+	worker.Controller = asker{c, handler, turn.Host, orders}
 	if c.asks != nil {
 		c.asks(handler)
 	}
-	orders := make(chan WatchOrder, 1)
-	worker.Orders = func(string) <-chan WatchOrder { return orders }
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
@@ -142,6 +111,60 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, ha
 		require.NoError(c.t, handler.CheckEnd(end))
 	}))
 	return end
+}
+
+// An asker is the controller of a carrying worker.
+type asker struct {
+	*carrying
+	handler TurnHandler
+	host    string
+	orders  chan WatchOrder
+}
+
+func (asker) Waiting() {}
+
+func (a asker) Orders(string) <-chan WatchOrder { return a.orders }
+
+func (a asker) Reach(_ context.Context, lent *Lent) (transport.Target, error) {
+	return a.of.target(a.of.Inventory.Host(lent.Target.Host))
+}
+
+func (a asker) lend(name string) (*Lent, error) {
+	host := a.of.Inventory.Host(name)
+	target, err := a.of.target(host)
+	if err != nil {
+		return nil, err
+	}
+	its, err := reach.NewWireTarget(target)
+	return &Lent{Inventory: a.of.Inventory.Part([]*inventory.Host{host}, func(*inventory.Host) string { return target.User }), Target: its}, err
+}
+
+func (a asker) Answer(ctx context.Context, host string, q Question) (Answer, error) {
+	require.Equal(a.t, a.host, host)
+	text, err := EncodeQuestion(q)
+	require.NoError(a.t, err)
+	there, err := DecodeQuestion(text)
+	require.NoError(a.t, err)
+	if b, is := there.(Borrow); is {
+		b.Lend = a.lend
+		there = b
+	}
+	answers := make(chan Answer, 1)
+	go func() {
+		answer, err := a.handler.Answer(there)
+		if err != nil {
+			a.t.Errorf("a good worker breaks the protocol: %v", err)
+		}
+		answers <- answer
+	}()
+	select {
+	case answer := <-answers:
+		answer, _ = carry(a.t, answer)
+		require.NoError(a.t, CheckAnswer(q, &answer))
+		return answer, nil
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
 }
 
 // back passes the reports of a worker to the runner.
@@ -365,16 +388,18 @@ func TestLookupsOfWorkers(t *testing.T) {
 	var answers []Answer
 	c.asks = func(handler TurnHandler) {
 		for _, l := range []Lookup{{Key: []string{"CFG", "other"}}, {Registration: []string{"*", "*", "*", "*"}}, {Key: []string{"CFG"}}} {
-			a, err := handler.Answer(Question{Lookup: &l})
+			a, err := handler.Answer(l)
 			require.NoError(t, err)
 			answers = append(answers, a)
 		}
 	}
 	w.run(t)
-	require.Equal(t, "{{ other }}", string(answers[0].Looked.Value))
+	var looked Looked
+	require.NoError(t, json.Unmarshal(answers[0].Value, &looked))
+	require.Equal(t, "{{ other }}", string(looked.Value))
 	for _, a := range answers[1:] {
 		require.Contains(t, a.Error, "the play does not call it")
-		require.Nil(t, a.Looked)
+		require.Nil(t, a.Value)
 	}
 }
 
@@ -494,7 +519,7 @@ func TestWorkersStep(t *testing.T) {
 func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
 	throughWorkers(t, w.Runner).asks = func(handler TurnHandler) {
-		a, err := handler.Answer(Question{Step: "do it?"})
+		a, err := handler.Answer(StepPrompt{"do it?"})
 		require.NoError(t, err)
 		require.Equal(t, "this host is not run step by step", a.Error)
 	}

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,15 +13,15 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/sealing"
 )
 
-// ask sends the coordinator a request of a host, and waits for the answer until ctx ends.
-func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (playbooks.Answer, error) {
-	text, err := json.Marshal(q)
+// Answer implements [playbooks.Controller].
+func (s *shift) Answer(ctx context.Context, host string, q playbooks.Question) (playbooks.Answer, error) {
+	text, err := playbooks.EncodeQuestion(q)
 	if err != nil {
 		return playbooks.Answer{}, err
 	}
 	text = s.rename(text)
-	if q.Return != nil { // the next one who borrows it may be of this shift, too
-		s.loans.end(q.Return.On)
+	if r, is := q.(playbooks.Return); is { // the next one who borrows it may be of this shift, too
+		s.loans.end(r.On)
 	}
 	number, done := s.asked.next()
 	defer done()
@@ -42,14 +41,11 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 		case more:
 			offset += len(piece)
 		case !a.Later:
-			if err := q.CheckAnswer(&a.Answer); err != nil {
+			if err := playbooks.CheckAnswer(q, &a.Answer); err != nil {
 				s.breach(&breachError{fmt.Errorf("it %w", err)})
 				return playbooks.Answer{Over: true}, nil
 			}
-			if a.Answer.Lent != nil {
-				err = s.borrow(ctx, q.Borrow.On, a.Answer.Lent)
-			}
-			return a.Answer, err
+			return a.Answer, nil
 		}
 	}
 }

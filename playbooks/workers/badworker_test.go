@@ -149,13 +149,13 @@ func TestBadWorkers(t *testing.T) {
 		bad  badWorker
 		want string
 	}{
-		{"watched, of a host that is not", badWorker{asks: `{"watched":{}}`}, "sent a request about Watched, which this turn does not allow"},
+		{"watched, of a host that is not", badWorker{asks: `{"watched":{}}`}, "sent a request about watched, which this turn does not allow"},
 		{"a catalog for the controller", badWorker{asks: `{"here":` + commands + `,"index":0}}`}, `unknown field "catalog"`},
 		{"a turn on the controller", badWorker{asks: `{"here":{"index":0}}`}, "requested that resource 0 of web1 run on the controller"},
 		{"a file", badWorker{asks: `{"file":{"host":"web1","name":"/b","data":"YQ==","number":2,"keep":true}}`}, `handed over the file "/b" of web1, which the play does not fetch`},
 		{"a host", badWorker{asks: `{"borrow":{"index":0,"on":"web2"}}`}, `requested "web2"`},
 		{"a question that is no JSON", badWorker{asks: `{"`}, "is not readable"},
-		{"a long question", badWorker{asks: `{"step":"` + strings.Repeat("x", 100<<10) + `"}`}, "sent a question for a person"},
+		{"a long question", badWorker{asks: `{"step":{"text":"` + strings.Repeat("x", 100<<10) + `"}}`}, "sent a question for a person"},
 		{"a service", badWorker{said: first(func(r *events.Result) {
 			r.Registers = []registry.Registration{{Cluster: "production", Service: "db", Protocol: "postgres", Address: "203.0.113.66", Priority: 1}}
 		})}, "registers postgres db of production at 203.0.113.66"},

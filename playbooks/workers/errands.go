@@ -130,34 +130,28 @@ func (e *errands) packed(ctx context.Context, h *assignment, a playbooks.Answer)
 
 // answerHost answers a question of a host. It may wait for other hosts.
 func (e *errands) answerHost(ctx context.Context, h *assignment, t *turn, text []byte) playbooks.Answer {
-	var question playbooks.Question
-	if err := sealing.Decode(text, &question); err != nil {
-		e.transfers.exclude(ctx, h, err)
-		return playbooks.Answer{Over: true}
-	}
-	if question.Return != nil { // the next borrower can be in the same assignment
+	q, err := playbooks.DecodeQuestion(text)
+	switch one := q.(type) {
+	case playbooks.Return: // the next borrower can be in the same assignment
 		e.ledger.mu.Lock()
-		delete(h.lent, question.Return.On)
+		delete(h.lent, one.On)
 		e.ledger.mu.Unlock()
+	case playbooks.Watched:
+		if lost := one.Lost; lost != nil && lost.Refused {
+			lost.Failure = *e.authority.refused(&lost.Failure)
+		}
+	case playbooks.Borrow:
+		one.Lend = func(host string) (*playbooks.Lent, error) { return e.lend(ctx, h, host) }
+		q = one
 	}
-	if w := question.Watched; w != nil && w.Lost != nil && w.Lost.Refused {
-		w.Lost.Failure = *e.authority.refused(&w.Lost.Failure)
+	var a playbooks.Answer
+	if err == nil {
+		a, err = t.handler.Answer(q)
 	}
-	a, err := t.handler.Answer(question)
 	if err != nil {
 		e.transfers.exclude(ctx, h, err)
 		return playbooks.Answer{Over: true}
 	}
-	if a.Lend == "" {
-		return a
-	}
-	lent, err := e.lend(ctx, h, a.Lend)
-	if err != nil {
-		_, wrong := t.handler.Answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
-		warnOf(e.warn, wrong)
-		return playbooks.Answer{Error: err.Error()}
-	}
-	a.Lent = lent
 	return a
 }
 

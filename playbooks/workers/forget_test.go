@@ -119,7 +119,7 @@ func TestForgets(t *testing.T) {
 		answers := 0
 		host, of := s.submitted(q, c, func(playbooks.Question) playbooks.Answer {
 			answers++
-			return playbooks.Answer{On: strings.Repeat("x", maxAsked)}
+			return playbooks.Answer{Error: strings.Repeat("x", maxAsked)}
 		})
 		var clients []*client
 		var objects []string // objects of each of them
@@ -128,9 +128,9 @@ func TestForgets(t *testing.T) {
 			k, a := s.client(q, c, of)
 			require.NotNil(t, a.Shard)
 			_, heard = k.asked.next()
-			long := k.asks(asked{Number: 1, Host: "web1", Text: []byte("{}")})
-			require.Equal(t, long.Object.Name, k.asks(asked{Number: 1, Host: "web1", Text: []byte("{}")}).Object.Name, "it lies there once")
-			require.Len(t, long.Answer.On, maxAsked)
+			long := k.asks(asked{Number: 1, Host: "web1", Text: []byte(`{"ready":{}}`)})
+			require.Equal(t, long.Object.Name, k.asks(asked{Number: 1, Host: "web1", Text: []byte(`{"ready":{}}`)}).Object.Name, "it lies there once")
+			require.Len(t, long.Answer.Error, maxAsked)
 			clients, objects = append(clients, k), append(objects, a.Run.Name, a.Shard.Name, long.Object.Name)
 		}
 		first, last := clients[0], clients[2]
@@ -153,7 +153,7 @@ func TestForgets(t *testing.T) {
 		later := time.Now().Add(2 * time.Hour)
 		last.asked.next()
 		heard()
-		objects = append(objects, last.asks(asked{Number: 2, Host: "web1", Text: []byte("{}")}).Object.Name)
+		objects = append(objects, last.asks(asked{Number: 2, Host: "web1", Text: []byte(`{"ready":{}}`)}).Object.Name)
 		c.run.forget(t.Context(), later)
 		require.Equal(t, append(objects[6:8:8], objects[9]), there(), "what the last worker needs")
 		require.Len(t, c.run.ledger.assigned, 1)
@@ -166,9 +166,9 @@ func TestForgets(t *testing.T) {
 		a := first.askAgain()
 		require.True(t, a.Stale)
 		require.Nil(t, a.Shard)
-		require.True(t, first.asks(asked{Number: 2, Host: "web1", Text: []byte("{}")}).Over)
+		require.True(t, first.asks(asked{Number: 2, Host: "web1", Text: []byte(`{"ready":{}}`)}).Over)
 		first.says(said{Events: []events.Carried{{Event: events.Untold{Host: "web1", Earlier: "another"}}}, Ends: map[string]playbooks.TurnEnd{"web1": {}}})
-		last.asks(asked{Number: 1, Host: "web1", Text: []byte("{}")})
+		last.asks(asked{Number: 1, Host: "web1", Text: []byte(`{"ready":{}}`)})
 		require.Zero(t, answers)
 		require.Empty(t, got.lines(s))
 		require.Empty(t, host.ended)
@@ -272,7 +272,7 @@ func TestTicketsEnd(t *testing.T) {
 	require.True(t, c.run.ledger.shards[first.Shard].until.Equal(first.Until), "it is watched")
 	k.says(said{Over: true})
 	require.Len(t, told, 1)
-	require.NotNil(t, told[0].Watched.Lost)
+	require.NotNil(t, told[0].(playbooks.Watched).Lost)
 	c.run.intake.renewTickets(t.Context(), time.Now())
 	require.True(t, c.run.ledger.shards[first.Shard].until.Equal(first.Until), "the queue has its ticket still")
 	for range 2 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/transport"
 )
 
 // loans are the hosts that are lent to a shift. The coordinator lends a host to one worker at a time. The zero loans
@@ -63,17 +64,19 @@ func (l *loans) endAll() {
 	}
 }
 
-// borrow keeps the keys for the login to a lent host, until it is given back.
-func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
+// Reach implements [playbooks.Controller].
+func (s *shift) Reach(ctx context.Context, lent *playbooks.Lent) (transport.Target, error) {
+	host := lent.Target.Host
 	name := fmt.Sprintf("%x-%x", s.sealer.Handout, sha256.Sum256([]byte(host))) // a host's name may have any characters
-	if lent.Reached, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target); err != nil {
+	target, err := s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target)
+	if err != nil {
 		s.dropKeys(name)
-		return err
+		return target, err
 	}
 	s.loans.begin(ctx, host, func(ctx context.Context) {
 		s.keepCertified(ctx, name, host, lent.Renew)
 		<-ctx.Done()
 		s.dropKeys(name)
 	})
-	return nil
+	return target, nil
 }

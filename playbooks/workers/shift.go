@@ -131,6 +131,9 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	return s.report(ctx, held, stop, t, unended, err)
 }
 
+// Waiting implements [playbooks.Controller].
+func (s *shift) Waiting() { s.waits() }
+
 // hosts returns the names of the hosts of a shard.
 func (c *shardContent) hosts() map[string]bool {
 	names := map[string]bool{}
@@ -427,7 +430,6 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	return &playbooks.Runner{
 		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{FileDir: rooted.FileDir, TrustHint: trustHint(targets)}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
-		AskShared: s.ask, Waiting: s.waits, Connections: &j.connections,
-		Orders: func(host string) <-chan playbooks.WatchOrder { return s.orders.of(host) },
+		Controller: s, Connections: &j.connections,
 	}, nil
 }

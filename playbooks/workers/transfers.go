@@ -87,7 +87,7 @@ func (x *transfers) workerEnded(h *assignment) {
 func (x *transfers) reportUnwatched(turns []*turn, why, hint string, since time.Time) {
 	for _, t := range turns {
 		failure := x.ledger.failure(t.Turn, "lost", why, hint)
-		_, err := t.handler.Answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failure.Failure, Since: since}}})
+		_, err := t.handler.Answer(playbooks.Watched{WatchNews: playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failure.Failure, Since: since}}})
 		warnOf(x.warn, err)
 	}
 }

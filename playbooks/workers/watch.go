@@ -40,6 +40,9 @@ func (o *orders) give(host string, order playbooks.WatchOrder) {
 	to <- order
 }
 
+// Orders implements [playbooks.Controller].
+func (s *shift) Orders(host string) <-chan playbooks.WatchOrder { return s.orders.of(host) }
+
 // stayHeard reports that this worker is there, until the end of ctx.
 func (s *shift) stayHeard(ctx context.Context) {
 	for over := false; !over && ctx.Err() == nil; pause(ctx, minAsk) {
