@@ -128,9 +128,7 @@ func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool,
 			return
 		}
 		one.first = true
-		if d.fleet.asks == nil { // else it is recorded where that was decided
-			d.fleet.begins(d.of, d.host, resource)
-		}
+		d.fleet.begins(d.of, d.host, resource)
 	}
 	if d.alone[index] == nil {
 		one.here = true

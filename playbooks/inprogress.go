@@ -36,18 +36,16 @@ func (p *hostPlay) claiming(ctx context.Context, compiled *catalog.Compiled) *sh
 
 // granted records that the host holds the semaphores of an entry from now on.
 func (g *stages) granted(index int) {
-	if g.asks != nil { // it is recorded where they were granted
-		return
-	}
 	e := &g.compiled.Catalog.Entries[index]
 	g.started(events.ResourceStart{
 		Play: g.of.play.Name, Host: g.state.host.Name, Type: e.Type, Name: e.Name, Alias: e.Alias, Semaphores: e.Sema, Within: g.runner.within(g.compiled, index),
 	})
 }
 
-// started records that a resource may begin on a host from now on. It returns once that is in the record.
+// started records that a resource may begin on a host from now on. It returns once that is in the record. On a worker it
+// does nothing, because the controller records what it grants.
 func (f *fleet) started(e events.ResourceStart) {
-	if isStep(e.Semaphores) {
+	if f.asks != nil || isStep(e.Semaphores) {
 		return
 	}
 	f.runner.Events.Report(e)
@@ -77,9 +75,7 @@ func (g *stages) abandon() {
 		}
 		g.inside[index] = true
 		what, within = e.Ref(), g.runner.within(g.compiled, index)
-		if g.asks == nil {
-			g.abandoned(g.state.host.Name, what, e.Sema, within)
-		}
+		g.abandoned(g.state.host.Name, what, e.Sema, within)
 		return what, within
 	})
 }
@@ -93,8 +89,11 @@ func (g *stages) began(index int) bool {
 	return e.On == "" && (!e.Once || g.others.isHere(index))
 }
 
-// abandoned warns that semaphores stay taken.
+// abandoned warns that semaphores stay taken. On a worker it does nothing, because the controller warns.
 func (f *fleet) abandoned(host, what string, semaphores []string, within time.Duration) {
+	if f.asks != nil {
+		return
+	}
 	names := strings.Join(semaphores, ", ")
 	if within > 0 {
 		f.runner.warn(fmt.Sprintf("the host %s was lost during %s: it may still hold the semaphore %s, and the timeout frees the semaphore in %v", host, what, names, within))
