@@ -195,7 +195,7 @@ func taken(t *testing.T, kind string, a Answer) {
 		e := &askedExchange{asking: asks, ctx: ctx, host: "web1", sensitive: map[int]bool{}}
 		require.NotNil(t, e.Import(ctx, 2))
 	case "claims":
-		asks.claim(ctx, "web1", &Claims{Index: 1, Semaphores: []string{"door:1"}}).Release()
+		asks.claims(ctx, "web1", Claims{Index: 1, Semaphores: []string{"door:1"}}).Release()
 	case "awaits":
 		_, _, _ = (&askedOnce{asking: asks, ctx: ctx}).Await(ctx, "web1", "x")
 	case "borrow":

@@ -104,13 +104,14 @@ func (t *targets) keep(state *hostState) *hostState {
 	return state
 }
 
-// visitAsked brings an entry about elsewhere, at a worker: c is its catalog there.
-func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catalog.Compiled) (*wire.Result, error) {
+// visit implements commons.
+func (a *asking) visit(ctx, waiting context.Context, d *delegated, index int, c *catalog.Compiled) (result *wire.Result, err error) {
 	f, on, at := d.fleet, d.entries[index].On, place{d.of.number, d.of.mode.part(), index}
+	defer func() { err = d.reason(on, err) }()
 	if on == manifest.Controller {
-		return f.asks.here(waiting, d.host, at, c)
+		return a.here(waiting, d.host, at, c)
 	}
-	state, done, result, err := f.asks.borrow(waiting, d.host, Borrow{place: at, On: on})
+	state, done, result, err := a.borrow(waiting, d.host, Borrow{place: at, On: on})
 	if err != nil || result != nil {
 		return result, err
 	}

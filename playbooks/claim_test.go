@@ -25,7 +25,7 @@ func TestClaimOutlivesAStop(t *testing.T) {
 				}
 				return Answer{Value: json.RawMessage("null")}
 			})}
-			turn := asks.claim(ctx, "web1", &Claims{Index: 1, Semaphores: []string{"door:1"}})
+			turn := asks.claims(ctx, "web1", Claims{Index: 1, Semaphores: []string{"door:1"}})
 			<-turn.Granted()
 			stop()
 			require.Never(t, func() bool { return len(releases) > 0 }, 100*time.Millisecond, 10*time.Millisecond)

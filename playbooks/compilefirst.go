@@ -151,7 +151,7 @@ func (p *hostPlay) awaitOthers(ctx context.Context) error {
 	}
 	p.leave()
 	began := p.runner.Now()
-	_, err := send(ctx, p.asks.wait(), p.state.host.Name, Ready{})
+	_, err := send(ctx, p.controller().wait(), p.state.host.Name, Ready{})
 	p.state.times.idle += p.runner.Now().Sub(began)
 	p.take()
 	if errors.Is(err, context.Canceled) {

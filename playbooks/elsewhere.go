@@ -303,7 +303,7 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 	c.Check, c.Monitor, c.Rehearsal = d.of.mode.flags(&f.runner.Options)
 	c.Diff, c.Lock = f.runner.Options.Diff, f.runner.lock(d.of.mode)
 	c.Entries[0].Refresh = refs
-	result, err := d.visitHost(ctx, waiting, index, alone)
+	result, err := f.commons.visit(ctx, waiting, d, index, alone)
 	stopped()
 	switch {
 	case errors.Is(err, errStopped):
@@ -314,13 +314,9 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 	return result
 }
 
-// visitHost waits for the host, and brings the entry about there.
-func (d *delegated) visitHost(ctx, waiting context.Context, index int, alone *catalog.Compiled) (*wire.Result, error) {
-	f, on := d.fleet, d.entries[index].On
-	if f.asks != nil {
-		result, err := d.visitAsked(ctx, waiting, index, alone)
-		return result, d.reason(on, err)
-	}
+// visit implements commons.
+func (f ownCommons) visit(ctx, waiting context.Context, d *delegated, index int, alone *catalog.Compiled) (*wire.Result, error) {
+	on := d.entries[index].On
 	leave, err := f.sessions.Borrow(waiting, d.host, on)
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -400,7 +396,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 		Resource: cmp.Or(options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: p.runner.Events.Sync,
 		Ask:   p.runner.Step.asks(p.of.selection, of, state.host.Name, c, options.Catalog.Mask),
-		Fetch: p.fetch(ctx, of, state.host.Name), Untold: p.untoldElsewhere,
+		Fetch: p.commons.fetch(ctx, of, state.host.Name), Untold: p.untoldElsewhere,
 	}
 	whole, stopped := false, false
 	for tries := 0; ; tries++ {
@@ -445,7 +441,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 // untoldElsewhere reports results that the host could not report to an earlier run. A worker reports only its own
 // hosts, so this host reports them to the next run that applies a play there.
 func (p *hostPlay) untoldElsewhere(u *wire.Untold) (reported bool) {
-	if p.asks != nil {
+	if p.controller() != nil {
 		return false
 	}
 	if e, left := p.runner.Untold(untoldEvent(p.of.play.Name, p.state.host.Name, u)); left {

@@ -39,15 +39,16 @@ func fetches(t modules.Type) bool {
 	return is
 }
 
-// fetch returns the function that takes the files of a host, for an entry of another host or its own; nil where the run
-// has no folder for them. A worker passes them on.
-func (f *fleet) fetch(ctx context.Context, of, host string) func(*wire.Entry) (session.File, error) {
-	switch {
-	case f.asks != nil:
-		return func(e *wire.Entry) (session.File, error) {
-			return &passedFile{f.asks, ctx, of, FilePart{Number: f.asks.files.Add(1), Host: host, Name: e.Name, Sensitive: e.Sensitive}}, nil
-		}
-	case f.runner.Fetched == nil:
+// fetch implements commons. It passes files on.
+func (a *asking) fetch(ctx context.Context, of, host string) func(*wire.Entry) (session.File, error) {
+	return func(e *wire.Entry) (session.File, error) {
+		return &passedFile{a, ctx, of, FilePart{Number: a.files.Add(1), Host: host, Name: e.Name, Sensitive: e.Sensitive}}, nil
+	}
+}
+
+// fetch implements commons.
+func (f ownCommons) fetch(_ context.Context, _, host string) func(*wire.Entry) (session.File, error) {
+	if f.runner.Fetched == nil {
 		return nil
 	}
 	return func(e *wire.Entry) (session.File, error) {
@@ -153,7 +154,7 @@ func (p FilePart) answer(a *answerer) error {
 	file := a.files[at]
 	if p.Offset == 0 && (file == nil || file.number != p.Number || file.size > 0) && !p.Drop {
 		a.drop(at)
-		create := a.fleet.fetch(a.ctx, a.host, p.Host)
+		create := a.fleet.commons.fetch(a.ctx, a.host, p.Host)
 		if create == nil || a.ctx.Err() != nil {
 			return errors.New("this run keeps no files")
 		}

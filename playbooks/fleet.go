@@ -27,7 +27,7 @@ type fleet struct {
 	waits      share.Waits
 	sessions   *share.Sessions
 	once       onces
-	asks       *asking // requests shared things from the coordinator, on a worker; nil on the controller
+	commons    commons // everything that hosts share except once
 	targets    targets
 	apart      bool            // other hosts of the run are processed elsewhere
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known

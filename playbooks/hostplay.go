@@ -122,7 +122,10 @@ func (p *hostPlay) run(ctx context.Context) error {
 		return err
 	}
 	p.of.mode.narrow(compiled)
-	g := &stages{hostPlay: p, compiled: compiled, participant: p.join(ctx, compiled), earlier: p.unpredicted()}
+	g := &stages{hostPlay: p, compiled: compiled, earlier: p.unpredicted()}
+	if !p.of.mode.looks() && p.of.mode.part() == 0 {
+		g.participant = p.commons.join(ctx, p, compiled)
+	}
 	p.state.guard = newGuard(g)
 	g.equip(compiled)
 	if err := g.announce(ctx); err != nil {

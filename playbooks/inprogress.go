@@ -21,19 +21,6 @@ import (
 // A resource in progress on a host outlives its connection, its host program and this process: it keeps its semaphores
 // until the host has reported, and the record has its begin.
 
-// claiming returns the turns of a catalog's entries on the host.
-func (p *hostPlay) claiming(ctx context.Context, compiled *catalog.Compiled) *share.Turns {
-	if p.asks == nil {
-		return share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) })
-	}
-	return share.NewTurns(func(index int, _ []share.Claim) *share.Turn {
-		e := &compiled.Catalog.Entries[index]
-		return p.asks.claim(ctx, p.state.host.Name, &Claims{
-			Index: index, Semaphores: e.Sema, Type: e.Type, Name: e.Name, Alias: e.Alias, Within: p.runner.within(compiled, index),
-		})
-	})
-}
-
 // granted records that the host holds the semaphores of an entry from now on.
 func (g *stages) granted(index int) {
 	e := &g.compiled.Catalog.Entries[index]
@@ -45,7 +32,7 @@ func (g *stages) granted(index int) {
 // started records that a resource may begin on a host from now on. It returns once that is in the record. On a worker it
 // does nothing, because the controller records what it grants.
 func (f *fleet) started(e events.ResourceStart) {
-	if f.asks != nil || isStep(e.Semaphores) {
+	if f.controller() != nil || isStep(e.Semaphores) {
 		return
 	}
 	f.runner.Events.Report(e)
@@ -91,7 +78,7 @@ func (g *stages) began(index int) bool {
 
 // abandoned warns that semaphores stay taken. On a worker it does nothing, because the controller warns.
 func (f *fleet) abandoned(host, what string, semaphores []string, within time.Duration) {
-	if f.asks != nil {
+	if f.controller() != nil {
 		return
 	}
 	names := strings.Join(semaphores, ", ")

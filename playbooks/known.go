@@ -31,13 +31,13 @@ type playPart struct{ play, part int }
 func (g *stages) announce(ctx context.Context) error {
 	c := g.compiled
 	needed := len(c.Elsewhere)+len(c.Registrations) > 0 || slices.ContainsFunc(c.Catalog.Entries, func(e wire.Entry) bool { return e.Fetch > 0 })
-	if g.asks == nil || !needed {
+	if g.controller() == nil || !needed {
 		return nil
 	}
 	paths, all := g.of.compiler.Facts()
 	k := Known{Play: g.of.number, Part: g.of.mode.part(), Results: g.results}
 	k.Facts.Node = yamlpos.From(&yamlpos.Node{File: g.state.host.Name}, readFacts(g.program.facts, paths, all))
-	answer, err := send(ctx, g.asks, g.state.host.Name, k)
+	answer, err := send(ctx, g.controller(), g.state.host.Name, k)
 	switch {
 	case err == errOver:
 		err = errStopped

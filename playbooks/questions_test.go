@@ -266,7 +266,7 @@ func bareAnswerer(t testing.TB, request Request) *answerer {
 	stop := make(chan struct{})
 	close(stop)
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, lent: map[string]bool{}}
-	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
+	f.sessions, f.once, f.commons = share.NewSessions(&f.waits), share.NewOnce(&f.waits), ownCommons{f}
 	f.plays = []*selection{{play: plays[0], compiler: compiler, values: values[0], hosts: inv.Hosts()}}
 	f.exchange = share.NewExchange(plays, [][]*inventory.Host{inv.Hosts()})
 	f.exchange.WaitIn(&f.waits)

@@ -263,7 +263,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, places: make(chan struct{}, r.forks()), followed: followed, lent: setOf(names(plays.lent))}
 	r.openRelays(hosts)
 	defer r.closeRelays()
-	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
+	f.sessions, f.once, f.commons = share.NewSessions(&f.waits), share.NewOnce(&f.waits), ownCommons{f}
 	defer f.close()
 	for i, play := range r.Plays {
 		s := &selection{number: i, play: play, compiler: compilers[i], values: plays.values[i], hosts: hostLists[i], done: done[i], parts: parts[i], kept: plays.kept[i], refs: sync.OnceValue(play.LiteralRefs)}

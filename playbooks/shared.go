@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -122,19 +123,37 @@ type onces interface {
 	Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error)
 }
 
-// join begins the host's part in the values between hosts; nil if it has none.
-func (p *hostPlay) join(ctx context.Context, c *catalog.Compiled) exchange {
-	host := p.state.host.Name
-	switch {
-	case p.of.mode.looks(), p.of.mode.part() != 0:
-	case p.asks != nil && share.Any(p.runner.Plays):
-		e := &askedExchange{asking: p.asks, ctx: ctx, host: host, sensitive: map[int]bool{}}
-		e.join(c, false)
-		return e
-	case p.exchange != nil:
-		return p.exchange.Join(p.of.number, host, c)
+// A commons has everything that the hosts of a run share: the controller has an ownCommons, and a worker asking.
+type commons interface {
+	// join begins the host's part in the values between hosts; nil if it has none.
+	join(ctx context.Context, p *hostPlay, c *catalog.Compiled) exchange
+	// claim requests the semaphores of an entry.
+	claim(ctx context.Context, p *hostPlay, c *catalog.Compiled, index int, claims []share.Claim) *share.Turn
+	// visit runs an entry on another host. The result is nil if the error is errStopped.
+	visit(ctx, waiting context.Context, d *delegated, index int, alone *catalog.Compiled) (*wire.Result, error)
+	// fetch returns the function that takes the files of a host, for an entry of another host or its own; nil where the
+	// run has no folder for them.
+	fetch(ctx context.Context, of, host string) func(*wire.Entry) (session.File, error)
+}
+
+// ownCommons has everything that the hosts of this machine's run share.
+type ownCommons struct{ *fleet }
+
+func (o ownCommons) join(_ context.Context, p *hostPlay, c *catalog.Compiled) exchange {
+	if o.exchange == nil {
+		return nil
 	}
-	return nil
+	return o.exchange.Join(p.of.number, p.state.host.Name, c)
+}
+
+func (o ownCommons) claim(_ context.Context, _ *hostPlay, _ *catalog.Compiled, _ int, claims []share.Claim) *share.Turn {
+	return o.semaphores.Request(claims)
+}
+
+// controller returns the connection of a worker to its controller; nil on the controller itself.
+func (f *fleet) controller() *asking {
+	a, _ := f.commons.(*asking)
+	return a
 }
 
 // A Controller is the machine that gave this worker its hosts.
@@ -194,10 +213,26 @@ func (a *asking) tell(ctx context.Context, host string, q Question) {
 	_, _ = a.Answer(context.WithoutCancel(ctx), host, q)
 }
 
-// claim requests the semaphores of an entry. At the end of the turn, the worker reports the release to the coordinator,
+func (a *asking) join(ctx context.Context, p *hostPlay, c *catalog.Compiled) exchange {
+	if !share.Any(p.runner.Plays) {
+		return nil
+	}
+	e := &askedExchange{asking: a, ctx: ctx, host: p.state.host.Name, sensitive: map[int]bool{}}
+	e.begin(c, false)
+	return e
+}
+
+func (a *asking) claim(ctx context.Context, p *hostPlay, c *catalog.Compiled, index int, _ []share.Claim) *share.Turn {
+	e := &c.Catalog.Entries[index]
+	return a.claims(ctx, p.state.host.Name, Claims{
+		Index: index, Semaphores: e.Sema, Type: e.Type, Name: e.Name, Alias: e.Alias, Within: p.runner.within(c, index),
+	})
+}
+
+// claims requests semaphores. At the end of the turn, the worker reports the release to the coordinator,
 // also after the run was stopped. If the host is given up while it may hold the semaphores, the end of its turn reports
 // this instead.
-func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.Turn {
+func (a *asking) claims(ctx context.Context, host string, claims Claims) *share.Turn {
 	waiting, stop := context.WithCancel(ctx)
 	ended := make(chan bool, 1)
 	turn, decide := share.NewTurn(func(abandoned bool) {
@@ -205,7 +240,7 @@ func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.
 		stop()
 	})
 	a.telling.Go(func() {
-		switch may, err := request(waiting, a.wait(), host, *claims); {
+		switch may, err := request(waiting, a.wait(), host, claims); {
 		case err != nil:
 		case may != nil:
 			decide(may)
@@ -230,7 +265,7 @@ type askedExchange struct {
 	sensitive map[int]bool
 }
 
-func (e *askedExchange) join(c *catalog.Compiled, stage bool) {
+func (e *askedExchange) begin(c *catalog.Compiled, stage bool) {
 	e.mu.Lock()
 	e.imports = importsFrom(e.imports, c, stage)
 	e.mu.Unlock()
@@ -245,7 +280,7 @@ func (e *askedExchange) join(c *catalog.Compiled, stage bool) {
 }
 
 // Stage implements exchange.
-func (e *askedExchange) Stage(c *catalog.Compiled) { e.join(c, true) }
+func (e *askedExchange) Stage(c *catalog.Compiled) { e.begin(c, true) }
 
 // Export implements exchange.
 func (e *askedExchange) Export(r *wire.Result, c *wire.Catalog) {

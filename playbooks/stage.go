@@ -74,7 +74,9 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	g.progress.look = g.of.mode.looks()
 	g.state.at(g.progress)
 	g.others = g.delegates(g.compiled)
-	g.turns = g.claiming(ctx, g.compiled)
+	g.turns = share.NewTurns(func(index int, claims []share.Claim) *share.Turn {
+		return g.commons.claim(ctx, g.hostPlay, g.compiled, index, claims)
+	})
 	task := session.Task{
 		Compiled: g.compiled, Claim: g.turns.Claim, Granted: g.granted, Host: remaining,
 		Resource: cmp.Or(g.runner.Options.Deadlines.Resource, defaultResourceTime),
@@ -85,7 +87,7 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 		},
 		Sync:  g.runner.Events.Sync,
 		Ask:   g.ask,
-		Fetch: g.fetch(ctx, host, host),
+		Fetch: g.commons.fetch(ctx, host, host),
 		Elsewhere: func(waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 			return g.others.run(ctx, waiting, index, refresh)
 		},
@@ -151,7 +153,7 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 	}
 	if r.Fetched {
 		e.Fetched = e.Name // as it is called there
-		if g.asks == nil {
+		if g.controller() == nil {
 			e = g.runner.Kept(e)
 		}
 	}

@@ -217,14 +217,14 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		ended(host, f.turn(ctx, state, byHost[host]))
 	}
 	q := share.NewQueue(hosts, begin, func() bool { return f.interrupted(ctx) })
-	f.asks = &asking{Controller: r.Controller, waiting: func() {
+	asks := &asking{Controller: r.Controller, waiting: func() {
 		q.StartNext()
 		r.Controller.Waiting()
 	}}
-	defer f.asks.telling.Wait()
-	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && turns[0].OfAPlay() && mayRunOnce(r.Plays[turns[0].Play])}
+	defer asks.telling.Wait()
+	f.commons, f.once = asks, &askedOnce{asking: asks, ctx: ctx, may: len(turns) > 0 && turns[0].OfAPlay() && mayRunOnce(r.Plays[turns[0].Play])}
 	f.sessions.Begin(hosts, q.StartNow)
-	r.Step = f.asks.stepper()
+	r.Step = asks.stepper()
 	if slices.ContainsFunc(turns, Requests[WatchRequest]) {
 		q.Run(len(turns), len(turns)) // most of them only listen
 	} else {
@@ -358,7 +358,7 @@ func (PlayRequest) do(ctx context.Context, p *hostPlay) (found Prediction, err e
 		one.heard = func(_ string, c *wire.Catalog, r *wire.Result) { found.came(c, r) }
 		p = p.playOn(&one, p.state)
 	}
-	if p.runner.Options.CompileFirst && p.asks != nil {
+	if p.runner.Options.CompileFirst && p.controller() != nil {
 		if err := p.awaitOthers(ctx); err != nil {
 			return found, err
 		}

@@ -32,10 +32,10 @@ func (WatchRequest) do(ctx context.Context, p *hostPlay) (nothing, error) {
 	watched, end := p.untilStopped(ctx)
 	defer end()
 	state, host := p.state, p.state.host.Name
-	w := &watcher{fleet: p.fleet, state: state, plays: state.plays, orders: p.asks.Orders(host)}
+	w := &watcher{fleet: p.fleet, state: state, plays: state.plays, orders: p.controller().Orders(host)}
 	w.tell = func(ctx context.Context, n WatchNews) {
 		n.Mask(p.runner.Options.Catalog.Mask)
-		p.asks.tell(ctx, host, Watched{n})
+		p.controller().tell(ctx, host, Watched{n})
 	}
 	w.run(ctx, watched)
 	return nothing{}, &stoppedError{}
