@@ -138,7 +138,7 @@ func TestWatch(t *testing.T) {
 		require.False(t, v.summary.Interrupted)
 		require.Equal(t, 3, v.summary.Totals.Hosts.OK)
 		require.Empty(t, v.warned.all())
-		require.Empty(t, strings.Trim(strings.ReplaceAll(said.all(), "the operator stopped the run; resources in progress finish", ""), "\n"))
+		require.Empty(t, strings.TrimSpace(strings.ReplaceAll(said.all(), "the operator stopped the run; resources in progress finish", "")))
 	})
 }
 
