@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -232,4 +233,44 @@ func apkArguments(t transaction, options ...string) []string {
 		arguments = append(arguments, i.name)
 	}
 	return arguments
+}
+
+// held implements [holding].
+func (apk) held(string, State) (bool, error) {
+	return false, modules.Refuse("apk cannot hold packages; write the version in the property ensure: apk stores the version in /etc/apk/world, and upgrades keep this version")
+}
+
+func (apk) holds() []string { return nil }
+
+func (apk) setHold(context.Context, []string, bool) error { return errors.ErrUnsupported }
+
+func (apk) suffix() string { return "" }
+
+// inFile implements [filer].
+func (apk) inFile(context.Context, string) (name, version string, err error) {
+	return "", "", errors.ErrUnsupported
+}
+
+// versions implements [looker].
+func (a apk) versions(ctx context.Context, name string) ([]string, error) {
+	policy, err := a.policy(ctx, "", name)
+	return policy.available(name), err
+}
+
+// outlook implements [upgrader].
+func (a apk) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	if u.Security {
+		return outlook{}, noAdvisories("apk")
+	}
+	var said apkOutput
+	exit, err := a.query(ctx, "", said.line, "apk", "upgrade", "--no-progress", "--simulate")
+	if err == nil && exit.Code != 0 {
+		err = modules.Refuse("%w", failure("apk upgrade", exit, said.reasons))
+	}
+	return outlook{done: said.done}, err
+}
+
+// upgrade implements [upgrader].
+func (a apk) upgrade(ctx context.Context, _ *Upgrader, _ outlook) error {
+	return a.change(ctx, "upgrade", "--no-progress")
 }

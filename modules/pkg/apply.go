@@ -25,7 +25,7 @@ func (p *Package) Apply(ctx context.Context, h modules.Host, plan modules.Plan) 
 // BatchKey implements [modules.Batcher].
 func (p *Package) BatchKey(plan modules.Plan) string {
 	s := plan.Steps.(*steps)
-	key := string(s.verb) + " " + p.Provider + " " + p.LockTimeout + p.place()
+	key := string(s.verb) + " " + p.Provider + " " + p.LockTimeout + p.place().id()
 	if s.fetch {
 		key += " fetch " + p.CacheValid
 	}
@@ -50,26 +50,26 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 	}
 	var release, hold []string
 	for _, member := range batch {
-		s, err := member.Resource.(*Package).current(ctx, h, m, member.Plan)
+		i := &installation{Package: member.Resource.(*Package), host: h, by: m}
+		s, err := i.current(ctx, member.Plan)
 		if err != nil {
 			return err
 		}
 		if s == nil {
 			continue
 		}
-		name := member.Resource.(*Package).Name
 		if s.release {
-			release = append(release, name)
+			release = append(release, i.Name)
 		}
 		if s.hold {
-			hold = append(hold, name)
+			hold = append(hold, i.Name)
 		}
 		if s.verb == "" {
 			continue
 		}
-		item := member.Resource.(*Package).item(s)
-		if s.verb != remove && !member.Resource.(*Package).Content.IsZero() {
-			file, done, err := member.Resource.(*Package).staged(ctx, h, m)
+		item := i.item(s)
+		if s.verb != remove && !i.Content.IsZero() {
+			file, done, err := i.staged(ctx)
 			defer done()
 			if err != nil {
 				return err
@@ -100,24 +100,24 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 
 // current returns the steps of a plan, or decides them again if the lists have been fetched since; nil if there is
 // nothing to do.
-func (p *Package) current(ctx context.Context, h modules.Host, m manager, plan modules.Plan) (*steps, error) {
+func (i *installation) current(ctx context.Context, plan modules.Plan) (*steps, error) {
 	s := plan.Steps.(*steps)
 	if !s.fetch {
 		return s, nil
 	}
-	have, err := p.have(ctx, h, m)
+	if err := i.observe(ctx); err != nil {
+		return nil, err
+	}
+	s, err := i.choose(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s, err = p.choose(ctx, m, have); err != nil {
+	if s, err = i.withHold(s); err != nil || s == nil {
 		return nil, err
 	}
-	if s, err = p.withHold(have, s); err != nil || s == nil {
+	if err := i.mayChange(s); err != nil {
 		return nil, err
 	}
-	if err := p.held(m, have, s); err != nil {
-		return nil, err
-	}
-	h.Report.Message("info", p.Name+": "+action(have, s))
+	i.host.Report.Message("info", i.Name+": "+action(i.have, s))
 	return s, nil
 }

@@ -220,3 +220,212 @@ func aptArguments(t transaction) []string {
 	}
 	return arguments
 }
+
+// held implements [holding]: dpkg reports it with the state.
+func (apt) held(_ string, have State) (bool, error) { return have.Held, nil }
+
+// holds implements [holding].
+func (apt) holds() []string { return nil }
+
+// setHold implements [holding].
+func (a apt) setHold(ctx context.Context, names []string, on bool) error {
+	verb := map[bool]string{true: "hold", false: "unhold"}[on]
+	return a.locker(ctx, nil, append([]string{"apt-mark", "-q", verb, "--"}, names...)...)
+}
+
+func (apt) suffix() string { return ".deb" }
+
+// inFile implements [filer].
+func (a apt) inFile(ctx context.Context, file string) (name, version string, err error) {
+	exit, err := a.query(ctx, "", func(line string) {
+		field, value, _ := strings.Cut(line, ": ")
+		switch field {
+		case "Package":
+			name = value
+		case "Version":
+			version = value
+		}
+	}, "dpkg-deb", "-f", file, "Package", "Version")
+	return told("dpkg-deb", name, version, exit, err)
+}
+
+// versions implements [looker].
+func (a apt) versions(ctx context.Context, name string) ([]string, error) {
+	policy, err := a.policy(ctx, name)
+	return policy.versions, err
+}
+
+// survey implements [surveyor].
+func (a apt) survey(ctx context.Context, names []string, states map[string]State) error {
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, ":") })
+	if len(names) == 0 {
+		return nil
+	}
+	rows := map[string][]dpkgRow{}
+	several := false
+	exit, err := a.query(ctx, Effect, func(line string) {
+		row := parseDpkgRow(line)
+		name, _, _ := strings.Cut(row.name, ":")
+		rows[name] = append(rows[name], row)
+		several = several || ambiguous(rows[name])
+	}, append([]string{"dpkg-query", "-W", "-f", dpkgFormat, "--"}, names...)...)
+	switch {
+	case err != nil:
+		return err
+	case exit.Code > 1: // 1: some are not there
+		return failure("dpkg-query", exit, nil)
+	}
+	native := ""
+	if several {
+		if native, err = a.architecture(ctx); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		arch := ""
+		if ambiguous(rows[name]) {
+			arch = native
+		}
+		states[name] = stateOf(rows[name], arch)
+	}
+	return nil
+}
+
+// offers implements [surveyor].
+func (a apt) offers(ctx context.Context, names []string, offers map[string]string) error {
+	policies := aptPolicies{byName: map[string]*aptPolicy{}}
+	if err := a.cache(ctx, policies.line, append([]string{"policy", "--"}, names...)...); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if p := policies.byName[name]; p != nil {
+			offers[name] = p.candidate
+		}
+	}
+	return nil
+}
+
+// outlook implements [upgrader].
+func (a apt) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	if some, err := a.some(ctx, aptLists); err != nil || !some {
+		return outlook{}, cmp.Or(err, modules.Refuse("no package lists in %s, so upgrades are unknown; cache_valid: 1h fetches them", aptLists.dir))
+	}
+	said, err := a.simulate(ctx, aptUpgrade(u, nil)...)
+	if err != nil || !u.Security {
+		return outlook{done: said.done, kept: said.kept}, err
+	}
+	items, err := a.fixed(ctx, said)
+	if err != nil || len(items) == 0 {
+		return outlook{}, err
+	}
+	return a.possible(ctx, u, items)
+}
+
+// fixed returns the packages for which a security repository has a version that is newer than the installed one and not
+// newer than apt's candidate. said is the simulation of a full upgrade.
+func (a apt) fixed(ctx context.Context, said aptOutput) ([]item, error) {
+	names := slices.Clone(said.kept)
+	for _, c := range said.done {
+		if c.version != "" {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	have, err := statesOf(ctx, a, names)
+	if err != nil {
+		return nil, err
+	}
+	var sources aptSources
+	if err := a.cache(ctx, sources.line, "policy"); err != nil {
+		return nil, err
+	}
+	offers := aptPolicies{byName: map[string]*aptPolicy{}}
+	for part := range parts(names) {
+		if err := a.cache(ctx, offers.line, append([]string{"policy", "--"}, part...)...); err != nil {
+			return nil, err
+		}
+	}
+	var items []item
+	for name, is := range have {
+		if policy := offers.byName[name]; policy != nil && is.Installed && !is.Held {
+			if version := policy.secure(is.Version, sources.security); version != "" {
+				items = append(items, item{name: name, version: version})
+			}
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.name, b.name) })
+	return items, nil
+}
+
+// possible omits packages that apt would refuse, so that one package does not block the others.
+func (a apt) possible(ctx context.Context, u *Upgrader, items []item) (outlook, error) {
+	said, refused := a.simulate(ctx, aptUpgrade(u, items)...)
+	if refused == nil {
+		return outlook{done: said.done, items: items}, nil
+	}
+	var o outlook
+	for _, i := range items {
+		if _, err := a.simulate(ctx, aptUpgrade(u, []item{i})...); err == nil {
+			o.items = append(o.items, i)
+		} else {
+			o.kept = append(o.kept, i.name)
+		}
+	}
+	if len(o.items) == 0 {
+		return o, nil
+	}
+	said, err := a.simulate(ctx, aptUpgrade(u, o.items)...)
+	o.done = said.done
+	return o, err
+}
+
+// aptUpgrade are the arguments of apt-get for an upgrade, of these packages alone if there are some.
+func aptUpgrade(u *Upgrader, items []item) []string {
+	switch {
+	case len(items) == 0 && u.Removals:
+		return []string{"dist-upgrade"}
+	case len(items) == 0:
+		return []string{"upgrade", "--with-new-pkgs"}
+	}
+	arguments := []string{string(install), "--only-upgrade"}
+	if !u.Removals {
+		arguments = append(arguments, "--no-remove")
+	}
+	for _, i := range items {
+		arguments = append(arguments, i.name+"="+i.version)
+	}
+	return arguments
+}
+
+// upgrade implements [upgrader]. apt marks all packages on its command line as manually installed. So upgrade marks the
+// automatically installed packages as automatic again.
+func (a apt) upgrade(ctx context.Context, u *Upgrader, o outlook) error {
+	if len(o.items) == 0 {
+		return a.change(ctx, aptUpgrade(u, nil)...)
+	}
+	var automatic []string
+	argv := []string{"apt-mark", "-q", "showauto", "--"}
+	for _, i := range o.items {
+		argv = append(argv, i.name)
+	}
+	exit, err := a.query(ctx, "", func(line string) { automatic = append(automatic, line) }, argv...)
+	if err == nil && exit.Code != 0 {
+		err = failure("apt-mark showauto", exit, nil)
+	}
+	if err != nil {
+		return err
+	}
+	err = a.change(ctx, aptUpgrade(u, o.items)...)
+	if len(automatic) > 0 {
+		err = cmp.Or(err, a.locker(context.WithoutCancel(ctx), nil, append([]string{"apt-mark", "-q", "auto", "--"}, automatic...)...))
+	}
+	return err
+}
+
+// fetchOf implements [fetcher]. Lists of other repositories stay.
+func (a apt) fetchOf(ctx context.Context, dir, _ string) error {
+	return a.change(ctx, "update", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts="+dir,
+		"-o", "APT::Get::List-Cleanup=false", "-o", "APT::Update::Error-Mode=any")
+}

@@ -26,6 +26,14 @@ type steps struct {
 	hold    bool   // put it on hold at the end
 }
 
+// An installation is a package on one host: its manager there, and the state in which it is.
+type installation struct {
+	*Package
+	host modules.Host
+	by   manager
+	have State
+}
+
 // Check implements [modules.Resource].
 func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	m, err := p.manager(h)
@@ -34,13 +42,13 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	}
 	place, _ := m.(placeMaker)
 	m = &recalling{m, h, p.group()}
-	have, err := p.have(ctx, h, m)
-	if err != nil {
+	i := &installation{Package: p, host: h, by: m}
+	if err := i.observe(ctx); err != nil {
 		return modules.Plan{}, err
 	}
-	s, err := p.decide(ctx, h, m, have)
+	s, err := i.decide(ctx)
 	if err == nil {
-		s, err = p.withHold(have, s)
+		s, err = i.withHold(s)
 	}
 	if s != nil && s.verb != remove && place != nil {
 		s.makes = place.makes()
@@ -49,15 +57,15 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil || s == nil {
 		return modules.Plan{}, err
 	}
-	if err := p.held(m, have, s); err != nil {
+	if err := i.mayChange(s); err != nil {
 		return modules.Plan{}, err
 	}
-	plan, err := modules.PlanIfPermitted(p.plan(have, s), permitted(h, m))
+	plan, err := modules.PlanIfPermitted(i.plan(s), permitted(h, m))
 	if err != nil || s.fetch || s.awaits || s.verb == "" {
 		plan.MayFail = s.awaits
 		return plan, err
 	}
-	t := p.transaction(s)
+	t := i.transaction(s)
 	done, err := m.rehearse(ctx, t)
 	switch {
 	case errors.Is(err, errHeld), isUnforeseen(err):
@@ -66,7 +74,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	case err != nil:
 		return modules.Plan{}, err
 	}
-	return p.withConsequences(plan, t, done, h.Report), nil
+	return i.withConsequences(plan, t, done), nil
 }
 
 // permitted returns an error if this user may not change packages.
@@ -78,82 +86,76 @@ func permitted(h modules.Host, m changer) error {
 }
 
 // withConsequences adds the changes of other packages to a plan, and reports the packages that would be removed.
-func (p *Package) withConsequences(plan modules.Plan, t transaction, done []consequence, report modules.Reporter) modules.Plan {
+func (i *installation) withConsequences(plan modules.Plan, t transaction, done []consequence) modules.Plan {
 	var gone []string
 	for _, c := range done {
 		if t.has(c.name) {
 			continue
 		}
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.keyOf(c.name), State: State{Installed: c.version != "", Version: c.version}})
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: i.place().key(c.name), State: State{Installed: c.version != "", Version: c.version}})
 		if c.version == "" {
 			gone = append(gone, c.name)
 		}
 	}
 	if len(gone) > 0 {
-		report.Message("warning", "this removes also: "+words(gone))
+		i.host.Report.Message("warning", "this removes also: "+words(gone))
 	}
 	return plan
 }
 
-// have returns the state of the package on the host, in a check run the predicted one.
-func (p *Package) have(ctx context.Context, h modules.Host, m manager) (State, error) {
-	var have State
-	var err error
-	if s, ok := h.Forecast.Lookup(Effect, p.keyOf(p.Name)); ok {
-		have = s.(State)
-	} else if have, err = m.installed(ctx, p.Name); err != nil {
-		return State{}, err
+// observe finds the state of the package, in a check run the predicted one, and whether it is on hold, if the resource sets
+// hold.
+func (i *installation) observe(ctx context.Context) (err error) {
+	if s, ok := i.host.Forecast.Lookup(Effect, i.place().key(i.Name)); ok {
+		i.have = s.(State)
+	} else if i.have, err = i.by.installed(ctx, i.Name); err != nil {
+		return err
 	}
-	return p.withHeld(h, m, have)
-}
-
-// withHeld adds whether the package is on hold, if the resource sets hold.
-func (p *Package) withHeld(h modules.Host, m holding, have State) (State, error) {
-	if p.Hold == nil {
-		return have, nil
+	if i.Hold == nil {
+		return nil
 	}
-	if on, ok := h.Forecast.Lookup(holdEffect, p.Name); ok {
-		have.Held = on.(bool)
-		return have, nil
+	if on, ok := i.host.Forecast.Lookup(holdEffect, i.Name); ok {
+		i.have.Held = on.(bool)
+		return nil
 	}
-	var err error
-	have.Held, err = m.held(p.Name, have)
-	return have, err
+	i.have.Held, err = i.by.held(i.Name, i.have)
+	return err
 }
 
 // decide returns the steps to take; nil if there is nothing to do.
-func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have State) (*steps, error) {
+func (i *installation) decide(ctx context.Context) (*steps, error) {
+	have, wants := i.have, wanted(i.Ensure)
 	switch {
-	case p.Ensure == absent && !have.there(), p.Ensure == present && have.Installed:
+	case i.Ensure == absent && !have.there(), i.Ensure == present && have.Installed:
 		return nil, nil
-	case p.Ensure == absent && have.Stuck:
-		return nil, modules.Refuse("the package %s is %s, and dpkg cannot remove it: first install the package again (ensure: present, or: apt-get install --reinstall %s)", p.Name, have.Unfinished, p.Name)
-	case p.Ensure == absent:
+	case i.Ensure == absent && have.Stuck:
+		return nil, modules.Refuse("the package %s is %s, and dpkg cannot remove it: first install the package again (ensure: present, or: apt-get install --reinstall %s)", i.Name, have.Unfinished, i.Name)
+	case i.Ensure == absent:
 		return &steps{verb: remove}, nil
-	case p.Ensure == present && have.there() && !have.Torn:
+	case i.Ensure == present && have.there() && !have.Torn:
 		return &steps{verb: install, version: have.Version}, nil
-	case p.pinned() && have.Installed && have.Version != "":
-		if ok, err := p.suits(ctx, m, have.Version); err != nil || ok {
+	case wants.pinned() && have.Installed && have.Version != "":
+		if ok, err := wants.suits(ctx, i.by, have.Version); err != nil || ok {
 			return nil, err
 		}
 	}
-	if p.local() {
-		return p.fromFile(ctx, h, m, have)
+	if i.local() {
+		return i.fromFile(ctx)
 	}
-	if _, changes := h.Forecast.Lookup(modules.OffersEffect, ""); changes && p.awaits(have) {
-		return &steps{verb: install, version: p.version(), within: p.within(), awaits: true}, nil
+	if _, changes := i.host.Forecast.Lookup(modules.OffersEffect, ""); changes && i.awaits() {
+		return &steps{verb: install, version: wants.version(), within: wants.within(), awaits: true}, nil
 	}
-	fresh, err := p.fresh(ctx, m, p.validity())
+	fresh, err := i.fresh(ctx, i.by)
 	if err != nil || !fresh {
 		return &steps{verb: install, fetch: true}, err
 	}
-	s, err := p.choose(ctx, m, have)
-	if isUnforeseen(err) && p.awaits(have) {
-		h.Report.Message(modules.LevelInfo, err.Error())
-		return &steps{verb: install, version: p.version(), within: p.within(), awaits: true}, nil
+	s, err := i.choose(ctx)
+	if isUnforeseen(err) && i.awaits() {
+		i.host.Report.Message(modules.LevelInfo, err.Error())
+		return &steps{verb: install, version: wants.version(), within: wants.within(), awaits: true}, nil
 	}
-	if isUnlisted(err) && p.CacheValid != "" {
-		if fresh, err := p.fresh(ctx, m, justNow); err != nil || !fresh {
+	if isUnlisted(err) && i.CacheValid != "" && !i.fetched {
+		if fresh, err := i.by.fresh(ctx, justNow); err != nil || !fresh {
 			return &steps{verb: install, fetch: true}, err
 		}
 	}
@@ -161,68 +163,44 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 }
 
 // awaits reports whether something will be done, whatever is offered then, or it fails.
-func (p *Package) awaits(have State) bool { return !have.Installed || p.pinned() }
-
-// version is the version in ensure; empty means any, or one of a range.
-func (p *Package) version() string {
-	if p.pinned() && !isRange(p.Ensure) {
-		return p.Ensure
-	}
-	return ""
-}
-
-// within is the range in ensure; empty means none.
-func (p *Package) within() string {
-	if isRange(p.Ensure) {
-		return p.Ensure
-	}
-	return ""
-}
+func (i *installation) awaits() bool { return !i.have.Installed || wanted(i.Ensure).pinned() }
 
 // justNow is the age of lists that are not fetched again for a package that they
 // lack.
 const justNow = time.Minute
 
-func (p *Package) pinned() bool {
-	return p.Ensure != present && p.Ensure != latest && p.Ensure != absent
-}
-
-// validity is the maximum age of the lists.
-func (p *Package) validity() time.Duration {
-	within, _ := parseDuration("cache_valid", p.CacheValid) // Validate has found it right
-	return within
-}
-
 // fresh reports whether the lists need not be fetched.
-func (p *Package) fresh(ctx context.Context, m lister, within time.Duration) (bool, error) {
+func (p *Package) fresh(ctx context.Context, m lister) (bool, error) {
 	if p.CacheValid == "" || p.fetched {
 		return true, nil
 	}
+	within, _ := parseDuration("cache_valid", p.CacheValid) // Validate has found it right
 	return m.fresh(ctx, within)
 }
 
 // choose looks for the version to install; nil if the host has it.
-func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, error) {
-	if have.Torn && p.Ensure == present {
+func (i *installation) choose(ctx context.Context) (*steps, error) {
+	have := i.have
+	if have.Torn && i.Ensure == present {
 		s := &steps{verb: install, version: have.Version, again: true}
-		if _, err := m.rehearse(ctx, p.transaction(s)); err == nil { // otherwise no repository has this version any more
+		if _, err := i.by.rehearse(ctx, i.transaction(s)); err == nil { // otherwise no repository has this version any more
 			return s, nil
 		}
 	}
-	version, err := p.candidate(ctx, m)
+	version, err := i.candidate(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case version == "":
-		return p.chooseVirtual(ctx, m)
+		return i.chooseVirtual(ctx)
 	case have.Version == "":
 		return &steps{verb: install, version: version}, nil
 	}
-	order, err := m.order(ctx, have.Version, version)
+	order, err := i.by.order(ctx, have.Version, version)
 	switch {
 	case err != nil:
 		return nil, err
-	case have.Installed && p.Ensure == latest && order >= 0: // newer than the available version
+	case have.Installed && i.Ensure == latest && order >= 0: // newer than the available version
 		return nil, nil
 	case order > 0:
 		return &steps{verb: downgrade, version: version}, nil
@@ -231,23 +209,24 @@ func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, er
 }
 
 // chooseVirtual returns the steps for a name that only other packages provide.
-func (p *Package) chooseVirtual(ctx context.Context, m manager) (*steps, error) {
-	if p.Ensure != present {
-		return nil, modules.Refuse("%q is a virtual package, which has no versions; name the package itself, or write ensure: present", p.Name)
+func (i *installation) chooseVirtual(ctx context.Context) (*steps, error) {
+	if i.Ensure != present {
+		return nil, modules.Refuse("%q is a virtual package, which has no versions; name the package itself, or write ensure: present", i.Name)
 	}
-	provider, err := m.provider(ctx, p.Name)
+	provider, err := i.by.provider(ctx, i.Name)
 	if err != nil || provider != "" {
 		return nil, err
 	}
 	return &steps{verb: install}, nil
 }
 
-// held refuses to change a package that is on hold, unless the resource sets hold.
-func (p *Package) held(m changer, have State, s *steps) error {
-	if !have.Held || !have.there() || s.fetch || p.Hold != nil || s.verb != remove && s.version == have.Version {
+// mayChange refuses to change a package that is on hold, unless the resource sets hold.
+func (i *installation) mayChange(s *steps) error {
+	have := i.have
+	if !have.Held || !have.there() || s.fetch || i.Hold != nil || s.verb != remove && s.version == have.Version {
 		return nil
 	}
-	return modules.Refuse("%s is held at %s; to let it change, %s", p.Name, have.Version, m.release(p.Name))
+	return modules.Refuse("%s is held at %s; to let it change, %s", i.Name, have.Version, i.by.release(i.Name))
 }
 
 // Recurs implements [modules.Recurrer]: the latest version changes by itself.
@@ -256,34 +235,35 @@ func (p *Package) Recurs(plan modules.Plan) bool {
 	return p.Ensure == latest && !slices.ContainsFunc(plan.Changes, installs)
 }
 
-func (p *Package) item(s *steps) item {
-	return item{p.Name, s.version, p.pinned(), s.file, s.within, s.again}
+func (i *installation) item(s *steps) item {
+	return item{i.Name, s.version, wanted(i.Ensure).pinned(), s.file, s.within, s.again}
 }
 
-func (p *Package) transaction(s *steps) transaction {
-	return transaction{s.verb, []item{p.item(s)}, s.release}
+func (i *installation) transaction(s *steps) transaction {
+	return transaction{s.verb, []item{i.item(s)}, s.release}
 }
 
 // plan describes the steps in words.
-func (p *Package) plan(have State, s *steps) modules.Plan {
+func (i *installation) plan(s *steps) modules.Plan {
+	have := i.have
 	plan := modules.Plan{Action: action(have, s), Changes: changes(have, s), Steps: s}
 	if holdAction(have, s) != "" {
 		plan.Changes = append(plan.Changes, modules.Change{Property: "hold", Have: strconv.FormatBool(have.Held), Want: strconv.FormatBool(s.hold)})
 	}
-	if p.Hold != nil {
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: holdEffect, Key: p.Name, State: *p.Hold})
-		have.Held = *p.Hold
+	if i.Hold != nil {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: holdEffect, Key: i.Name, State: *i.Hold})
+		have.Held = *i.Hold
 	}
 	after := State{Installed: s.verb != remove, Version: s.version, Held: have.Held && s.verb != remove}
 	if s.verb == "" {
 		after = have
 	}
-	plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.keyOf(p.Name), State: after})
+	plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: i.place().key(i.Name), State: after})
 	if s.verb != "" {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
 	if s.verb == install || s.verb == downgrade {
-		plan.Needs = modules.MissingContents(p)
+		plan.Needs = modules.MissingContents(i.Package)
 	}
 	return plan
 }

@@ -263,3 +263,160 @@ func dnfHolder(stderr string) string {
 	}
 	return "another process"
 }
+
+// The files in which dnf records locked packages: with dnf 4, where locking is a plugin, and with dnf 5.
+const (
+	dnfLocks     = "/etc/dnf/plugins/versionlock.list"
+	dnfLockSetup = "/etc/dnf/plugins/versionlock.conf"
+	dnf5Locks    = "/etc/dnf/versionlock.toml"
+)
+
+// holds implements [holding].
+func (d dnf) holds() []string {
+	if d.program == "dnf5" {
+		return []string{dnf5Locks}
+	}
+	return []string{dnfLocks, dnfLockSetup}
+}
+
+// held implements [holding].
+func (d dnf) held(name string, _ State) (held bool, err error) {
+	base, _ := splitArch(name)
+	if d.program == "dnf5" {
+		return d.locked(base)
+	}
+	switch _, err := d.files.Stat(dnfLockSetup); {
+	case modules.NotThere(err):
+		return false, modules.Refuse("dnf holds packages by its plugin versionlock, which is not there; install python3-dnf-plugin-versionlock")
+	case err != nil:
+		return false, err
+	}
+	err = d.eachLine(dnfLocks, func(line string) { held = held || dnfLockIsOf(line, base) })
+	return held, err
+}
+
+// locked reports whether dnf5 keeps a package at one version. It reads the file of dnf5-versionlock(8): each entry has
+// a pattern of names, and conditions for versions. A condition that only excludes or bounds versions is not a hold.
+func (d dnf) locked(name string) (held bool, err error) {
+	var pattern, key, comparator string
+	err = d.eachLine(dnf5Locks, func(line string) {
+		field, value, _ := strings.Cut(line, "=")
+		switch strings.TrimSpace(field) {
+		case "[[packages]]":
+			pattern, key, comparator = "", "", ""
+		case "[[packages.conditions]]":
+			key, comparator = "", ""
+		case "name":
+			pattern = quotedText(value)
+		case "key":
+			key = quotedText(value)
+		case "comparator":
+			comparator = quotedText(value)
+		}
+		matches, _ := path.Match(pattern, name)
+		held = held || matches && key == "evr" && comparator == "="
+	})
+	return held, err
+}
+
+// setHold implements [holding].
+func (d dnf) setHold(ctx context.Context, names []string, on bool) error {
+	verb := map[bool]string{true: "add", false: "delete"}[on]
+	argv := d.argv(append([]string{"-q", "-y", "versionlock", verb}, names...)...)
+	return d.locker(ctx, func(exit modules.Exit) (string, bool) {
+		return dnfHolder(exit.Stderr.Text), exit.Code == dnfExitLocked
+	}, argv...)
+}
+
+// versions implements [looker].
+func (d dnf) versions(ctx context.Context, name string) ([]string, error) {
+	rows, err := d.available(ctx, name)
+	return ownVersions(rows, name), err
+}
+
+// offers implements [surveyor].
+func (d dnf) offers(ctx context.Context, names []string, offers map[string]string) error {
+	names = slices.DeleteFunc(names, func(name string) bool { return !plain(name) })
+	if len(names) == 0 {
+		return nil
+	}
+	rows, err := d.available(ctx, append([]string{"--latest-limit=1"}, names...)...)
+	if err != nil {
+		return err
+	}
+	byName := map[string][]rpmRow{}
+	for _, r := range rows {
+		byName[r.name] = append(byName[r.name], r)
+	}
+	for _, name := range names {
+		if own := byName[name]; len(own) > 0 {
+			best, err := d.best(ctx, own)
+			if err != nil {
+				return err
+			}
+			offers[name] = best.version
+		}
+	}
+	return nil
+}
+
+// outlook implements [upgrader].
+func (d dnf) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	var said dnfOutput
+	arguments := d.upgradeArguments(u)
+	exit, err := d.ask(ctx, append([]string{"--assumeno"}, arguments...), func(argv []string) (modules.Exit, error) {
+		said = dnfOutput{}
+		return d.query(ctx, "", said.line, argv...)
+	})
+	if err == nil && exit.Code != 0 && !strings.Contains(exit.Stderr.Text, "Operation aborted") {
+		err = modules.Refuse("%w", failure(d.program+" "+strings.Join(arguments, " "), exit, nil))
+	}
+	return outlook{done: said.done}, err
+}
+
+// upgrade implements [upgrader].
+func (d dnf) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
+	return d.change(ctx, "upgrade", append([]string{"-y"}, d.upgradeArguments(u)...)...)
+}
+
+// upgradeArguments are the arguments of dnf for an upgrade. Security updates are the lowest versions that contain the
+// fix.
+func (d dnf) upgradeArguments(u *Upgrader) []string {
+	var arguments []string
+	if !u.Removals { // by a package that takes the place of another
+		arguments = append(arguments, "--setopt=obsoletes=False")
+	}
+	switch {
+	case !u.Security:
+		return append(arguments, "upgrade")
+	case d.program == "dnf5":
+		return append(arguments, "upgrade", "--minimal", "--security")
+	}
+	return append(arguments, "upgrade-minimal", "--security")
+}
+
+// fetchOf implements [fetcher].
+func (d dnf) fetchOf(ctx context.Context, dir, _ string) error {
+	return d.change(ctx, "makecache", "-y", "--setopt=reposdir="+dir, "--setopt=*.skip_if_unavailable=False", "makecache")
+}
+
+// quotedText returns the text between the quotes at the start of a TOML value; a comment may follow.
+func quotedText(value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		return ""
+	}
+	text, _, _ := strings.Cut(value[1:], value[:1])
+	return text
+}
+
+// dnfLock is a line of dnf's list, name-epoch:version-release.arch; an exclamation mark excludes a version.
+var dnfLock = lazily(`^(.+?)-\d+:[^:]+$`)
+
+// dnfLockIsOf reports whether a line of dnf's list keeps the package at its version.
+func dnfLockIsOf(line, name string) bool {
+	if m := dnfLock().FindStringSubmatch(line); m != nil {
+		return m[1] == name
+	}
+	return line == name
+}

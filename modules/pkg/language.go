@@ -18,52 +18,66 @@ const (
 )
 
 // ofLanguage reports whether the package is not one of the operating system.
-func (p *Package) ofLanguage() bool { return p.Provider == pipProvider || p.Provider == npmProvider }
+func (p *Package) ofLanguage() bool { return isLanguage(p.Provider) }
 
-// where returns the properties with the place of a package and the way to install it there. It omits an index that may
+func isLanguage(provider string) bool { return provider == pipProvider || provider == npmProvider }
+
+// A place is where packages of a language are installed, and the way to install them there. A package of the operating system
+// has none but its provider.
+type place struct {
+	provider, virtualenv, python, directory, user, index string
+	breakSystem                                          bool
+	options                                              []string
+}
+
+func (p *Package) place() place {
+	return place{p.Provider, p.Virtualenv, p.Python, p.Directory, p.User, p.Index, p.BreakSystemPackages, p.Options}
+}
+
+// properties returns the properties of a package that set its place. It omits an index that may
 // contain a secret, since these properties are stored and shown for a reversal.
-func (p *Package) where() map[string]any {
-	index := p.Index
+func (l place) properties() map[string]any {
+	index := l.index
 	if modules.ShownURL(index) != index {
 		index = ""
 	}
 	all := map[string]any{}
 	for key, value := range map[string]string{
-		"provider": p.Provider, "virtualenv": p.Virtualenv, "python": p.Python, "directory": p.Directory, "user": p.User, "index": index,
+		"provider": l.provider, "virtualenv": l.virtualenv, "python": l.python, "directory": l.directory, "user": l.user, "index": index,
 	} {
 		if value != "" {
 			all[key] = value
 		}
 	}
-	if p.BreakSystemPackages {
+	if l.breakSystem {
 		all["break_system_packages"] = true
 	}
-	if len(p.Options) > 0 {
-		all["options"] = p.Options
+	if len(l.options) > 0 {
+		all["options"] = l.options
 	}
 	return all
 }
 
-// place is the same for packages that one command can query or change together.
-func (p *Package) place() string {
-	if !p.ofLanguage() {
+// id is the same for packages that one command can query or change together.
+func (l place) id() string {
+	if !isLanguage(l.provider) {
 		return ""
 	}
-	parts := []string{"", p.Virtualenv, p.Python, p.Directory, p.User, p.Index}
-	if p.BreakSystemPackages {
+	parts := []string{"", l.virtualenv, l.python, l.directory, l.user, l.index}
+	if l.breakSystem {
 		parts = append(parts, "break")
 	}
-	return strings.Join(append(parts, p.Options...), "\x00")
+	return strings.Join(append(parts, l.options...), "\x00")
 }
 
-// keyOf returns a key that differs for packages of the same name in different managers or places.
-func (p *Package) keyOf(name string) string {
-	switch p.Provider {
+// key returns a key that differs for packages of the same name in different managers or places.
+func (l place) key(name string) string {
+	switch l.provider {
 	case pipProvider:
-		return normalName(name) + " of " + p.pythonOf()
+		return normalName(name) + " of " + l.pythonOf()
 	case npmProvider:
-		if p.Directory != "" {
-			return name + " of " + p.Directory
+		if l.directory != "" {
+			return name + " of " + l.directory
 		}
 		return name + " of npm"
 	}
@@ -71,12 +85,12 @@ func (p *Package) keyOf(name string) string {
 }
 
 // pythonOf names the virtualenv, or the Python.
-func (p *Package) pythonOf() string {
+func (l place) pythonOf() string {
 	switch {
-	case p.Virtualenv != "":
-		return p.Virtualenv
-	case p.Python != "":
-		return p.Python
+	case l.virtualenv != "":
+		return l.virtualenv
+	case l.python != "":
+		return l.python
 	}
 	return defaultPython
 }
@@ -104,16 +118,16 @@ var (
 	userName = lazily(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
-func (p *Package) validateLanguageName() error {
+func (l place) validateName(name string) error {
 	switch {
-	case p.Provider == pipProvider && !pipName().MatchString(p.Name):
+	case l.provider == pipProvider && !pipName().MatchString(name):
 		return &modules.PropertyError{
-			Path: "name", Msg: quote(p.Name) + " is not a name of a Python package",
+			Path: "name", Msg: quote(name) + " is not a name of a Python package",
 			Hint: `write it as its index does, such as flask or uvicorn[standard], and its version in ensure`,
 		}
-	case p.Provider == npmProvider && (!npmName().MatchString(p.Name) || strings.HasPrefix(p.Name, "-")):
+	case l.provider == npmProvider && (!npmName().MatchString(name) || strings.HasPrefix(name, "-")):
 		return &modules.PropertyError{
-			Path: "name", Msg: quote(p.Name) + " is not a name of an npm package",
+			Path: "name", Msg: quote(name) + " is not a name of an npm package",
 			Hint: `write it as its registry does, such as pm2 or @babel/core, and its version in ensure`,
 		}
 	}
@@ -154,28 +168,28 @@ func (p *Package) validateLanguage() error {
 	if p.BreakSystemPackages && p.Virtualenv != "" {
 		errs = append(errs, modules.Errorf("break_system_packages", "a virtualenv has packages of its own"))
 	}
-	if p.Provider == npmProvider && p.pinned() && !isRange(p.Ensure) && p.Ensure != "" && !isDigit(p.Ensure[0]) {
+	if p.Provider == npmProvider && wanted(p.Ensure).version() != "" && !isDigit(p.Ensure[0]) {
 		errs = append(errs, &modules.PropertyError{Path: "ensure", Msg: quote(p.Ensure) + " is not a version of an npm package", Hint: "write latest, or a version such as 5.3.0"})
 	}
 	if p.User != "" && !userName().MatchString(p.User) {
 		errs = append(errs, modules.Errorf("user", "%q is not a user name", p.User))
 	}
-	errs = append(errs, modules.ValidatePath("virtualenv", p.Virtualenv), modules.ValidatePath("directory", p.Directory), p.validateIndex(), p.validateOptions())
+	errs = append(errs, modules.ValidatePath("virtualenv", p.Virtualenv), modules.ValidatePath("directory", p.Directory), p.place().validateIndex(), p.place().validateOptions())
 	if p.Python != "" && (strings.HasPrefix(p.Python, "-") || strings.ContainsAny(p.Python, dangerous+" ") || strings.Contains(p.Python, "/") && !strings.HasPrefix(p.Python, "/")) {
 		errs = append(errs, &modules.PropertyError{Path: "python", Msg: quote(p.Python) + " is not a program", Hint: "write a name such as python3.11, or an absolute path"})
 	}
 	return errors.Join(errs...)
 }
 
-func (p *Package) validateIndex() error {
-	if p.Index == "" {
+func (l place) validateIndex() error {
+	if l.index == "" {
 		return nil
 	}
-	u, err := url.Parse(p.Index)
+	u, err := url.Parse(l.index)
 	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(p.Index, " \r\n\t"):
+	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(l.index, " \r\n\t"):
 		return &modules.PropertyError{Path: "index", Msg: "index is not a valid URL", Hint: "write https://host/path"} // the text of err has all of it
-	case p.Provider == npmProvider && (u.User != nil || u.RawQuery != ""):
+	case l.provider == npmProvider && (u.User != nil || u.RawQuery != ""):
 		return &modules.PropertyError{
 			Path: "index", Msg: "a user, a password or a token in index would be seen in the arguments of npm",
 			Hint: "remove the user, password or token from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
@@ -191,9 +205,9 @@ var placeOptions = map[string]string{
 	"-r": "name", "--requirement": "name", "-e": "name", "--editable": "name", "-U": "ensure", "--upgrade": "ensure",
 }
 
-func (p *Package) validateOptions() error {
+func (l place) validateOptions() error {
 	var errs []error
-	for i, option := range p.Options {
+	for i, option := range l.options {
 		path := fmt.Sprintf("options[%d]", i)
 		name, value, _ := strings.Cut(option, "=")
 		switch property := placeOptions[name]; {
@@ -203,7 +217,7 @@ func (p *Package) validateOptions() error {
 			errs = append(errs, &modules.PropertyError{Path: path, Msg: "the option " + name + " has a property", Hint: "write " + property})
 		case strings.Contains(value, "://") && strings.Contains(value, "@"):
 			errs = append(errs, &modules.PropertyError{
-				Path: path, Msg: "a user or a password in the option " + name + " would be seen in the arguments of " + p.Provider,
+				Path: path, Msg: "a user or a password in the option " + name + " would be seen in the arguments of " + l.provider,
 				Hint: "store the user and the password on the host: in ~/.netrc, pip.conf or .npmrc of the user, with mode 0600",
 			})
 		}

@@ -17,7 +17,7 @@ import (
 // file, and they query their index each time.
 type library struct {
 	*access
-	p *Package
+	place
 }
 
 func (library) provider(context.Context, string) (string, error) { return "", nil }
@@ -32,39 +32,39 @@ func (library) inFile(context.Context, string) (string, string, error) {
 func (library) fresh(context.Context, time.Duration) (bool, error) { return true, nil }
 func (library) fetch(context.Context) error                        { return nil }
 
-// languageManager finds the package manager of a language.
-func (p *Package) languageManager(h modules.Host) (manager, error) {
-	a := library{&access{Commands: h.Commands, files: h.Files, forecast: h.Forecast, program: npmProvider}, p}
-	if p.Provider == npmProvider {
+// manager finds the package manager of a language. within is the range in ensure.
+func (l place) manager(h modules.Host, within string) (manager, error) {
+	a := library{&access{Commands: h.Commands, files: h.Files, forecast: h.Forecast, program: npmProvider}, l}
+	if l.provider == npmProvider {
 		found, err := has(h.Files, npmProvider)
 		if err == nil && !found {
 			err = modules.Refuse("provider npm needs npm in %s", modules.DefaultPath)
 		}
-		if err == nil && p.Directory != "" {
-			err = p.trusts(h, p.Directory)
+		if err == nil && l.directory != "" {
+			err = l.trusts(h, l.directory)
 		}
 		return &npm{a, h.Files}, err
 	}
-	a.program = p.Python
+	a.program = l.python
 	if a.program == "" {
 		a.program = defaultPython
 	}
-	y := &pip{library: a, base: a.program}
-	if p.Virtualenv != "" {
-		y.program = path.Join(p.Virtualenv, "bin/python")
+	y := &pip{library: a, base: a.program, within: within}
+	if l.virtualenv != "" {
+		y.program = path.Join(l.virtualenv, "bin/python")
 		switch _, err := modules.Follow(h.Files, y.program); {
 		case err == nil:
-			return y, p.trusts(h, y.program)
+			return y, l.trusts(h, y.program)
 		case !modules.NotThere(err):
 			return nil, modules.PermissionRefusal(err)
 		}
 		y.missing = true
 	}
-	return y, p.finds(h, y.base)
+	return y, l.finds(h, y.base)
 }
 
 // finds refuses a Python that the host does not have.
-func (p *Package) finds(h modules.Host, python string) error {
+func (l place) finds(h modules.Host, python string) error {
 	if !path.IsAbs(python) {
 		found, err := has(h.Files, python)
 		if err == nil && !found {
@@ -77,19 +77,19 @@ func (p *Package) finds(h modules.Host, python string) error {
 	} else if err != nil {
 		return modules.PermissionRefusal(err)
 	}
-	return p.trusts(h, python)
+	return l.trusts(h, python)
 }
 
 // trusts refuses to run a program for this user that another user can change.
-func (p *Package) trusts(h modules.Host, name string) error {
-	if p.User != "" {
+func (l place) trusts(h modules.Host, name string) error {
+	if l.user != "" {
 		return nil
 	}
 	err := modules.OthersMayChange(h.Files, name, os.Geteuid())
 	if err == nil || modules.NotThere(err) {
 		return nil
 	}
-	return modules.Refuse("%w, so it is not for this user to run %s there; write user", err, p.Provider)
+	return modules.Refuse("%w, so it is not for this user to run %s there; write user", err, l.provider)
 }
 
 // first returns the topmost path that must be created for a path to exist.

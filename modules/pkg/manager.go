@@ -159,7 +159,7 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 		return nil, err
 	}
 	if p.ofLanguage() {
-		return p.languageManager(h)
+		return p.place().manager(h, wanted(p.Ensure).within())
 	}
 	t, err := toolOf(h, p.Provider)
 	if err != nil {

@@ -21,18 +21,18 @@ type npm struct {
 
 // database implements [changer]. Only npm knows the folder of global packages.
 func (n *npm) database() string {
-	if n.p.User != "" || n.p.Directory == "" {
+	if n.user != "" || n.directory == "" {
 		return ""
 	}
-	return n.first(path.Join(n.p.Directory, "package.json"))
+	return n.first(path.Join(n.directory, "package.json"))
 }
 
 // changes implements [changer].
 func (n *npm) changes() (from modules.Sources) {
 	from = n.told()
 	from.Polled = "npm sends no events about installed packages"
-	if n.p.Directory != "" {
-		from.Paths = append(from.Paths, path.Join(n.p.Directory, "package.json"), path.Join(n.p.Directory, "node_modules/.package-lock.json"))
+	if n.directory != "" {
+		from.Paths = append(from.Paths, path.Join(n.directory, "package.json"), path.Join(n.directory, "node_modules/.package-lock.json"))
 	}
 	return from
 }
@@ -43,15 +43,15 @@ var npmEnvironment = []string{"npm_config_yes=true", "npm_config_fund=false", "n
 // command is one of npm, about the packages of the project or the global ones.
 func (n *npm) command(arguments ...string) modules.Command {
 	argv := []string{"npm", arguments[0]}
-	if n.p.Directory != "" {
-		argv = append(argv, "--prefix="+n.p.Directory)
+	if n.directory != "" {
+		argv = append(argv, "--prefix="+n.directory)
 	} else {
 		argv = append(argv, "--global")
 	}
-	if n.p.Index != "" {
-		argv = append(argv, "--registry="+n.p.Index)
+	if n.index != "" {
+		argv = append(argv, "--registry="+n.index)
 	}
-	return modules.Command{Argv: append(argv, arguments[1:]...), Env: npmEnvironment, Timeout: queryTimeout, User: n.p.User}
+	return modules.Command{Argv: append(argv, arguments[1:]...), Env: npmEnvironment, Timeout: queryTimeout, User: n.user}
 }
 
 // maxNPM bounds the output of npm about packages, in bytes: one package may have thousands of versions.
@@ -186,7 +186,7 @@ func (*npm) against(_ context.Context, have, wanted string) (int, error) {
 }
 
 func (n *npm) arguments(t transaction) []string {
-	verb, options := "install", n.p.Options
+	verb, options := "install", n.options
 	if t.verb == remove {
 		verb, options = "uninstall", nil
 	}
@@ -203,7 +203,7 @@ func (n *npm) arguments(t transaction) []string {
 // rehearse implements [changer]. npm 9 does not name the other packages that it would change, and later ones also name
 // dependencies.
 func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
-	if err := n.mayChange(ctx); err != nil || t.verb == remove {
+	if err := n.mayChange(ctx, t.items[0].name); err != nil || t.verb == remove {
 		return nil, err
 	}
 	exit, err := n.Probe(ctx, n.command(append(n.arguments(t), "--dry-run", "--ignore-scripts")...))
@@ -222,15 +222,15 @@ func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error
 // installation.
 func (n *npm) isMissing(exit modules.Exit) bool {
 	at := "/lib"
-	if n.p.Directory != "" {
-		at = " lstat '" + n.p.Directory
+	if n.directory != "" {
+		at = " lstat '" + n.directory
 	}
 	return exit.Code != 0 && strings.Contains(exit.Stderr.Text, "ENOENT: no such file or directory, lstat '") && strings.Contains(exit.Stderr.Text, at+"'")
 }
 
 // mayChange refuses to change global packages if this user may not: a dry run of npm does not check permissions.
-func (n *npm) mayChange(ctx context.Context) error {
-	if n.p.User != "" || n.p.Directory != "" {
+func (n *npm) mayChange(ctx context.Context, name string) error {
+	if n.user != "" || n.directory != "" {
 		return nil
 	}
 	exit, err := n.Probe(ctx, n.command("root"))
@@ -238,7 +238,7 @@ func (n *npm) mayChange(ctx context.Context) error {
 	if err != nil || exit.Code != 0 || !path.IsAbs(at) {
 		return err
 	}
-	_, err = modules.PlanIfPermitted(modules.Plan{}, n.rights.MayReplace(n.first(path.Join(at, n.p.Name))))
+	_, err = modules.PlanIfPermitted(modules.Plan{}, n.rights.MayReplace(n.first(path.Join(at, name))))
 	return err
 }
 

@@ -136,7 +136,7 @@ func TestSuits(t *testing.T) {
 		{"1.3-1", "> 1.2, != 1.3-1", false, false, false},
 	} {
 		for m, want := range map[judge]bool{apt{}: test.apt, rpmdb{}: test.rpmdb, pacman{}: test.pacman} {
-			ok, err := (&Package{Name: "demo", Ensure: test.ensure}).suits(t.Context(), m, test.version)
+			ok, err := wanted(test.ensure).suits(t.Context(), m, test.version)
 			require.NoError(t, err)
 			require.Equal(t, want, ok, "%T: %s is %s", m, test.version, test.ensure)
 		}

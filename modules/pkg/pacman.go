@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -324,4 +325,58 @@ func pacmanFailure(arguments []string, exit modules.Exit) error {
 		}
 	}
 	return failure("pacman "+arguments[0], exit, reasons)
+}
+
+// held implements [holding].
+func (pacman) held(string, State) (bool, error) {
+	return false, modules.Refuse("pacman holds the packages of IgnorePkg in /etc/pacman.conf; set IgnorePkg with an ini resource")
+}
+
+func (pacman) holds() []string { return nil }
+
+func (pacman) setHold(context.Context, []string, bool) error { return errors.ErrUnsupported }
+
+func (pacman) suffix() string { return ".pkg.tar" }
+
+// inFile implements [filer].
+func (p pacman) inFile(ctx context.Context, file string) (name, version string, err error) {
+	exit, err := p.query(ctx, "", func(line string) { name, version, _ = strings.Cut(line, " ") }, "pacman", "-Qp", "--", file)
+	return told("pacman -Qp", name, version, exit, err)
+}
+
+// versions implements [looker].
+func (p pacman) versions(ctx context.Context, name string) ([]string, error) {
+	found, err := p.sources(ctx, name)
+	return versionsFrom(found), err
+}
+
+// versionsFrom are the different versions that sources have.
+func versionsFrom(found []source) (all []string) {
+	for _, s := range found {
+		if !slices.Contains(all, s.version) {
+			all = append(all, s.version)
+		}
+	}
+	return all
+}
+
+// outlook implements [upgrader].
+func (p pacman) outlook(ctx context.Context, u *Upgrader) (o outlook, err error) {
+	if u.Security {
+		return o, noAdvisories("pacman")
+	}
+	exit, err := p.query(ctx, "", func(line string) {
+		if c, ok := pacmanConsequence(line, install); ok && len(o.done) < maxConsequences {
+			o.done = append(o.done, c)
+		}
+	}, "pacman", "--noconfirm", "--print", "--print-format", "%n\t%v", "-Su")
+	if err == nil && exit.Code != 0 {
+		err = modules.Refuse("%w", pacmanFailure([]string{"-Su"}, exit))
+	}
+	return o, err
+}
+
+// upgrade implements [upgrader].
+func (p pacman) upgrade(ctx context.Context, _ *Upgrader, _ outlook) error {
+	return p.change(ctx, "-Su")
 }

@@ -19,6 +19,7 @@ import (
 type pip struct {
 	library
 	base    string // the Python that makes the virtualenv
+	within  string // range in ensure; empty means any
 	missing bool   // the virtualenv
 	last    *trial
 }
@@ -32,29 +33,29 @@ type trial struct {
 // database implements [changer]. Without a virtualenv, pip itself finds a place that may be written.
 func (y *pip) database() string {
 	switch {
-	case y.p.User != "" || y.p.Virtualenv == "":
+	case y.user != "" || y.virtualenv == "":
 		return ""
 	case !y.missing:
-		return path.Join(y.p.Virtualenv, "pyvenv.cfg")
+		return path.Join(y.virtualenv, "pyvenv.cfg")
 	}
-	return y.first(y.p.Virtualenv)
+	return y.first(y.virtualenv)
 }
 
 // changes implements [changer].
 func (y *pip) changes() (from modules.Sources) {
 	from.Polled = "pip sends no events about installed packages"
-	if y.p.Virtualenv == "" {
+	if y.virtualenv == "" {
 		from.AddProgram(y.program)
 		return from
 	}
-	from.Paths = []string{path.Join(y.p.Virtualenv, "pyvenv.cfg"), path.Join(y.p.Virtualenv, "bin/python")}
+	from.Paths = []string{path.Join(y.virtualenv, "pyvenv.cfg"), path.Join(y.virtualenv, "bin/python")}
 	return from
 }
 
 // makes implements [placeMaker].
 func (y *pip) makes() string {
 	if y.missing {
-		return y.p.Virtualenv
+		return y.virtualenv
 	}
 	return ""
 }
@@ -66,11 +67,11 @@ var pipEnvironment = []string{"PIP_NO_INPUT=1", "PIP_DISABLE_PIP_VERSION_CHECK=1
 // where no other user can read them.
 func (y *pip) command(python string, arguments ...string) modules.Command {
 	argv := append([]string{python, "-m", "pip"}, arguments...)
-	c := modules.Command{Env: pipEnvironment, Timeout: queryTimeout, User: y.p.User}
-	if y.p.Index != "" && (arguments[0] == "install") {
+	c := modules.Command{Env: pipEnvironment, Timeout: queryTimeout, User: y.user}
+	if y.index != "" && (arguments[0] == "install") {
 		// Only the owner of /dev/stdin can open it. The pipe from cat belongs to the user that runs pip.
 		argv = append([]string{"/bin/sh", "-c", `cat | "$@" -r /dev/stdin`, "pip"}, argv...)
-		c.Stdin = "--index-url " + y.p.Index + "\n"
+		c.Stdin = "--index-url " + y.index + "\n"
 	}
 	c.Argv = argv
 	return c
@@ -105,7 +106,7 @@ func (y *pip) list(ctx context.Context) (map[string]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(exit.Stderr.Text, noPip) && y.p.Virtualenv != "": // an incomplete virtualenv
+	case strings.Contains(exit.Stderr.Text, noPip) && y.virtualenv != "": // an incomplete virtualenv
 		y.missing = true
 		return map[string]string{}, nil
 	case strings.Contains(exit.Stderr.Text, noPip):
@@ -168,7 +169,7 @@ func (y *pip) try(ctx context.Context, arguments ...string) ([]consequence, erro
 		if rest, ok := strings.CutPrefix(line, "Would install "); ok {
 			done = wouldInstall(rest)
 		}
-	}, slices.Concat(options, y.p.Options, arguments)...)
+	}, slices.Concat(options, y.options, arguments)...)
 	switch said := exit.Stderr.Text; {
 	case err != nil:
 		return nil, err
@@ -196,7 +197,7 @@ func wouldInstall(text string) (done []consequence) {
 
 // offer implements [looker]. pip chooses the version that fits all dependencies of the package.
 func (y *pip) offer(ctx context.Context, name, version string) (string, error) {
-	spec := pipSpec(item{name: name, version: version, within: y.p.within()})
+	spec := pipSpec(item{name: name, version: version, within: y.within})
 	done, err := y.try(ctx, "--upgrade", spec)
 	if err != nil {
 		return "", cmp.Or(y.mayChange(ctx), err) // this refusal does not depend on pip's answer
@@ -268,12 +269,12 @@ func pipSpecs(t transaction) (specs []string) {
 
 // mayChange refuses to change packages that the operating system manages (PEP 668).
 func (y *pip) mayChange(ctx context.Context) error {
-	if y.p.Virtualenv != "" || y.p.BreakSystemPackages {
+	if y.virtualenv != "" || y.breakSystem {
 		return nil
 	}
 	exit, err := y.Probe(ctx, modules.Command{
 		Argv:    []string{y.program, "-c", "import sys, sysconfig; print(sys.prefix == sys.base_prefix and sysconfig.get_path('stdlib') or '')"},
-		Timeout: queryTimeout, User: y.p.User, Env: []string{"PYTHONDONTWRITEBYTECODE=1"},
+		Timeout: queryTimeout, User: y.user, Env: []string{"PYTHONDONTWRITEBYTECODE=1"},
 	})
 	at := strings.TrimSpace(exit.Stdout.Text)
 	if err != nil || exit.Code != 0 || !path.IsAbs(at) {
@@ -304,13 +305,13 @@ func (y *pip) carryOut(ctx context.Context, t transaction) error {
 			return err
 		}
 	}
-	return y.change(ctx, slices.Concat([]string{"install"}, y.p.Options, pipSpecs(t))...)
+	return y.change(ctx, slices.Concat([]string{"install"}, y.options, pipSpecs(t))...)
 }
 
 // makeVirtualenv runs Python to create the virtualenv. An incomplete virtualenv is created again the next time.
 func (y *pip) makeVirtualenv(ctx context.Context) error {
 	exit, err := y.Run(ctx, modules.Command{
-		Argv: []string{y.base, "-m", "venv", y.p.Virtualenv}, Timeout: queryTimeout, User: y.p.User, Follow: true,
+		Argv: []string{y.base, "-m", "venv", y.virtualenv}, Timeout: queryTimeout, User: y.user, Follow: true,
 	})
 	switch {
 	case err != nil:
@@ -328,7 +329,7 @@ func (y *pip) makeVirtualenv(ctx context.Context) error {
 func (y *pip) change(ctx context.Context, arguments ...string) error {
 	c := y.command(y.program, arguments...)
 	c.Timeout, c.Follow = 0, true
-	if y.p.BreakSystemPackages { // an older pip does not know it as an option
+	if y.breakSystem { // an older pip does not know it as an option
 		c.Env = append(slices.Clone(c.Env), "PIP_BREAK_SYSTEM_PACKAGES=1")
 	}
 	exit, err := y.Run(ctx, c)
@@ -347,11 +348,11 @@ func (y *pip) failure(command string, exit modules.Exit) error {
 
 // shown is a text of pip without possible secrets of the index.
 func (y *pip) shown(text string) string {
-	u, err := url.Parse(y.p.Index)
-	if err != nil || y.p.Index == "" {
+	u, err := url.Parse(y.index)
+	if err != nil || y.index == "" {
 		return text
 	}
-	text = strings.ReplaceAll(text, y.p.Index, modules.ShownURL(y.p.Index))
+	text = strings.ReplaceAll(text, y.index, modules.ShownURL(y.index))
 	if password, ok := u.User.Password(); ok && password != "" {
 		text = strings.ReplaceAll(text, password, "****")
 	}

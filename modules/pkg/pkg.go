@@ -74,7 +74,11 @@ const dangerous = ";&|$`()[]{}<>*?'\"\\!\n\r\t"
 func (p *Package) Validate() error {
 	_, badValid := parseDuration("cache_valid", p.CacheValid)
 	_, badTimeout := parseDuration("lock_timeout", p.LockTimeout)
-	return errors.Join(p.validateName(), p.validateEnsure(), p.validateHold(), p.validateSource(), p.validateLanguage(), badValid, badTimeout)
+	var badHold error
+	if p.Hold != nil && *p.Hold && p.Ensure == absent {
+		badHold = modules.Errorf("hold", "a package that is absent cannot be held")
+	}
+	return errors.Join(p.validateName(), p.validateEnsure(), badHold, p.validateSource(), p.validateLanguage(), badValid, badTimeout)
 }
 
 func (p *Package) validateName() error {
@@ -82,7 +86,7 @@ func (p *Package) validateName() error {
 	case p.Name == "":
 		return nil // the tag reports it
 	case p.ofLanguage():
-		return p.validateLanguageName()
+		return p.place().validateName(p.Name)
 	case strings.ContainsAny(p.Name, dangerous):
 		return modules.Errorf("name", "package name contains dangerous characters: %q", p.Name)
 	case !nameCharacters().MatchString(p.Name):
@@ -120,13 +124,6 @@ func (p *Package) validateEnsure() error {
 			Msg:  "package version/ensure is neither a word nor a version: " + quote(p.Ensure),
 			Hint: "write present, absent, latest or a version such as 1.22.1-9",
 		}
-	}
-	return nil
-}
-
-func (p *Package) validateHold() error {
-	if p.Hold != nil && *p.Hold && p.Ensure == absent {
-		return modules.Errorf("hold", "a package that is absent cannot be held")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 type group struct{ provider, cacheValid, lockTimeout, place string }
 
 func (p *Package) group() group {
-	return group{p.Provider, p.CacheValid, p.LockTimeout, p.place()}
+	return group{p.Provider, p.CacheValid, p.LockTimeout, p.place().id()}
 }
 
 // known contains the states of the packages of a group. A missing name has not been queried.
@@ -70,7 +70,7 @@ func preload(ctx context.Context, h modules.Host, packages []*Package) (*known, 
 	if len(newest) == 0 {
 		return k, nil
 	}
-	if k.fresh, err = p.fresh(ctx, m, p.validity()); err != nil {
+	if k.fresh, err = p.fresh(ctx, m); err != nil {
 		return nil, err
 	}
 	k.offers = map[string]string{}
@@ -140,89 +140,4 @@ func (r *recalling) fresh(ctx context.Context, within time.Duration) (bool, erro
 func plain(name string) bool {
 	_, arch := splitArch(name)
 	return arch == "" && !strings.Contains(name, ":")
-}
-
-// survey implements [surveyor].
-func (a apt) survey(ctx context.Context, names []string, states map[string]State) error {
-	names = slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, ":") })
-	if len(names) == 0 {
-		return nil
-	}
-	rows := map[string][]dpkgRow{}
-	several := false
-	exit, err := a.query(ctx, Effect, func(line string) {
-		row := parseDpkgRow(line)
-		name, _, _ := strings.Cut(row.name, ":")
-		rows[name] = append(rows[name], row)
-		several = several || ambiguous(rows[name])
-	}, append([]string{"dpkg-query", "-W", "-f", dpkgFormat, "--"}, names...)...)
-	switch {
-	case err != nil:
-		return err
-	case exit.Code > 1: // 1: some are not there
-		return failure("dpkg-query", exit, nil)
-	}
-	native := ""
-	if several {
-		if native, err = a.architecture(ctx); err != nil {
-			return err
-		}
-	}
-	for _, name := range names {
-		arch := ""
-		if ambiguous(rows[name]) {
-			arch = native
-		}
-		states[name] = stateOf(rows[name], arch)
-	}
-	return nil
-}
-
-// offers implements [surveyor].
-func (a apt) offers(ctx context.Context, names []string, offers map[string]string) error {
-	policies := aptPolicies{byName: map[string]*aptPolicy{}}
-	if err := a.cache(ctx, policies.line, append([]string{"policy", "--"}, names...)...); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if p := policies.byName[name]; p != nil {
-			offers[name] = p.candidate
-		}
-	}
-	return nil
-}
-
-// rpmMissing reads the line of rpm about a package that is not installed.
-func rpmMissing(line string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(line, "package ")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(name, " is not installed")
-}
-
-// offers implements [surveyor].
-func (d dnf) offers(ctx context.Context, names []string, offers map[string]string) error {
-	names = slices.DeleteFunc(names, func(name string) bool { return !plain(name) })
-	if len(names) == 0 {
-		return nil
-	}
-	rows, err := d.available(ctx, append([]string{"--latest-limit=1"}, names...)...)
-	if err != nil {
-		return err
-	}
-	byName := map[string][]rpmRow{}
-	for _, r := range rows {
-		byName[r.name] = append(byName[r.name], r)
-	}
-	for _, name := range names {
-		if own := byName[name]; len(own) > 0 {
-			best, err := d.best(ctx, own)
-			if err != nil {
-				return err
-			}
-			offers[name] = best.version
-		}
-	}
-	return nil
 }

@@ -67,33 +67,3 @@ func (Repositories) AddPrograms(from *modules.Sources) {
 		from.AddProgram(t.program)
 	}
 }
-
-// fetchOf implements [fetcher]. Lists of other repositories stay.
-func (a apt) fetchOf(ctx context.Context, dir, _ string) error {
-	return a.change(ctx, "update", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts="+dir,
-		"-o", "APT::Get::List-Cleanup=false", "-o", "APT::Update::Error-Mode=any")
-}
-
-// fetchOf implements [fetcher].
-func (d dnf) fetchOf(ctx context.Context, dir, _ string) error {
-	return d.change(ctx, "makecache", "-y", "--setopt=reposdir="+dir, "--setopt=*.skip_if_unavailable=False", "makecache")
-}
-
-// fetchOf implements [fetcher]. zypper takes a key from nowhere but the database of rpm without a question.
-func (z zypper) fetchOf(ctx context.Context, dir, key string) error {
-	if key != "" {
-		exit, err := z.Run(ctx, modules.Command{Argv: []string{"rpm", "--import", key}, Timeout: queryTimeout})
-		if err == nil && exit.Code != 0 {
-			err = failure("rpm --import", exit, nil)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	said := &zypperOutput{}
-	exit, err := z.run(ctx, z.Run, said, "--reposd-dir", dir, "refresh")
-	if err == nil && !zypperFine(exit.Code) {
-		err = failure("zypper refresh", exit, said.reasons)
-	}
-	return err
-}

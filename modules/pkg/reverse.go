@@ -8,7 +8,7 @@ import (
 )
 
 // Subject implements [modules.Reverser].
-func (p *Package) Subject() string { return "package " + p.keyOf(p.Name) }
+func (p *Package) Subject() string { return "package " + p.place().key(p.Name) }
 
 // Lasts implements [modules.Lasting].
 func (p *Package) Lasts() string { return "packages are neither downgraded nor removed" }
@@ -24,9 +24,11 @@ func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	if err != nil {
 		return nil, err
 	}
-	have, err := p.have(ctx, h, m)
+	i := &installation{Package: p, host: h, by: m}
+	err = i.observe(ctx)
+	have := i.have
 	properties := map[string]any{"ensure": absent, "lock_timeout": p.LockTimeout}
-	maps.Copy(properties, p.where())
+	maps.Copy(properties, p.place().properties())
 	switch {
 	case err != nil:
 		return nil, err

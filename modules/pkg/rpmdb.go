@@ -170,3 +170,36 @@ func splitArch(name string) (base, arch string) {
 	}
 	return name[:at[0]], name[at[0]+1:]
 }
+
+func (rpmdb) suffix() string { return ".rpm" }
+
+// inFile implements [filer]. It does not check the signature: the checksum, or the play, vouches for the file.
+func (d rpmdb) inFile(ctx context.Context, file string) (name, version string, err error) {
+	rows, exit, err := d.rows(ctx, "", "rpm", "-qp", "--nosignature", "--qf", rpmFormat, "--", file)
+	if len(rows) > 0 {
+		name, version = rows[0].name, rows[0].version
+	}
+	return told("rpm -qp", name, version, exit, err)
+}
+
+// ownVersions are different versions of a package among rows, the highest first.
+func ownVersions(rows []rpmRow, name string) []string {
+	base, arch := splitArch(name)
+	var all []string
+	for _, r := range rows {
+		if r.name == base && (arch == "" || r.arch == arch) {
+			all = append(all, r.version)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return compareRPM(b, a) })
+	return slices.Compact(all)
+}
+
+// rpmMissing reads the line of rpm about a package that is not installed.
+func rpmMissing(line string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(line, "package ")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, " is not installed")
+}

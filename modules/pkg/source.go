@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -87,119 +86,80 @@ type filer interface {
 }
 
 // fromFile returns the steps to install the package of the file. If the file is on the host, its version is known.
-func (p *Package) fromFile(ctx context.Context, h modules.Host, m manager, have State) (*steps, error) {
-	if m.suffix() == "" {
+func (i *installation) fromFile(ctx context.Context) (*steps, error) {
+	if i.by.suffix() == "" {
 		return nil, modules.Refuse("apk cannot read the name and version of a package file; use an exec resource: apk add FILE")
 	}
-	s := &steps{verb: install, version: p.version(), within: p.within(), awaits: true}
-	if _, pending := h.Forecast.Lookup(modules.PathEffect, p.Path); p.Path != "" && !pending {
-		version, err := p.look(ctx, h, m)
+	s := &steps{verb: install, version: wanted(i.Ensure).version(), within: wanted(i.Ensure).within(), awaits: true}
+	if _, pending := i.host.Forecast.Lookup(modules.PathEffect, i.Path); i.Path != "" && !pending {
+		version, err := i.fileVersion(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.version, s.file, s.awaits = version, p.Path, false
+		s.version, s.file, s.awaits = version, i.Path, false
 	}
-	if have.Version == "" || s.version == "" {
+	if i.have.Version == "" || s.version == "" {
 		return s, nil
 	}
-	order, err := m.against(ctx, have.Version, s.version)
+	order, err := i.by.against(ctx, i.have.Version, s.version)
 	if order > 0 {
 		s.verb = downgrade
 	}
 	return s, err
 }
 
-// look finds out which version is in the file that the host has.
-func (p *Package) look(ctx context.Context, h modules.Host, m manager) (string, error) {
-	digest, err := h.Files.Digest(p.Path)
+// fileVersion finds out which version is in the file that the host has.
+func (i *installation) fileVersion(ctx context.Context) (string, error) {
+	digest, err := i.host.Files.Digest(i.Path)
 	switch {
 	case modules.NotThere(err):
-		return "", modules.Refuse("cannot read %s: no such file on this host", p.Path)
+		return "", modules.Refuse("cannot read %s: no such file on this host", i.Path)
 	case err != nil:
 		return "", modules.PermissionRefusal(err)
-	case p.Checksum != "" && digest != p.digest():
-		return "", modules.Refuse("%s has the checksum %q, and not %q", p.Path, digest, p.digest())
+	case i.Checksum != "" && digest != i.digest():
+		return "", modules.Refuse("%s has the checksum %q, and not %q", i.Path, digest, i.digest())
 	}
-	return p.identify(ctx, m, p.Path)
+	return i.identify(ctx, i.Path)
 }
 
 // identify checks that a file contains the package in a version that ensure allows, and returns the version.
-func (p *Package) identify(ctx context.Context, m manager, file string) (string, error) {
-	name, version, err := m.inFile(ctx, file)
+func (i *installation) identify(ctx context.Context, file string) (string, error) {
+	name, version, err := i.by.inFile(ctx, file)
 	if err != nil {
 		return "", err
 	}
-	plainName, _ := splitArch(p.Name)
+	plainName, _ := splitArch(i.Name)
 	plainName, _, _ = strings.Cut(plainName, ":")
 	if name != plainName {
 		return "", modules.Refuse("the file holds the package %q, and not %q", name, plainName)
 	}
-	if p.pinned() {
-		if ok, err := p.suits(ctx, m, version); err != nil || !ok {
-			return "", cmp.Or(err, modules.Refuse("the file holds version %s of %s, and not %s", version, name, p.Ensure))
+	if wants := wanted(i.Ensure); wants.pinned() {
+		if ok, err := wants.suits(ctx, i.by, version); err != nil || !ok {
+			return "", cmp.Or(err, modules.Refuse("the file holds version %s of %s, and not %s", version, name, i.Ensure))
 		}
 	}
 	return version, nil
 }
 
 // staged writes the content from the controller to a file for the package manager, and identifies it.
-func (p *Package) staged(ctx context.Context, h modules.Host, m manager) (file string, done func(), err error) {
-	dir := path.Join(cmp.Or(h.Private, "/run"), "package-"+rand.Text())
-	done = func() { _ = h.Files.Remove(context.WithoutCancel(ctx), dir, true) }
-	if err := h.Files.MakeDir(ctx, dir, modules.Attributes{Mode: 0o700, UID: -1, GID: -1}); err != nil {
+func (i *installation) staged(ctx context.Context) (file string, done func(), err error) {
+	dir := path.Join(cmp.Or(i.host.Private, "/run"), "package-"+rand.Text())
+	done = func() { _ = i.host.Files.Remove(context.WithoutCancel(ctx), dir, true) }
+	if err := i.host.Files.MakeDir(ctx, dir, modules.Attributes{Mode: 0o700, UID: -1, GID: -1}); err != nil {
 		return "", func() {}, err
 	}
-	r, err := h.Contents.Open(ctx, p.Content)
+	r, err := i.host.Contents.Open(ctx, i.Content)
 	if err != nil {
 		return "", done, fmt.Errorf("getting the package: %w", err)
 	}
 	defer r.Close()
-	plainName, _, _ := strings.Cut(p.Name, ":")
-	file = path.Join(dir, plainName+m.suffix())
-	if err := h.Files.Write(ctx, file, r, modules.Attributes{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+	plainName, _, _ := strings.Cut(i.Name, ":")
+	file = path.Join(dir, plainName+i.by.suffix())
+	if err := i.host.Files.Write(ctx, file, r, modules.Attributes{Mode: 0o600, UID: -1, GID: -1}); err != nil {
 		return "", done, err
 	}
-	_, err = p.identify(ctx, m, file)
+	_, err = i.identify(ctx, file)
 	return file, done, err
-}
-
-func (apt) suffix() string    { return ".deb" }
-func (rpmdb) suffix() string  { return ".rpm" }
-func (apk) suffix() string    { return "" }
-func (pacman) suffix() string { return ".pkg.tar" }
-
-// inFile implements [filer].
-func (a apt) inFile(ctx context.Context, file string) (name, version string, err error) {
-	exit, err := a.query(ctx, "", func(line string) {
-		field, value, _ := strings.Cut(line, ": ")
-		switch field {
-		case "Package":
-			name = value
-		case "Version":
-			version = value
-		}
-	}, "dpkg-deb", "-f", file, "Package", "Version")
-	return told("dpkg-deb", name, version, exit, err)
-}
-
-// inFile implements [filer]. It does not check the signature: the checksum, or the play, vouches for the file.
-func (d rpmdb) inFile(ctx context.Context, file string) (name, version string, err error) {
-	rows, exit, err := d.rows(ctx, "", "rpm", "-qp", "--nosignature", "--qf", rpmFormat, "--", file)
-	if len(rows) > 0 {
-		name, version = rows[0].name, rows[0].version
-	}
-	return told("rpm -qp", name, version, exit, err)
-}
-
-// inFile implements [filer].
-func (p pacman) inFile(ctx context.Context, file string) (name, version string, err error) {
-	exit, err := p.query(ctx, "", func(line string) { name, version, _ = strings.Cut(line, " ") }, "pacman", "-Qp", "--", file)
-	return told("pacman -Qp", name, version, exit, err)
-}
-
-// inFile implements [filer].
-func (apk) inFile(context.Context, string) (name, version string, err error) {
-	return "", "", errors.ErrUnsupported
 }
 
 // told checks a program's answer about a file.

@@ -56,13 +56,35 @@ func (b bound) holds(order int) bool {
 	return order == 0
 }
 
+// wanted is the property ensure of a package: present, absent, latest, a version or a range.
+type wanted string
+
+// pinned reports whether ensure is a version or a range.
+func (w wanted) pinned() bool { return w != present && w != latest && w != absent }
+
+// version is the version in ensure; empty means any, or one of a range.
+func (w wanted) version() string {
+	if w.pinned() && !isRange(string(w)) {
+		return string(w)
+	}
+	return ""
+}
+
+// within is the range in ensure; empty means none.
+func (w wanted) within() string {
+	if isRange(string(w)) {
+		return string(w)
+	}
+	return ""
+}
+
 // suits reports whether a full version matches the version or the range in ensure.
-func (p *Package) suits(ctx context.Context, m judge, version string) (bool, error) {
-	if !isRange(p.Ensure) {
-		order, err := m.against(ctx, version, p.Ensure)
+func (w wanted) suits(ctx context.Context, m judge, version string) (bool, error) {
+	if !isRange(string(w)) {
+		order, err := m.against(ctx, version, string(w))
 		return err == nil && order == 0, err
 	}
-	bounds, _ := parseRange(p.Ensure) // Validate has found it right
+	bounds, _ := parseRange(string(w)) // Validate has found it right
 	for _, b := range bounds {
 		order, err := m.against(ctx, version, b.version)
 		if err != nil || !b.holds(order) {
@@ -75,23 +97,24 @@ func (p *Package) suits(ctx context.Context, m judge, version string) (bool, err
 // candidate returns the version to install: the one in ensure, or the package manager's own choice of the newest. For a
 // range it returns that choice if it is in the range, otherwise the highest version in the range. It returns "" for a
 // virtual package.
-func (p *Package) candidate(ctx context.Context, m manager) (string, error) {
-	chosen, err := m.offer(ctx, p.Name, p.version())
-	if err != nil || !isRange(p.Ensure) {
+func (i *installation) candidate(ctx context.Context) (string, error) {
+	wants := wanted(i.Ensure)
+	chosen, err := i.by.offer(ctx, i.Name, wants.version())
+	if err != nil || !isRange(i.Ensure) {
 		return chosen, err
 	}
 	if chosen != "" {
-		if ok, err := p.suits(ctx, m, chosen); err != nil || ok {
+		if ok, err := wants.suits(ctx, i.by, chosen); err != nil || ok {
 			return chosen, err
 		}
 	}
-	all, err := m.versions(ctx, p.Name)
+	all, err := i.by.versions(ctx, i.Name)
 	if err != nil || chosen == "" && len(all) == 0 {
 		return "", err
 	}
 	best := ""
 	for _, version := range all {
-		ok, err := p.suits(ctx, m, version)
+		ok, err := wants.suits(ctx, i.by, version)
 		if err != nil {
 			return "", err
 		}
@@ -100,7 +123,7 @@ func (p *Package) candidate(ctx context.Context, m manager) (string, error) {
 		}
 		order := 1
 		if best != "" {
-			order, err = m.order(ctx, version, best)
+			order, err = i.by.order(ctx, version, best)
 		}
 		if err != nil {
 			return "", err
@@ -110,7 +133,7 @@ func (p *Package) candidate(ctx context.Context, m manager) (string, error) {
 		}
 	}
 	if best == "" {
-		return "", lacks("no version of %q that is %s is available; available: %s", p.Name, p.Ensure, words(some(all)))
+		return "", lacks("no version of %q that is %s is available; available: %s", i.Name, i.Ensure, words(some(all)))
 	}
 	return best, nil
 }
@@ -122,58 +145,4 @@ func some(versions []string) []string {
 		return versions
 	}
 	return append(slices.Clone(versions[:enough]), "…")
-}
-
-// versions implements [looker].
-func (a apt) versions(ctx context.Context, name string) ([]string, error) {
-	policy, err := a.policy(ctx, name)
-	return policy.versions, err
-}
-
-// versions implements [looker].
-func (d dnf) versions(ctx context.Context, name string) ([]string, error) {
-	rows, err := d.available(ctx, name)
-	return ownVersions(rows, name), err
-}
-
-// versions implements [looker].
-func (z zypper) versions(ctx context.Context, name string) ([]string, error) {
-	base, _ := splitArch(name)
-	rows, err := z.search(ctx, "-s", base)
-	return ownVersions(rows, name), err
-}
-
-// ownVersions are different versions of a package among rows, the highest first.
-func ownVersions(rows []rpmRow, name string) []string {
-	base, arch := splitArch(name)
-	var all []string
-	for _, r := range rows {
-		if r.name == base && (arch == "" || r.arch == arch) {
-			all = append(all, r.version)
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return compareRPM(b, a) })
-	return slices.Compact(all)
-}
-
-// versions implements [looker].
-func (a apk) versions(ctx context.Context, name string) ([]string, error) {
-	policy, err := a.policy(ctx, "", name)
-	return policy.available(name), err
-}
-
-// versions implements [looker].
-func (p pacman) versions(ctx context.Context, name string) ([]string, error) {
-	found, err := p.sources(ctx, name)
-	return versionsFrom(found), err
-}
-
-// versionsFrom are the different versions that sources have.
-func versionsFrom(found []source) (all []string) {
-	for _, s := range found {
-		if !slices.Contains(all, s.version) {
-			all = append(all, s.version)
-		}
-	}
-	return all
 }

@@ -3,6 +3,7 @@ package pkg
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -188,3 +189,91 @@ func zypperArguments(t transaction, options ...string) []string {
 	}
 	return arguments
 }
+
+// holds implements [holding].
+func (zypper) holds() []string { return []string{zypperHolds} }
+
+// held implements [holding].
+func (z zypper) held(name string, _ State) (held bool, err error) {
+	err = z.eachLine(zypperHolds, func(line string) {
+		if pattern, ok := strings.CutPrefix(line, "solvable_name:"); ok {
+			matches, _ := path.Match(strings.TrimSpace(pattern), name)
+			held = held || matches
+		}
+	})
+	return held, err
+}
+
+// setHold implements [holding].
+func (z zypper) setHold(ctx context.Context, names []string, on bool) error {
+	verb := map[bool]string{true: "addlock", false: "removelock"}[on]
+	return z.change(ctx, append([]string{verb, "-t", "package", "--"}, names...)...)
+}
+
+// versions implements [looker].
+func (z zypper) versions(ctx context.Context, name string) ([]string, error) {
+	base, _ := splitArch(name)
+	rows, err := z.search(ctx, "-s", base)
+	return ownVersions(rows, name), err
+}
+
+// outlook implements [upgrader].
+func (z zypper) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	said := &zypperOutput{}
+	exit, err := z.run(ctx, z.probe, said, zypperUpgrade(u, "--dry-run")...)
+	if err == nil && !zypperFine(exit.Code) {
+		err = modules.Refuse("%w", failure("zypper "+strings.Join(zypperUpgrade(u), " "), exit, said.reasons))
+	}
+	return outlook{done: said.done}, err
+}
+
+// upgrade implements [upgrader]. zypper first updates itself and the packages that it needs, and must then be run
+// again.
+func (z zypper) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
+	const most = 5
+	for range most {
+		said := &zypperOutput{}
+		exit, err := z.run(ctx, z.Run, said, zypperUpgrade(u)...)
+		switch {
+		case err != nil:
+			return err
+		case !zypperFine(exit.Code):
+			return failure("zypper "+zypperUpgrade(u)[0], exit, said.reasons)
+		case exit.Code != zypperExitAgain:
+			return nil
+		}
+	}
+	return modules.Refuse("zypper requested a restart of itself %d times", most)
+}
+
+func zypperUpgrade(u *Upgrader, options ...string) []string {
+	if u.Security {
+		return append([]string{"patch", "--category", "security", "--auto-agree-with-licenses"}, options...)
+	}
+	return append([]string{"update", "--auto-agree-with-licenses"}, options...)
+}
+
+// fetchOf implements [fetcher]. zypper takes a key from nowhere but the database of rpm without a question.
+func (z zypper) fetchOf(ctx context.Context, dir, key string) error {
+	if key != "" {
+		exit, err := z.Run(ctx, modules.Command{Argv: []string{"rpm", "--import", key}, Timeout: queryTimeout})
+		if err == nil && exit.Code != 0 {
+			err = failure("rpm --import", exit, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	said := &zypperOutput{}
+	exit, err := z.run(ctx, z.Run, said, "--reposd-dir", dir, "refresh")
+	if err == nil && !zypperFine(exit.Code) {
+		err = failure("zypper refresh", exit, said.reasons)
+	}
+	return err
+}
+
+// zypperHolds is the file with zypper's locks: paragraphs with a pattern each.
+const zypperHolds = "/etc/zypp/locks"
+
+// zypperExitAgain is the exit status of zypper after it has updated itself.
+const zypperExitAgain = 103
