@@ -24,7 +24,7 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	program, err := c.provider(h)
+	r, err := c.runtime(h)
 	if err != nil {
 		h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring the program
 		if c.Ensure == absent {
@@ -33,9 +33,9 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		return modules.Plan{}, err
 	}
 	if c.Provider == quadlet {
-		return c.checkUnit(ctx, h, program)
+		return (&service{c, r}).check(ctx)
 	}
-	is, err := c.now(ctx, h, program)
+	is, err := r.container(ctx, c.Name)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -46,13 +46,13 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		if !is.exists {
 			return modules.Plan{}, nil
 		}
-		return c.plan("removed the container", []modules.Change{{Property: "ensure", Have: is.state(), Want: absent}}, live{}, steps{program: program, remove: true}), nil
+		return c.plan("removed the container", []modules.Change{{Property: "ensure", Have: is.state(), Want: absent}}, live{}, steps{program: r.program, remove: true}), nil
 	}
-	image, pull, newer, err := c.wanted(ctx, h, program)
+	image, pull, newer, err := c.wanted(ctx, r)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	do, will := steps{program: program}, is
+	do, will := steps{program: r.program}, is
 	changes := append(c.differences(is, image), newer...)
 	action := ""
 	switch {
@@ -63,7 +63,7 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 	}
 	if do.create {
 		if do.pull = pull; do.pull && c.Pull == never {
-			return modules.Plan{}, c.missing()
+			return modules.Plan{}, missing(c.Image)
 		}
 		will = live{exists: true, ours: true, made: c.of(), env: maps.Clone(c.Env), image: image}
 	}
@@ -97,31 +97,31 @@ func (c *Container) turned(is, will live, action string, changes []modules.Chang
 func (c *Container) plan(action string, changes []modules.Change, will live, do steps) modules.Plan {
 	return modules.Plan{
 		Action: action, Changes: changes, Steps: do, MayFail: true, // registries and runtimes decide
-		Effects: append(c.pulled(do.pull), modules.Effect{Kind: containerEffect, Key: c.Name, State: will}),
+		Effects: append(pulls(c.Image, do.pull), modules.Effect{Kind: containerEffect, Key: c.Name, State: will}),
 	}
 }
 
-// pulled is the effect of a pull, if there is one.
-func (c *Container) pulled(due bool) []modules.Effect {
+// pulls returns the effect of a pull, if there is one.
+func pulls(image string, due bool) []modules.Effect {
 	if !due {
 		return nil
 	}
-	return []modules.Effect{{Kind: imageEffect, Key: c.Image}}
+	return []modules.Effect{{Kind: imageEffect, Key: image}}
 }
 
-func (c *Container) missing() error {
-	return modules.Refuse("the host does not have the image %s ('pull: never')", c.Image)
+func missing(image string) error {
+	return modules.Refuse("the host does not have the image %s ('pull: never')", image)
 }
 
 // wanted returns the ID of the image ("" if it is not known yet), whether it must be pulled for a new container, and
 // the change if the registry has another one by now.
-func (c *Container) wanted(ctx context.Context, h modules.Host, program string) (image string, pull bool, newer []modules.Change, err error) {
-	image, err = c.imageID(ctx, h, program)
+func (c *Container) wanted(ctx context.Context, r runtime) (image string, pull bool, newer []modules.Change, err error) {
+	image, err = r.imageID(ctx, c.Image)
 	if err != nil || image == "" || c.Pull != always {
-		_, pulled := h.Forecast.Lookup(imageEffect, c.Image)
+		_, pulled := r.h.Forecast.Lookup(imageEffect, c.Image)
 		return image, image == "" && !pulled, nil, err
 	}
-	have, newest, err := c.outdated(ctx, h, program)
+	have, newest, err := r.outdated(ctx, c.Image)
 	if err != nil || newest == "" {
 		return image, false, nil, err
 	}
@@ -181,17 +181,11 @@ func (c *Container) differences(is live, image string) (changes []modules.Change
 // short is an ID as programs print it.
 func short(id string) string { return id[:min(12, len(id))] }
 
-// pullTimeout and runTimeout bound the run time of the programs.
-const (
-	pullTimeout = 30 * time.Minute
-	runTimeout  = 5 * time.Minute
-)
-
 // Apply implements [modules.Resource]. It creates a new container before it removes the old one, so that the old one is
 // kept if the program refuses an option.
 func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if do, ok := p.Steps.(unitSteps); ok {
-		return c.applyUnit(ctx, h, do)
+		return (&service{c, runtime{h, do.program}}).apply(ctx, do)
 	}
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -200,40 +194,47 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	run := func(stdin string, words ...string) error {
-		return modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{do.program}, words...), Timeout: runTimeout, Stdin: stdin})
-	}
+	r := runtime{h, do.program}
+	run := func(words ...string) error { return r.run(ctx, "", words...) }
 	fresh := c.Name
 	if do.remove && do.create {
 		var err error
-		if fresh, err = c.fresh(ctx, h, do.program); err != nil {
+		if fresh, err = r.fresh(ctx, c.Name); err != nil {
 			return err
 		}
 	}
-	for _, step := range []struct {
-		due bool
-		do  func() error
-	}{
-		{do.pull, func() error { return c.pull(ctx, h, do.program) }},
+	return inOrder([]step{
+		{do.pull, func() error { return r.pull(ctx, c.Image) }},
 		{do.create, func() error {
 			argv, err := c.create(fresh)
 			if err != nil {
 				return err
 			}
-			err = run(c.variables(), argv...)
+			err = r.run(ctx, c.variables(), argv...)
 			ctx = context.WithoutCancel(ctx) // the remaining steps are short, and stopping between them would leave no container
 			return err
 		}},
-		{do.remove, func() error { return run("", "rm", "--force", c.Name) }},
-		{do.remove && do.create, func() error { return run("", "rename", fresh, c.Name) }},
-		{do.stop, func() error { return run("", "stop", c.Name) }},
-		{do.start, func() error { return run("", "start", c.Name) }},
+		{do.remove, func() error { return run("rm", "--force", c.Name) }},
+		{do.remove && do.create, func() error { return run("rename", fresh, c.Name) }},
+		{do.stop, func() error { return run("stop", c.Name) }},
+		{do.start, func() error { return run("start", c.Name) }},
 		{do.start, c.settles},
-	} {
-		if !step.due {
+	})
+}
+
+// A step is a part of Apply.
+type step struct {
+	due bool
+	do  func() error
+}
+
+// inOrder carries out the steps that are due, until one fails.
+func inOrder(steps []step) error {
+	for _, s := range steps {
+		if !s.due {
 			continue
 		}
-		if err := step.do(); err != nil {
+		if err := s.do(); err != nil {
 			return err
 		}
 	}
@@ -247,22 +248,6 @@ const settle = 500 * time.Millisecond
 func (c *Container) settles() error {
 	time.Sleep(c.settle)
 	return nil
-}
-
-// pull pulls the image on the host.
-func (c *Container) pull(ctx context.Context, h modules.Host, program string) error {
-	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "pull", "--quiet", c.Image}, Timeout: pullTimeout})
-}
-
-// fresh is the name of a new container until it replaces the existing one. It removes a container of that name that a
-// killed run has left.
-func (c *Container) fresh(ctx context.Context, h modules.Host, program string) (string, error) {
-	name := c.Name + "-ccm-push-new"
-	rest, err := (&Container{Name: name}).now(ctx, h, program)
-	if err == nil && rest.exists {
-		err = modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "rm", "--force", name}, Timeout: runTimeout})
-	}
-	return name, err
 }
 
 // create are the words that make the container. Its variables are read from standard input.

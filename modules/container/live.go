@@ -1,21 +1,20 @@
 package container
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // containerEffect is the kind of effect whose key is a name and whose state is a [live].
 const containerEffect modules.EffectKind = "container"
+
+// imageEffect is the kind of effect whose key is the name of an image that is pulled; it has no state.
+const imageEffect modules.EffectKind = "container image"
 
 // labelName is the label with the [made] of a container.
 const labelName = "io.ccm-push.made"
@@ -82,65 +81,6 @@ type live struct {
 	running bool
 }
 
-// provider is the program that manages the container.
-func (c *Container) provider(h modules.Host) (string, error) {
-	programs := c.programs()
-	for _, program := range programs {
-		if modules.HasProgram(h.Files, modules.DefaultPath, program) {
-			return program, nil
-		}
-	}
-	return "", modules.Refuse("%s is not found in %s; install it first", strings.Join(programs, " or "), modules.DefaultPath)
-}
-
-// programs are the programs that may manage it.
-func (c *Container) programs() []string {
-	switch c.Provider {
-	case "":
-		return []string{podman, docker}
-	case quadlet:
-		return []string{podman}
-	}
-	return []string{c.Provider}
-}
-
-const lookTimeout = time.Minute
-
-// look runs a query that changes nothing.
-func look(ctx context.Context, h modules.Host, argv ...string) (modules.Exit, error) {
-	const most = 1 << 20
-	return h.Commands.Probe(ctx, modules.Command{Argv: argv, Reads: containerEffect, Timeout: lookTimeout, MaxOutput: most})
-}
-
-// now returns the state of the container, in a check run the predicted one.
-func (c *Container) now(ctx context.Context, h modules.Host, program string) (live, error) {
-	if state, predicted := h.Forecast.Lookup(containerEffect, c.Name); predicted {
-		return state.(live), nil
-	}
-	exit, err := look(ctx, h, program, "ps", "--all", "--filter", "name=^"+strings.ReplaceAll(c.Name, ".", `\.`)+"$", "--format", "{{.Names}}")
-	switch {
-	case err != nil:
-		return live{}, err
-	case exit.Code != 0:
-		return live{}, failed(program, "ps", exit)
-	case strings.TrimSpace(exit.Stdout.Text) == "":
-		return live{}, nil
-	}
-	if exit, err = look(ctx, h, program, "container", "inspect", c.Name); err != nil {
-		return live{}, err
-	}
-	if exit.Code != 0 {
-		return live{}, failed(program, "container inspect", exit)
-	}
-	return inspected(exit.Stdout.Text)
-}
-
-// failed is the error of a failed query. The program's output may contain anything.
-func failed(program, what string, exit modules.Exit) error {
-	said, _, _ := strings.Cut(strings.TrimSpace(exit.Stderr.Text), "\n")
-	return fmt.Errorf("%s %s: exit code %d: %s", program, what, exit.Code, said)
-}
-
 // inspected reads the output of podman or docker about a container, from the fields that both have.
 func inspected(text string) (live, error) {
 	var all []struct {
@@ -162,51 +102,4 @@ func inspected(text string) (live, error) {
 	label, ours := all[0].Config.Labels[labelName]
 	is.ours = ours && json.Unmarshal([]byte(label), &is.made) == nil
 	return is, nil
-}
-
-// plainID is the ID of an image without the prefix that only docker has.
-func plainID(id string) string { return strings.TrimPrefix(strings.TrimSpace(id), "sha256:") }
-
-// imageID is the ID of the image, if the host has it.
-func (c *Container) imageID(ctx context.Context, h modules.Host, program string) (string, error) {
-	exit, err := look(ctx, h, program, "image", "inspect", "--format", "{{.Id}}", c.Image)
-	if err != nil || exit.Code != 0 {
-		return "", err
-	}
-	return plainID(exit.Stdout.Text), nil
-}
-
-// imageEffect is the kind of effect whose key is the name of an image that is pulled; it has no state.
-const imageEffect modules.EffectKind = "container image"
-
-// outdated returns the digests of the host's and of the registry's manifest for the name of the image; newest is empty
-// if they are equal. A digest always names the same image.
-func (c *Container) outdated(ctx context.Context, h modules.Host, program string) (have, newest string, err error) {
-	if _, pulled := h.Forecast.Lookup(imageEffect, c.Image); pulled || strings.Contains(c.Image, "@") {
-		return "", "", nil
-	}
-	if !modules.HasProgram(h.Files, modules.DefaultPath, "skopeo") {
-		return "", "", modules.Refuse("'pull: always' needs skopeo, which is not found in %s; install skopeo first, or name the image by its digest", modules.DefaultPath)
-	}
-	known, err := look(ctx, h, program, "image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", c.Image)
-	if err != nil {
-		return "", "", err
-	}
-	exit, err := look(ctx, h, "skopeo", "inspect", "--raw", "docker://"+c.Image)
-	switch {
-	case err != nil:
-		return "", "", err
-	case exit.Code != 0:
-		return "", "", failed("skopeo", "inspect", exit)
-	}
-	newest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(exit.Stdout.Text)))
-	for line := range strings.Lines(known.Stdout.Text) {
-		if _, digest, named := strings.Cut(strings.TrimSpace(line), "@"); named {
-			if digest == newest {
-				return "", "", nil
-			}
-			have = digest
-		}
-	}
-	return have, newest, nil
 }

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"maps"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -15,13 +16,13 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 	if kept != nil {
 		return nil, nil
 	}
-	program, err := c.provider(h)
+	r, err := c.runtime(h)
 	if err != nil {
 		return nil, err
 	}
-	is, by, err := c.is(ctx, h, program)
+	is, by, err := c.is(ctx, r)
 	if err == nil && by == quadlet && !is.exists { // a container that it would replace
-		is, err = c.now(ctx, h, program)
+		is, err = r.container(ctx, c.Name)
 		is.ours = false
 	}
 	switch {
@@ -40,30 +41,29 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 	if by == quadlet {
 		back["enable"] = is.made.Enable
 	}
-	for property, value := range map[string]any{
+	maps.Copy(back, map[string]any{
 		"command": is.made.Command, "env": env, "ports": is.made.Ports, "volumes": is.made.Volumes, "network": is.made.Network, "labels": is.made.Labels,
 		"restart": is.made.Restart, "user": is.made.User, "memory": is.made.Memory, "cpus": is.made.CPUs, "options": is.made.Options,
-	} {
-		back[property] = value
-	}
+	})
 	return back, nil
 }
 
 // is returns the state of the container, and its provider.
-func (c *Container) is(ctx context.Context, h modules.Host, program string) (live, string, error) {
+func (c *Container) is(ctx context.Context, r runtime) (live, string, error) {
 	if c.Provider == quadlet {
-		is, err := c.unitNow(ctx, h, program)
+		is, err := (&service{c, r}).now(ctx)
 		return is.live, quadlet, err
 	}
-	is, err := c.now(ctx, h, program)
-	return is, program, err
+	is, err := r.container(ctx, c.Name)
+	return is, r.program, err
 }
 
 // Watch implements [modules.Watcher].
 func (c *Container) Watch(context.Context, modules.Host) (modules.Sources, error) {
 	if c.Provider == quadlet {
+		s := &service{Container: c}
 		return modules.Sources{
-			Paths: []string{c.unitFile(), c.variablesFile()}, Units: []string{c.service()},
+			Paths: []string{s.file(), s.variablesFile()}, Units: []string{s.unitName()},
 			Polled: "which image its name stands for",
 		}, nil
 	}
@@ -80,11 +80,11 @@ type state struct {
 // Describe implements [modules.Describer].
 func (c *Container) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	d := modules.Description{Ensure: absent}
-	program, err := c.provider(h)
+	r, err := c.runtime(h)
 	if err != nil {
 		return d, err
 	}
-	is, by, err := c.is(ctx, h, program)
+	is, by, err := c.is(ctx, r)
 	if err != nil {
 		return d, err
 	}

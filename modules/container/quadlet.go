@@ -40,24 +40,24 @@ type unitSteps struct {
 	start   bool
 }
 
-// checkUnit is the Check of a container of quadlet.
-func (c *Container) checkUnit(ctx context.Context, h modules.Host, program string) (modules.Plan, error) {
-	is, err := c.unitNow(ctx, h, program)
+// check is the Check of a container of quadlet.
+func (s *service) check(ctx context.Context) (modules.Plan, error) {
+	is, err := s.now(ctx)
 	if err != nil {
 		return modules.Plan{}, err
 	}
 	foreign := ""
 	switch {
 	case is.exists && !is.ours:
-		foreign = c.unitFile()
-	case is.variables != "" && !strings.HasPrefix(is.variables, variablesLine) && (is.exists || c.Ensure != absent):
-		foreign = c.variablesFile()
+		foreign = s.file()
+	case is.variables != "" && !strings.HasPrefix(is.variables, variablesLine) && (is.exists || s.Ensure != absent):
+		foreign = s.variablesFile()
 	}
-	if foreign != "" && !c.Force {
+	if foreign != "" && !s.Force {
 		return modules.Plan{}, modules.Refuse("the file %s was not created by a container resource; remove the file, or set 'force: true' to replace the file", foreign)
 	}
-	do, will := unitSteps{program: program, reread: is.unread}, is
-	if c.Ensure == absent {
+	do, will := unitSteps{program: s.program, reread: is.unread}, is
+	if s.Ensure == absent {
 		if !is.exists && !is.known && !strings.HasPrefix(is.variables, variablesLine) {
 			return modules.Plan{}, nil
 		}
@@ -66,27 +66,27 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 		if !is.exists {
 			have = "remains of it"
 		}
-		return c.unitPlan(h, "removed the container", []modules.Change{{Property: "ensure", Have: have, Want: absent}}, unit{private: true}, do)
+		return s.plan("removed the container", []modules.Change{{Property: "ensure", Have: have, Want: absent}}, unit{private: true}, do)
 	}
-	if err := hasQuadlet(h); err != nil {
+	if err := hasQuadlet(s.h); err != nil {
 		return modules.Plan{}, err
 	}
 	if !is.exists && !is.known {
-		if do.replace, err = c.taken(ctx, h, program); err != nil {
+		if do.replace, err = s.taken(ctx); err != nil {
 			return modules.Plan{}, err
 		}
 	}
-	image, pull, newer, err := c.wanted(ctx, h, program)
+	image, pull, newer, err := s.wanted(ctx, s.runtime)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if do.text, err = c.unitText(); err != nil {
+	if do.text, err = s.text(); err != nil {
 		return modules.Plan{}, err
 	}
-	if len(c.Env) > 0 {
-		do.env = variablesLine + c.variables()
+	if len(s.Env) > 0 {
+		do.env = variablesLine + s.variables()
 	}
-	changes := append(c.differences(is.live, image), newer...)
+	changes := append(s.differences(is.live, image), newer...)
 	if edited := is.text != do.text || is.variables != do.env || !is.private; is.exists && edited && len(changes) == 0 {
 		changes = append(changes, modules.Change{Property: "unit", Have: "changed by something else", Want: "as these properties have it"})
 	}
@@ -102,41 +102,41 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 	}
 	if do.write {
 		do.pull, do.reread = pull, true
-		if do.pull && c.Pull == never {
-			return modules.Plan{}, c.missing()
+		if do.pull && s.Pull == never {
+			return modules.Plan{}, missing(s.Image)
 		}
-		will = unit{live: live{exists: true, ours: true, made: c.of(), env: variablesOf(do.env), image: image}, text: do.text, variables: do.env, private: true}
+		will = unit{live: live{exists: true, ours: true, made: s.of(), env: variablesOf(do.env), image: image}, text: do.text, variables: do.env, private: true}
 	}
 	if do.reread {
 		do.stop, will.running, will.begun, will.known, will.unread = is.begun, false, false, true, false
 	}
-	start, stop := c.turn(is.running, will.running)
+	start, stop := s.turn(is.running, will.running)
 	do.start, do.stop = start, do.stop || stop
 	will.running = will.running && !stop || start
 	will.begun = will.running
-	action, changes = c.turned(is.live, will.live, action, changes)
+	action, changes = s.turned(is.live, will.live, action, changes)
 	if action == "" {
 		return modules.Plan{}, nil
 	}
-	return c.unitPlan(h, action, changes, will, do)
+	return s.plan(action, changes, will, do)
 }
 
-func (c *Container) unitPlan(h modules.Host, action string, changes []modules.Change, will unit, do unitSteps) (modules.Plan, error) {
-	if !modules.HasRootRights(h.Files, "/etc/containers") {
+func (s *service) plan(action string, changes []modules.Change, will unit, do unitSteps) (modules.Plan, error) {
+	if !modules.HasRootRights(s.h.Files, "/etc/containers") {
 		return modules.Plan{}, modules.Refuse("only root may have systemd run containers here; use become")
 	}
 	plan := modules.Plan{
 		Action: action, Changes: changes, Steps: do,
 		MayFail: do.pull || do.start || do.replace, // registries and runtimes decide
-		Effects: append(c.pulled(do.pull), modules.Effect{Kind: unitEffect, Key: c.Name, State: will}),
+		Effects: append(pulls(s.Image, do.pull), modules.Effect{Kind: unitEffect, Key: s.Name, State: will}),
 	}
 	if !do.write {
 		return plan, nil
 	}
-	if _, err := modules.Follow(h.Files, unitFolder); modules.NotThere(err) && do.text != "" {
+	if _, err := modules.Follow(s.h.Files, unitFolder); modules.NotThere(err) && do.text != "" {
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: unitFolder, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true, Stays: true}})
 	}
-	for _, file := range c.files(do) {
+	for _, file := range s.files(do) {
 		state := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}, Stays: true}
 		if file.text != "" {
 			given := modules.NewAttributes(file.mode, false)
@@ -145,7 +145,7 @@ func (c *Container) unitPlan(h modules.Host, action string, changes []modules.Ch
 		}
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: file.path, State: state})
 	}
-	plan.Texts = []modules.TextChange{{Path: c.unitFile()}}
+	plan.Texts = []modules.TextChange{{Path: s.file()}}
 	if do.text != "" {
 		plan.Texts[0].Want = modules.TextContent(do.text)
 	}
@@ -159,8 +159,8 @@ type textFile struct {
 }
 
 // files are the files of the unit, in the order in which they are written; they are removed in reverse order.
-func (c *Container) files(do unitSteps) []textFile {
-	return []textFile{{c.variablesFile(), do.env, 0o600}, {c.unitFile(), do.text, 0o644}}
+func (s *service) files(do unitSteps) []textFile {
+	return []textFile{{s.variablesFile(), do.env, 0o600}, {s.file(), do.text, 0o644}}
 }
 
 // generators are the folders of the programs that generate units for systemd (systemd.generator(7)).
@@ -178,34 +178,34 @@ func hasQuadlet(h modules.Host) error {
 }
 
 // taken reports whether a container of the name exists that belongs to no unit.
-func (c *Container) taken(ctx context.Context, h modules.Host, program string) (bool, error) {
-	other, err := c.now(ctx, h, program)
-	if err == nil && other.exists && !c.Force {
-		err = modules.Refuse("the container %s already exists, and is not a service; remove the container, or set 'force: true' to replace the container", c.Name)
+func (s *service) taken(ctx context.Context) (bool, error) {
+	other, err := s.container(ctx, s.Name)
+	if err == nil && other.exists && !s.Force {
+		err = modules.Refuse("the container %s already exists, and is not a service; remove the container, or set 'force: true' to replace the container", s.Name)
 	}
 	return other.exists, err
 }
 
-// unitNow returns the state of the unit, in a check run the predicted one.
-func (c *Container) unitNow(ctx context.Context, h modules.Host, program string) (unit, error) {
-	if state, predicted := h.Forecast.Lookup(unitEffect, c.Name); predicted {
+// now returns the state of the unit, in a check run the predicted one.
+func (s *service) now(ctx context.Context) (unit, error) {
+	if state, predicted := s.h.Forecast.Lookup(unitEffect, s.Name); predicted {
 		return state.(unit), nil
 	}
-	text, at, err := (&edit.File{Path: c.unitFile()}).Read(h.Files)
+	text, at, err := (&edit.File{Path: s.file()}).Read(s.h.Files)
 	if err != nil {
 		return unit{}, err
 	}
-	variables, secret, err := (&edit.File{Path: c.variablesFile()}).Read(h.Files)
+	variables, secret, err := (&edit.File{Path: s.variablesFile()}).Read(s.h.Files)
 	if err != nil {
 		return unit{}, err
 	}
 	is := unit{text: text, variables: variables, private: secret.Kind == modules.Absent || secret.Mode.Perm()&0o077 == 0}
 	is.exists, is.env = at.Kind != modules.Absent, variablesOf(variables)
 	is.made, is.ours = madeOf(text)
-	if err := c.askSystemd(ctx, h, &is); err != nil || !is.running {
+	if err := s.askSystemd(ctx, &is); err != nil || !is.running {
 		return is, err
 	}
-	exit, err := look(ctx, h, program, "container", "inspect", c.Name)
+	exit, err := s.look(ctx, s.program, "container", "inspect", s.Name)
 	if err != nil || exit.Code != 0 {
 		return is, err
 	}
@@ -215,8 +215,8 @@ func (c *Container) unitNow(ctx context.Context, h modules.Host, program string)
 }
 
 // askSystemd queries systemd about the service.
-func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) error {
-	exit, err := look(ctx, h, "systemctl", "--no-pager", "show", "--property=LoadState,ActiveState,SourcePath,FragmentPath,NeedDaemonReload", "--", c.service())
+func (s *service) askSystemd(ctx context.Context, is *unit) error {
+	exit, err := s.look(ctx, "systemctl", "--no-pager", "show", "--property=LoadState,ActiveState,SourcePath,FragmentPath,NeedDaemonReload", "--", s.unitName())
 	switch {
 	case err != nil:
 		return err
@@ -228,32 +228,32 @@ func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) er
 		is.unread = is.exists
 		return nil
 	}
-	if of := cmp.Or(said["SourcePath"], said["FragmentPath"]); said["LoadState"] == "masked" || of != c.unitFile() {
-		if c.Ensure == absent {
+	if of := cmp.Or(said["SourcePath"], said["FragmentPath"]); said["LoadState"] == "masked" || of != s.file() {
+		if s.Ensure == absent {
 			return nil // another program has made it
 		}
-		return modules.Refuse("there is a service %s of something else, %s; give the container another name", c.service(), cmp.Or(of, said["LoadState"]))
+		return modules.Refuse("there is a service %s of something else, %s; give the container another name", s.unitName(), cmp.Or(of, said["LoadState"]))
 	}
 	is.known, is.unread = true, !is.exists || said["NeedDaemonReload"] == "yes"
 	is.begun = !slices.Contains([]string{"inactive", "failed"}, said["ActiveState"])
-	is.running = is.begun && (said["ActiveState"] != "activating" || c.Ensure != running) // one that cannot be started is not stopped yet
+	is.running = is.begun && (said["ActiveState"] != "activating" || s.Ensure != running) // one that cannot be started is not stopped yet
 	return nil
 }
 
-// applyUnit is Apply for a quadlet container. It tries the new container first, so that the old one is kept if podman
+// apply is Apply for a quadlet container. It tries the new container first, so that the old one is kept if podman
 // refuses an option. It stops the old one before it writes the files, so that an interrupted run does not leave a
 // container that runs with old settings.
-func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps) error {
+func (s *service) apply(ctx context.Context, do unitSteps) error {
 	run := func(words ...string) error {
-		return modules.RunProgram(ctx, h, modules.Command{Argv: words, Timeout: runTimeout})
+		return modules.RunProgram(ctx, s.h, modules.Command{Argv: words, Timeout: runTimeout})
 	}
 	if do.pull {
-		if err := c.pull(ctx, h, do.program); err != nil {
+		if err := s.pull(ctx, s.Image); err != nil {
 			return err
 		}
 	}
 	if do.write && do.text != "" {
-		if err := c.tryOut(ctx, h, do.program); err != nil {
+		if err := s.tryOut(ctx); err != nil {
 			return err
 		}
 	}
@@ -261,47 +261,30 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // the remaining steps are short, and stopping between them would leave no container
-	for _, step := range []struct {
-		due bool
-		do  func() error
-	}{
-		{do.stop, func() error { return run("systemctl", "stop", "--", c.service()) }},
-		{do.stop || do.start, func() error { return c.forgive(ctx, h) }},
-	} {
-		if !step.due {
-			continue
-		}
-		if err := step.do(); err != nil {
-			return err
-		}
+	err := inOrder([]step{
+		{do.stop, func() error { return run("systemctl", "stop", "--", s.unitName()) }},
+		{do.stop || do.start, func() error { return s.forgive(ctx) }},
+	})
+	if err != nil {
+		return err
 	}
 	var paths []string
 	if do.write {
-		for _, file := range c.files(do) {
+		for _, file := range s.files(do) {
 			paths = append(paths, file.path)
 		}
 	}
 	refused := false // the files
-	err := modules.OrPutBack(ctx, h, paths, func() error {
-		for _, step := range []struct {
-			due bool
-			do  func() error
-		}{
-			{do.write, func() error { return c.writeUnit(ctx, h, do) }},
+	err = modules.OrPutBack(ctx, s.h, paths, func() error {
+		err := inOrder([]step{
+			{do.write, func() error { return s.write(ctx, do) }},
 			{do.reread, func() error { return run("systemctl", "daemon-reload") }},
-			{do.replace, func() error { return run(do.program, "rm", "--force", c.Name) }},
-			{do.start, func() error { return run("systemctl", "start", "--", c.service()) }},
-			{do.start, c.settles},
-		} {
-			if !step.due {
-				continue
-			}
-			if err := step.do(); err != nil {
-				refused = do.write
-				return err
-			}
-		}
-		return nil
+			{do.replace, func() error { return s.run(ctx, "", "rm", "--force", s.Name) }},
+			{do.start, func() error { return run("systemctl", "start", "--", s.unitName()) }},
+			{do.start, s.settles},
+		})
+		refused = err != nil && do.write
+		return err
 	})
 	if !refused {
 		return err
@@ -309,57 +292,57 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 	// Restart the service with the earlier files.
 	back := run("systemctl", "daemon-reload")
 	if back == nil && do.stop {
-		back = run("systemctl", "start", "--", c.service())
+		back = run("systemctl", "start", "--", s.unitName())
 	}
 	if back != nil {
-		return fmt.Errorf("%w; the earlier files were restored, but %s was not: %w", err, c.service(), back)
+		return fmt.Errorf("%w; the earlier files were restored, but %s was not: %w", err, s.unitName(), back)
 	}
 	return fmt.Errorf("%w; the earlier state was restored", err)
 }
 
 // forgive resets systemd's record of how the service ended. Otherwise a service that was killed to stop it would be
 // shown as failed, even after it is removed, and one that has failed several times would not be started again.
-func (c *Container) forgive(ctx context.Context, h modules.Host) error {
-	_, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", c.service()}, Timeout: runTimeout})
+func (s *service) forgive(ctx context.Context) error {
+	_, err := s.h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", s.unitName()}, Timeout: runTimeout})
 	return err // exits with status 1 if systemd does not know the service
 }
 
 // tryOut creates a container with the same settings, and removes it.
-func (c *Container) tryOut(ctx context.Context, h modules.Host, program string) error {
-	name, err := c.fresh(ctx, h, program)
+func (s *service) tryOut(ctx context.Context) error {
+	name, err := s.fresh(ctx, s.Name)
 	if err != nil {
 		return err
 	}
-	argv, err := c.create(name)
+	argv, err := s.create(name)
 	if err != nil {
 		return err
 	}
-	err = modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{program}, argv...), Timeout: runTimeout, Stdin: c.variables()})
+	err = s.run(ctx, s.variables(), argv...)
 	if err != nil {
 		return err
 	}
-	_, err = c.fresh(context.WithoutCancel(ctx), h, program)
+	_, err = s.fresh(context.WithoutCancel(ctx), s.Name)
 	return err
 }
 
-// writeUnit writes the files with the desired texts, or removes them.
-func (c *Container) writeUnit(ctx context.Context, h modules.Host, do unitSteps) error {
-	files := c.files(do)
+// write writes the files with the desired texts, or removes them.
+func (s *service) write(ctx context.Context, do unitSteps) error {
+	files := s.files(do)
 	if do.text == "" {
 		slices.Reverse(files)
-	} else if _, err := modules.Follow(h.Files, unitFolder); modules.NotThere(err) {
-		if err := h.Files.MakeDir(ctx, unitFolder, modules.NewAttributes(0o755, false)); err != nil {
+	} else if _, err := modules.Follow(s.h.Files, unitFolder); modules.NotThere(err) {
+		if err := s.h.Files.MakeDir(ctx, unitFolder, modules.NewAttributes(0o755, false)); err != nil {
 			return err
 		}
 	}
 	for _, file := range files {
 		if file.text == "" {
-			if err := h.Files.Remove(ctx, file.path, false); err != nil && !modules.NotThere(err) {
+			if err := s.h.Files.Remove(ctx, file.path, false); err != nil && !modules.NotThere(err) {
 				return err
 			}
 			continue
 		}
-		if err := h.Files.Write(ctx, file.path, strings.NewReader(file.text), modules.NewAttributes(file.mode, false)); err != nil {
+		if err := s.h.Files.Write(ctx, file.path, strings.NewReader(file.text), modules.NewAttributes(file.mode, false)); err != nil {
 			return err
 		}
 	}

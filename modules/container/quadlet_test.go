@@ -53,7 +53,7 @@ func ofApp1() *Container {
 
 // asUnit is a host that has it.
 func asUnit(t *testing.T, runs bool, more ...modtest.Node) []modtest.Node {
-	text, err := ofApp1().unitText()
+	text, err := (&service{Container: ofApp1()}).text()
 	require.NoError(t, err)
 	nodes := []modtest.Node{
 		{Path: "etc/containers/systemd", Dir: true}, {Path: "etc/containers/systemd/c.container", Text: text}, {Path: "state/c.unit", Text: text},
@@ -196,7 +196,7 @@ func TestUnitText(t *testing.T) {
 		Restart: "unless-stopped", User: "app", Memory: "1g", CPUs: "1.5", Options: []string{"--read-only"},
 	}
 	require.NoError(t, c.Validate())
-	text, err := c.unitText()
+	text, err := (&service{Container: c}).text()
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(text, "\n\n")
 	require.Equal(t, `[Unit]

@@ -20,7 +20,8 @@ func (c *Container) Related() (all []modules.Relation) {
 		all = append(all, modules.NeedsCommand("skopeo", "", "skopeo")...)
 	}
 	if c.Provider == quadlet {
-		for _, file := range []string{c.unitFile(), c.variablesFile()} {
+		s := &service{Container: c}
+		for _, file := range []string{s.file(), s.variablesFile()} {
 			all = append(all, modules.Relation{Verb: modules.Edits, Thing: modules.PathOf(file)}, modules.NeedsParent(file))
 		}
 	}

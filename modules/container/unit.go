@@ -14,13 +14,19 @@ import (
 // unitFolder is the folder in which quadlet looks for an administrator's files (podman-systemd.unit(5)).
 const unitFolder = "/etc/containers/systemd"
 
-// unitFile is the file that quadlet turns into a service, and variablesFile the one with the variables. Only root may
-// read that: systemd shows the text of a unit to all users.
-func (c *Container) unitFile() string      { return path.Join(unitFolder, c.Name+".container") }
-func (c *Container) variablesFile() string { return path.Join(unitFolder, c.Name+".env") }
+// A service is a container that systemd runs: quadlet makes its unit from a file.
+type service struct {
+	*Container
+	runtime
+}
 
-// service is the unit that quadlet makes.
-func (c *Container) service() string { return c.Name + ".service" }
+// file is the file that quadlet turns into a service, and variablesFile the one with the variables. Only root may
+// read that: systemd shows the text of a unit to all users.
+func (s *service) file() string          { return path.Join(unitFolder, s.Name+".container") }
+func (s *service) variablesFile() string { return path.Join(unitFolder, s.Name+".env") }
+
+// unitName is the unit that quadlet makes.
+func (s *service) unitName() string { return s.Name + ".service" }
 
 // enabled reports whether systemd starts it at boot.
 func (c *Container) enabled() bool {
@@ -64,9 +70,9 @@ const firstLine = "# Made by ccm-push of the following; what is changed here is 
 // variablesLine is the first one of a file with variables of ours.
 const variablesLine = "# Made by ccm-push; what is changed here is put back.\n"
 
-// unitText is the file that quadlet turns into a service. It uses the keys of podman 4.4, the first one with quadlet.
-func (c *Container) unitText() (string, error) {
-	of, err := json.Marshal(c.of())
+// text is the file that quadlet turns into a service. It uses the keys of podman 4.4, the first one with quadlet.
+func (s *service) text() (string, error) {
+	of, err := json.Marshal(s.of())
 	if err != nil {
 		return "", err
 	}
@@ -76,33 +82,33 @@ func (c *Container) unitText() (string, error) {
 			b.WriteString(key + "=" + value + "\n")
 		}
 	}
-	b.WriteString(firstLine + "\n# " + string(of) + "\n\n[Unit]\nDescription=Container " + c.Name + "\nWants=network-online.target\nAfter=network-online.target\n")
-	b.WriteString("\n[Container]\nContainerName=" + c.Name + "\nImage=" + c.Image + "\n")
-	line("Exec", words(c.Command))
-	if len(c.Env) > 0 {
-		line("EnvironmentFile", path.Join(unitFolder, c.Name+".env"))
+	b.WriteString(firstLine + "\n# " + string(of) + "\n\n[Unit]\nDescription=Container " + s.Name + "\nWants=network-online.target\nAfter=network-online.target\n")
+	b.WriteString("\n[Container]\nContainerName=" + s.Name + "\nImage=" + s.Image + "\n")
+	line("Exec", words(s.Command))
+	if len(s.Env) > 0 {
+		line("EnvironmentFile", s.variablesFile())
 	}
-	for _, port := range c.Ports {
+	for _, port := range s.Ports {
 		line("PublishPort", port)
 	}
-	for _, volume := range c.Volumes {
+	for _, volume := range s.Volumes {
 		line("Volume", volume)
 	}
-	line("Network", c.Network)
-	for _, label := range c.labels() {
+	line("Network", s.Network)
+	for _, label := range s.labels() {
 		line("Label", word(label))
 	}
-	for _, option := range append(c.limits(), c.Options...) {
+	for _, option := range append(s.limits(), s.Options...) {
 		line("PodmanArgs", words([]string{option}))
 	}
-	switch c.Restart {
+	switch s.Restart {
 	case "":
 	case "unless-stopped": // a manually stopped service is not started again
 		b.WriteString("\n[Service]\nRestart=always\n")
 	default:
-		b.WriteString("\n[Service]\nRestart=" + c.Restart + "\n")
+		b.WriteString("\n[Service]\nRestart=" + s.Restart + "\n")
 	}
-	if c.enabled() {
+	if s.enabled() {
 		b.WriteString("\n[Install]\nWantedBy=multi-user.target\n")
 	}
 	return b.String(), nil
