@@ -38,6 +38,14 @@ type found struct {
 	unknown          bool // only its Kind is known: an earlier resource will create it
 }
 
+// A comparison is a path on a host and its desired state.
+type comparison struct {
+	*File
+	h    modules.Host
+	at   found
+	want modules.Attributes // nothing with ensure: absent
+}
+
 // Check implements [modules.Resource].
 func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := f.check(ctx, h)
@@ -49,29 +57,28 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	at = f.withForecast(h, at)
+	c := f.compare(h, at)
 	if f.Ensure == absent {
-		return f.checkAbsent(ctx, h, at)
+		return c.checkAbsent(ctx)
 	}
-	want, err := f.attributes(ctx, h, at.FileInfo)
-	if err != nil {
+	if c.want, err = c.attributes(ctx, at.FileInfo); err != nil {
 		return modules.Plan{}, err
 	}
 	if f.Ensure == directory {
-		return f.checkDirectory(ctx, h, at, want)
+		return c.checkDirectory(ctx)
 	}
 	if warning := merged.Unread(h.Files, f.Name); warning != "" {
 		h.Report.Message(modules.LevelWarning, warning)
 	}
-	return f.checkPresent(ctx, h, at, want)
+	return c.checkPresent(ctx)
 }
 
-// withForecast notes whether more than the kind of the path is known.
-func (f *File) withForecast(h modules.Host, at found) found {
+// compare begins a comparison. It notes whether more than the kind of the path is known.
+func (f *File) compare(h modules.Host, at found) *comparison {
 	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
 		at.unknown = predicted.(modules.PathState).Partial
 	}
-	return at
+	return &comparison{File: f, h: h, at: at}
 }
 
 // look describes a path, links followed.
@@ -93,22 +100,22 @@ func look(files modules.FileReader, name string) (found, error) {
 }
 
 // attributes are the desired attributes of the path, whose current state is at.
-func (f *File) attributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Attributes, error) {
+func (c *comparison) attributes(ctx context.Context, at modules.FileInfo) (modules.Attributes, error) {
 	fresh := fs.FileMode(0o644)
-	if f.Ensure == directory {
+	if c.Ensure == directory {
 		fresh = 0o755
 	}
-	want := modules.NewAttributes(fresh, f.discreet)
+	want := modules.NewAttributes(fresh, c.discreet)
 	if at.Kind != modules.Absent {
-		want = modules.KeptAttributes(h.Forecast, f.Name, at)
+		want = modules.KeptAttributes(c.h.Forecast, c.Name, at)
 	}
-	mode := f.Mode
-	if f.symbolic() {
-		mode, want.Mode = "", changed(want.Mode, f.Mode, f.Ensure == directory)
-		want.Exact = strings.ContainsAny(f.Mode, "st")
+	mode := c.Mode
+	if symbolic(c.Mode) {
+		mode, want.Mode = "", changed(want.Mode, c.Mode, c.Ensure == directory)
+		want.Exact = strings.ContainsAny(c.Mode, "st")
 	}
-	want, err := want.Given(ctx, h.Accounts, f.Owner, f.Group, mode)
-	if f.Mode != "" && f.Ensure == directory {
+	want, err := want.Given(ctx, c.h.Accounts, c.Owner, c.Group, mode)
+	if c.Mode != "" && c.Ensure == directory {
 		want.Mode = directoryMode(want.Mode)
 		if !want.Exact {
 			want.Mode |= at.Mode & modules.SpecialBits
@@ -127,110 +134,108 @@ func withoutSpecialBits(at modules.FileInfo) modules.FileInfo {
 // nothing is the info that a new file or directory replaces.
 var nothing = modules.FileInfo{Kind: modules.Absent}
 
-func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modules.Plan, error) {
+func (c *comparison) checkAbsent(ctx context.Context) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  "removed the file",
-		Changes: []modules.Change{{Property: "ensure", Have: at.ensure(), Want: absent}},
-		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}})},
+		Changes: []modules.Change{{Property: "ensure", Have: c.at.ensure(), Want: absent}},
+		Effects: []modules.Effect{effect(c.Name, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}})},
 		Steps:   steps{do: remove},
 	}
 	switch {
-	case at.link:
-		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
-	case at.Kind == modules.Absent:
+	case c.at.link:
+		return modules.PlanIfPermitted(plan, c.h.Files.MayReplace(c.Name))
+	case c.at.Kind == modules.Absent:
 		return modules.Plan{}, nil
-	case at.Kind != modules.Directory:
-		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
+	case c.at.Kind != modules.Directory:
+		return modules.PlanIfPermitted(plan, c.h.Files.MayReplace(c.Name))
 	}
-	names, err := h.Files.List(f.Name)
+	names, err := c.h.Files.List(c.Name)
 	switch {
 	case err != nil:
 		return modules.Plan{}, err
 	case len(names) == 0:
 		plan.Action = "removed the directory"
-		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
-	case f.Force:
+		return modules.PlanIfPermitted(plan, c.h.Files.MayReplace(c.Name))
+	case c.Force:
 		plan.Action, plan.Steps = "recursively removed the directory", steps{do: removeTree}
-		return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, h.Files, f.Name))
-	case f.undoes:
-		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; empty the directory, then the next complete run removes it", f.Name)
+		return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, c.h.Files, c.Name))
+	case c.undoes:
+		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; empty the directory, then the next complete run removes it", c.Name)
 	}
-	return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
+	return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", c.Name)
 }
 
-func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+func (c *comparison) checkDirectory(ctx context.Context) (modules.Plan, error) {
 	switch {
-	case at.Kind == modules.Directory && at.link && f.Recurse:
-		return modules.Plan{}, modules.Refuse("%s is a symlink; recurse is for the directory that it leads to", f.Name)
-	case at.Kind == modules.Directory && at.link:
-		return f.replaceLink(ctx, h, at, want)
-	case at.Kind == modules.Directory:
-		plan, err := f.compareAttributes(ctx, h, at, want)
-		if err == nil && f.Recurse {
-			plan, err = f.checkBelow(ctx, h, plan)
+	case c.at.Kind == modules.Directory && c.at.link && c.Recurse:
+		return modules.Plan{}, modules.Refuse("%s is a symlink; recurse is for the directory that it leads to", c.Name)
+	case c.at.Kind == modules.Directory && c.at.link:
+		return c.replaceLink(ctx)
+	case c.at.Kind == modules.Directory:
+		plan, err := c.compareAttributes(ctx)
+		if err == nil && c.Recurse {
+			plan, err = c.checkBelow(ctx, plan)
 		}
 		return plan, err
-	case at.link || at.Kind != modules.Absent:
-		return modules.Plan{}, modules.Refuse("%s is %s; refusing to make a directory of it", f.Name, described(at))
+	case c.at.link || c.at.Kind != modules.Absent:
+		return modules.Plan{}, modules.Refuse("%s is %s; refusing to make a directory of it", c.Name, described(c.at))
 	}
-	parents, err := f.missingParents(h.Files)
+	parents, err := missingParents(c.h.Files, c.Name)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	dirs := append(parents, f.Name)
-	above, err := look(h.Files, filepath.Dir(dirs[0]))
+	dirs := append(parents, c.Name)
+	above, err := look(c.h.Files, filepath.Dir(dirs[0]))
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if !want.Exact {
-		want.Mode |= above.Mode & fs.ModeSetgid // as mkdir(2) hands it on
+	if !c.want.Exact {
+		c.want.Mode |= above.Mode & fs.ModeSetgid // as mkdir(2) hands it on
 	}
 	plan := modules.Plan{
 		Action:  "created directory",
 		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: directory}},
-		Steps:   steps{do: makeDirectory, want: want},
+		Steps:   steps{do: makeDirectory, want: c.want},
 	}
 	for _, dir := range dirs {
-		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, want)}))
+		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, c.want)}))
 	}
 	const ownerMayEnter = 0o100
-	if len(parents) > 0 && want.Mode&ownerMayEnter == 0 { // otherwise only root could check the result
+	if len(parents) > 0 && c.want.Mode&ownerMayEnter == 0 { // otherwise only root could check the result
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
-	return modules.PlanIfPermitted(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
+	return modules.PlanIfPermitted(plan, c.h.Files.MayReplace(dirs[0]), c.h.Files.MayCreate(c.want))
 }
 
 // replaceLink compares the directory that a link leads to. If it differs, a directory of its own replaces the link, as
 // in CCM: the target may belong to others. If another user may have created the link, it is refused.
-func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	if len(f.differences(ctx, h.Accounts, at, want)) == 0 {
+func (c *comparison) replaceLink(ctx context.Context) (_ modules.Plan, err error) {
+	if len(c.differences(ctx)) == 0 {
 		return modules.Plan{}, nil
 	}
-	want, err := f.attributes(ctx, h, nothing)
-	if err != nil {
+	if c.want, err = c.attributes(ctx, nothing); err != nil {
 		return modules.Plan{}, err
 	}
-	dir, err := modules.Follow(h.Files, filepath.Dir(f.Name))
+	dir, err := modules.Follow(c.h.Files, filepath.Dir(c.Name))
 	if err != nil {
 		return modules.Plan{}, err
 	}
 	if modules.OthersWrite(dir, os.Geteuid()) {
-		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
+		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", c.Name)
 	}
 	changes := []modules.Change{{Property: "ensure", Have: "symlink", Want: directory}}
 	return modules.PlanIfPermitted(modules.Plan{
 		Action:  "replaced the link by a directory",
-		Changes: append(changes, f.differences(ctx, h.Accounts, at, want)...),
-		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: made(modules.Directory, want)})},
-		Steps:   steps{do: replaceLink, want: want},
-	}, h.Files.MayReplace(f.Name), h.Files.MayCreate(want))
+		Changes: append(changes, c.differences(ctx)...),
+		Effects: []modules.Effect{effect(c.Name, modules.PathState{FileInfo: made(modules.Directory, c.want)})},
+		Steps:   steps{do: replaceLink, want: c.want},
+	}, c.h.Files.MayReplace(c.Name), c.h.Files.MayCreate(c.want))
 }
 
-// missingParents lists the directories that have to be made first, topmost
-// first.
-func (f *File) missingParents(files modules.FileReader) ([]string, error) {
+// missingParents lists the directories that have to be made before a path, topmost first.
+func missingParents(files modules.FileReader, name string) ([]string, error) {
 	var parents []string
-	for dir := filepath.Dir(f.Name); ; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
 		at, err := look(files, dir)
 		switch {
 		case err != nil:
@@ -244,152 +249,153 @@ func (f *File) missingParents(files modules.FileReader) ([]string, error) {
 	}
 }
 
-func (f *File) checkPresent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	switch at.Kind {
+func (c *comparison) checkPresent(ctx context.Context) (modules.Plan, error) {
+	switch c.at.Kind {
 	case modules.Absent:
-		return f.create(h, at, want)
+		return c.create()
 	case modules.Directory:
-		return modules.Plan{}, modules.Refuse("%s exists as a directory; cannot manage it as a file", f.Name)
+		return modules.Plan{}, modules.Refuse("%s exists as a directory; cannot manage it as a file", c.Name)
 	case modules.Special:
-		if f.hasContent() {
-			return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe; refusing to replace it by a file", f.Name)
+		if c.hasContent() {
+			return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe; refusing to replace it by a file", c.Name)
 		}
 	}
-	if !f.hasContent() {
-		return f.compareAttributes(ctx, h, at, want)
+	if !c.hasContent() {
+		return c.compareAttributes(ctx)
 	}
-	return f.compareContent(ctx, h, at, want)
+	return c.compareContent(ctx)
 }
 
-func (f *File) create(h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	if err := modules.InDirectory(h.Files, f.Name); err != nil {
+func (c *comparison) create() (modules.Plan, error) {
+	if err := modules.InDirectory(c.h.Files, c.Name); err != nil {
 		return modules.Plan{}, err
 	}
-	if !f.hasContent() {
-		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), at, want)
-		plan.Changes = []modules.Change{{Property: "ensure", Have: at.ensure(), Want: present}}
-		return f.mayWrite(h.Files, plan, want)
+	if !c.hasContent() {
+		plan := c.write("created an empty file with requested attributes", modules.TextContent(""))
+		plan.Changes = []modules.Change{{Property: "ensure", Have: c.at.ensure(), Want: present}}
+		return c.mayWrite(plan)
 	}
-	plan := f.write("created the file", f.Content, at, want)
+	plan := c.write("created the file", c.Content)
 	plan.Changes = []modules.Change{
-		{Property: "ensure", Have: at.ensure(), Want: present},
-		{Property: "content", Have: absent, Want: sum(f.digestWanted())},
+		{Property: "ensure", Have: c.at.ensure(), Want: present},
+		{Property: "content", Have: absent, Want: sum(c.digestWanted())},
 	}
-	return f.mayWrite(h.Files, plan, want)
+	return c.mayWrite(plan)
 }
 
 // compareContent compares content and attributes of a file.
-func (f *File) compareContent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	have, err := f.digest(h.Files, at)
-	if at.link && errors.Is(err, modules.ErrPlanted) {
+func (c *comparison) compareContent(ctx context.Context) (modules.Plan, error) {
+	have, err := c.digest()
+	if c.at.link && errors.Is(err, modules.ErrPlanted) {
 		have, err = "symlink", nil // it is replaced, whatever its target is
 	}
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	right := sum(f.digestWanted())
-	if have == right && !at.link {
-		return f.compareAttributes(ctx, h, at, want)
+	right := sum(c.digestWanted())
+	if have == right && !c.at.link {
+		return c.compareAttributes(ctx)
 	}
-	if have == right && len(f.differences(ctx, h.Accounts, at, want)) == 0 {
+	if have == right && len(c.differences(ctx)) == 0 {
 		return modules.Plan{}, nil
 	}
-	old := withoutSpecialBits(at.FileInfo)
-	if at.link { // whose file is another one, and stays
+	old := withoutSpecialBits(c.at.FileInfo)
+	if c.at.link { // whose file is another one, and stays
 		old = nothing
 	}
-	if want, err = f.attributes(ctx, h, old); err != nil {
+	if c.want, err = c.attributes(ctx, old); err != nil {
 		return modules.Plan{}, err
 	}
-	changes := f.differences(ctx, h.Accounts, at, want)
+	changes := c.differences(ctx)
 	if have != right {
 		changes = append([]modules.Change{{Property: "content", Have: have, Want: right}}, changes...)
 	}
-	plan := f.write("updated the file", f.Content, at, want)
+	plan := c.write("updated the file", c.Content)
 	plan.Changes = changes
-	if plan, err = f.mayWrite(h.Files, plan, want); err != nil {
+	if plan, err = c.mayWrite(plan); err != nil {
 		return plan, err
 	}
-	return f.mayKeepOld(h.Files, at, plan)
+	return c.mayKeepOld(plan)
 }
 
 // unknown is the value of a property that an earlier resource will decide.
 const unknown = "unknown"
 
 // digest is the digest of the current content, in the form that changes show.
-func (f *File) digest(files modules.FileReader, at found) (string, error) {
-	if at.unknown {
+func (c *comparison) digest() (string, error) {
+	if c.at.unknown {
 		return unknown, nil
 	}
-	have, err := files.Digest(f.Name)
+	have, err := c.h.Files.Digest(c.Name)
 	return sum(have), err
 }
 
 // compareAttributes compares owner, group and mode of an existing path.
-func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	if at.Kind != modules.Directory && (want.UID != at.UID || want.GID != at.GID) {
+func (c *comparison) compareAttributes(ctx context.Context) (modules.Plan, error) {
+	if c.at.Kind != modules.Directory && (c.want.UID != c.at.UID || c.want.GID != c.at.GID) {
 		var err error
-		if want, err = f.attributes(ctx, h, withoutSpecialBits(at.FileInfo)); err != nil {
+		if c.want, err = c.attributes(ctx, withoutSpecialBits(c.at.FileInfo)); err != nil {
 			return modules.Plan{}, err
 		}
 	}
-	changes := f.differences(ctx, h.Accounts, at, want)
+	changes := c.differences(ctx)
 	switch {
 	case len(changes) == 0:
 		return modules.Plan{}, nil
-	case at.link:
-		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
+	case c.at.link:
+		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", c.Name)
 	}
-	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content, Partial: f.leavesOpen(at)}
-	after.Size, after.Links = at.Size, at.Links
-	if f.Content.Promised() {
+	after := modules.PathState{FileInfo: made(c.at.Kind, c.want), Content: c.Content, Partial: c.leavesOpen()}
+	after.Size, after.Links = c.at.Size, c.at.Links
+	if c.Content.Promised() {
 		after.Content = modules.Content{}
 	}
-	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && after.Content.IsZero() {
+	if predicted, ok := c.h.Forecast.Lookup(modules.PathEffect, c.Name); ok && after.Content.IsZero() {
 		after.Content = predicted.(modules.PathState).Content
 	}
 	plan := modules.Plan{
 		Action:  "updated attributes",
 		Changes: changes,
-		Effects: []modules.Effect{effect(f.Name, after)},
-		Steps:   steps{do: setAttributes, want: want},
+		Effects: []modules.Effect{effect(c.Name, after)},
+		Steps:   steps{do: setAttributes, want: c.want},
 	}
 	// A file with other names, wherever they are, changes under these as well.
-	if at.Links > 1 || f.hides(want) {
+	if c.at.Links > 1 || c.hides() {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
-	return modules.PlanIfPermitted(plan, h.Files.MaySetAttributes(f.Name, want))
+	return modules.PlanIfPermitted(plan, c.h.Files.MaySetAttributes(c.Name, c.want))
 }
 
 // write is the plan of putting a file with this content at the path.
-func (f *File) write(action string, content modules.Content, at found, want modules.Attributes) modules.Plan {
-	after := modules.PathState{FileInfo: made(modules.Regular, want), Content: content, Partial: f.leavesOpen(at)}
+func (c *comparison) write(action string, content modules.Content) modules.Plan {
+	after := modules.PathState{FileInfo: made(modules.Regular, c.want), Content: content, Partial: c.leavesOpen()}
 	after.Size, after.Links = content.Size(), 1
 	plan := modules.Plan{
 		Action:  action,
-		Effects: []modules.Effect{effect(f.Name, after)},
-		Texts:   []modules.TextChange{{Path: f.Name, Want: content}},
+		Effects: []modules.Effect{effect(c.Name, after)},
+		Texts:   []modules.TextChange{{Path: c.Name, Want: content}},
 		Needs:   []modules.Content{content},
-		Steps:   steps{do: write, want: want},
+		Steps:   steps{do: write, want: c.want},
 	}
 	if content.IsZero() || content.Promised() { // the content comes from a server
-		plan.Effects[0].State = modules.PathState{FileInfo: made(modules.Regular, want), Partial: true}
+		plan.Effects[0].State = modules.PathState{FileInfo: made(modules.Regular, c.want), Partial: true}
 	}
 	if content.IsZero() {
 		plan.Texts, plan.Needs = nil, nil
 	}
-	if f.hides(want) {
+	if c.hides() {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
 	return plan
 }
 
 // leavesOpen reports whether attributes that the resource does not give are unknown.
-func (f *File) leavesOpen(at found) bool {
-	return at.unknown && (f.Owner == "" || f.Group == "" || f.Mode == "" || f.symbolic())
+func (c *comparison) leavesOpen() bool {
+	return c.at.unknown && (c.Owner == "" || c.Group == "" || c.Mode == "" || symbolic(c.Mode))
 }
 
-func (f *File) differences(ctx context.Context, accounts modules.Accounts, at found, want modules.Attributes) []modules.Change {
+func (c *comparison) differences(ctx context.Context) []modules.Change {
+	at, wanted, accounts := c.at, c.want, c.h.Accounts
 	var changes []modules.Change
 	compare := func(property, given string, same bool, have, want string) {
 		switch {
@@ -399,13 +405,13 @@ func (f *File) differences(ctx context.Context, accounts modules.Accounts, at fo
 			changes = append(changes, modules.Change{Property: property, Have: have, Want: want})
 		}
 	}
-	compare("owner", f.Owner, at.UID == want.UID, accounts.UserName(ctx, at.UID), accounts.UserName(ctx, want.UID))
-	compare("group", f.Group, at.GID == want.GID, accounts.GroupName(ctx, at.GID), accounts.GroupName(ctx, want.GID))
-	mode := modules.FormatMode(want.Mode)
-	if at.unknown && f.symbolic() {
-		mode = f.Mode
+	compare("owner", c.Owner, at.UID == wanted.UID, accounts.UserName(ctx, at.UID), accounts.UserName(ctx, wanted.UID))
+	compare("group", c.Group, at.GID == wanted.GID, accounts.GroupName(ctx, at.GID), accounts.GroupName(ctx, wanted.GID))
+	mode := modules.FormatMode(wanted.Mode)
+	if at.unknown && symbolic(c.Mode) {
+		mode = c.Mode
 	}
-	compare("mode", f.Mode, at.Mode == want.Mode, modules.FormatMode(at.Mode), mode)
+	compare("mode", c.Mode, at.Mode == wanted.Mode, modules.FormatMode(at.Mode), mode)
 	return changes
 }
 

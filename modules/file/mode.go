@@ -20,9 +20,7 @@ var symbolicMode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*$`)
 })
 
-// symbolic reports whether the mode is a change of the current one.
-func (f *File) symbolic() bool { return symbolic(f.Mode) }
-
+// symbolic reports whether a mode is a change of the current one.
 func symbolic(mode string) bool { return strings.ContainsAny(mode, operators) }
 
 func validateMode(property, mode string) error {

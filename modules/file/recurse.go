@@ -82,7 +82,7 @@ func (b *below) walk(ctx context.Context, dir string, depth int) error {
 		case at.Kind == modules.Directory:
 			dirs = append(dirs, name)
 		}
-		plan, err := b.resource(name, at.Kind).checkAttributes(ctx, b.h, at)
+		plan, err := b.resource(name, at.Kind).compare(b.h, found{FileInfo: at}).checkAttributes(ctx)
 		if err != nil {
 			return err
 		}
@@ -109,25 +109,23 @@ func (b *below) resource(name string, kind modules.FileKind) *File {
 	switch {
 	case kind == modules.Directory:
 		one.Ensure, one.Mode = directory, b.Mode
-	case b.FileMode == "" && b.symbolic():
+	case b.FileMode == "" && symbolic(b.Mode):
 		one.Mode = b.Mode
 	}
 	return one
 }
 
 // checkAttributes compares owner, group and mode of the path.
-func (f *File) checkAttributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Plan, error) {
-	there := f.withForecast(h, found{FileInfo: at})
-	want, err := f.attributes(ctx, h, at)
-	if err != nil {
+func (c *comparison) checkAttributes(ctx context.Context) (_ modules.Plan, err error) {
+	if c.want, err = c.attributes(ctx, c.at.FileInfo); err != nil {
 		return modules.Plan{}, err
 	}
-	return f.compareAttributes(ctx, h, there, want)
+	return c.compareAttributes(ctx)
 }
 
 // checkBelow adds the differences in the directory to its plan.
-func (f *File) checkBelow(ctx context.Context, h modules.Host, plan modules.Plan) (modules.Plan, error) {
-	b, err := f.below(ctx, h)
+func (c *comparison) checkBelow(ctx context.Context, plan modules.Plan) (modules.Plan, error) {
+	b, err := c.below(ctx, c.h)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -137,9 +135,9 @@ func (f *File) checkBelow(ctx context.Context, h modules.Host, plan modules.Plan
 		for _, d := range differ {
 			if count++; named < maxNamed {
 				named++
-				for _, c := range d.Changes {
-					c.Property = d.name[len(f.Name)+1:] + " " + c.Property
-					plan.Changes = append(plan.Changes, c)
+				for _, change := range d.Changes {
+					change.Property = d.name[len(c.Name)+1:] + " " + change.Property
+					plan.Changes = append(plan.Changes, change)
 				}
 			}
 			for _, e := range d.Effects {
@@ -154,14 +152,14 @@ func (f *File) checkBelow(ctx context.Context, h modules.Host, plan modules.Plan
 		}
 		return nil
 	}
-	if err := b.walk(ctx, f.Name, 0); err != nil || count == 0 {
+	if err := b.walk(ctx, c.Name, 0); err != nil || count == 0 {
 		return plan, err
 	}
 	if count > named {
 		plan.Changes = append(plan.Changes, modules.Change{Property: "others", Have: fmt.Sprintf("%d more paths", count-named), Want: "changed"})
 	}
 	if count > maxEffects {
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: f.Name})
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: c.Name})
 	}
 	if opaque {
 		plan.Effects = append(plan.Effects, modules.Anything)

@@ -24,6 +24,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 		return nil, nil
 	}
 	at, err := look(h.Files, f.Name)
+	c := &comparison{File: f, h: h, at: at}
 	switch {
 	case f.Recurse && at.Kind == modules.Directory:
 		return nil, modules.Refuse("recurse changes the files in %s, which a file resource cannot restore", f.Name)
@@ -32,9 +33,9 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	case at.link:
 		return nil, modules.Refuse("the path %s is a symlink, which a file resource cannot restore; use a link resource", f.Name)
 	case at.Kind == modules.Absent:
-		return f.none(h.Files)
+		return c.none()
 	case at.Kind == modules.Directory:
-		err = f.sameDirectory(h.Files, at)
+		err = c.sameDirectory()
 	}
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	case at.Kind == modules.Directory:
 		properties["ensure"], properties["mode"] = directory, "0"+modules.FormatMode(at.Mode) // exactly that
 	case whole:
-		data, err := f.bytes(h.Files, at)
+		data, err := c.bytes()
 		if err != nil {
 			return nil, err
 		}
@@ -60,9 +61,9 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 }
 
 // none is the reversal for a path that did not exist.
-func (f *File) none(files modules.FileReader) (map[string]any, error) {
-	if f.Ensure == directory {
-		parents, err := f.missingParents(files)
+func (c *comparison) none() (map[string]any, error) {
+	if c.Ensure == directory {
+		parents, err := missingParents(c.h.Files, c.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -74,41 +75,41 @@ func (f *File) none(files modules.FileReader) (map[string]any, error) {
 }
 
 // sameDirectory refuses a directory that could not be recreated with the same attributes.
-func (f *File) sameDirectory(files modules.FileReader, at found) error {
-	if perm := at.Mode.Perm(); directoryMode(perm) != perm {
-		return modules.Refuse("%s has mode %s, which a file resource cannot set on a directory", f.Name, modules.FormatMode(at.Mode))
+func (c *comparison) sameDirectory() error {
+	if perm := c.at.Mode.Perm(); directoryMode(perm) != perm {
+		return modules.Refuse("%s has mode %s, which a file resource cannot set on a directory", c.Name, modules.FormatMode(c.at.Mode))
 	}
-	if f.Ensure != absent {
+	if c.Ensure != absent {
 		return nil
 	}
-	names, err := files.List(f.Name)
+	names, err := c.h.Files.List(c.Name)
 	switch {
 	case err != nil:
 		return err
 	case len(names) > 0:
-		return modules.Refuse("%s is a directory that is not empty", f.Name)
+		return modules.Refuse("%s is a directory that is not empty", c.Name)
 	}
 	return nil
 }
 
 // bytes is the content of a file.
-func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
+func (c *comparison) bytes() ([]byte, error) {
 	switch {
-	case at.Kind != modules.Regular:
-		return nil, modules.Refuse("%s is a device, socket or pipe", f.Name)
-	case at.Links > 1:
-		return nil, modules.Refuse("the file %s has %d names (hard links), and a file resource can restore only this name", f.Name, at.Links)
-	case at.Size > modules.MaxKept:
-		return nil, tooLarge(f.Name)
+	case c.at.Kind != modules.Regular:
+		return nil, modules.Refuse("%s is a device, socket or pipe", c.Name)
+	case c.at.Links > 1:
+		return nil, modules.Refuse("the file %s has %d names (hard links), and a file resource can restore only this name", c.Name, c.at.Links)
+	case c.at.Size > modules.MaxKept:
+		return nil, tooLarge(c.Name)
 	}
-	r, err := modules.OpenSeen(files, f.Name, at.FileInfo)
+	r, err := modules.OpenSeen(c.h.Files, c.Name, c.at.FileInfo)
 	if err != nil {
 		return nil, modules.PermissionRefusal(err)
 	}
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, modules.MaxKept+1))
 	if err == nil && len(data) > modules.MaxKept {
-		err = tooLarge(f.Name)
+		err = tooLarge(c.Name)
 	}
 	if data == nil {
 		data = []byte{} // empty content is a content, too

@@ -6,17 +6,17 @@ import (
 )
 
 // mayWrite returns a plan to write the file if that is permitted.
-func (f *File) mayWrite(files modules.Files, plan modules.Plan, want modules.Attributes) (modules.Plan, error) {
-	plan, err := modules.PlanIfPermitted(plan, files.MayReplace(f.Name), files.MayCreate(want))
+func (c *comparison) mayWrite(plan modules.Plan) (modules.Plan, error) {
+	plan, err := modules.PlanIfPermitted(plan, c.h.Files.MayReplace(c.Name), c.h.Files.MayCreate(c.want))
 	if err != nil {
 		return plan, err
 	}
-	return approval.Required(files, f.Name, f.Validation, plan)
+	return approval.Required(c.h.Files, c.Name, c.Validation, plan)
 }
 
 // hides reports whether only root can read the file with the wanted mode, so that it is unknown whether its content can
 // be verified.
-func (f *File) hides(want modules.Attributes) bool {
+func (c *comparison) hides() bool {
 	const ownerMayRead = 0o400
-	return f.hasContent() && want.Mode&ownerMayRead == 0
+	return c.hasContent() && c.want.Mode&ownerMayRead == 0
 }
