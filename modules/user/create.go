@@ -61,7 +61,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 // give adds the properties of a new user, each as a change. listed are the groups that list its name already.
 func (d *draft) give(ctx context.Context, listed []string, groups regroup) error {
 	if d.UID != nil {
-		if err := d.free(ctx); err != nil {
+		if err := free(ctx, d.tables, d.Name, *d.UID); err != nil {
 			return err
 		}
 		d.differs("uid", absent, strconv.Itoa(*d.UID))
@@ -88,7 +88,7 @@ func (d *draft) give(ctx context.Context, listed []string, groups regroup) error
 	if d.Shell != "" {
 		d.differs("shell", absent, d.Shell)
 		d.after.Shell = d.Shell
-		d.warnOfShell()
+		warnOfShell(d.h, d.Shell)
 	}
 	return d.giveAccess()
 }
@@ -103,7 +103,7 @@ func (d *draft) giveAccess() error {
 	}
 	d.after.Shadow = &shadow
 	if shadow.Hash == "" {
-		return d.noPassword()
+		return noPassword(d.Name)
 	}
 	if d.PasswordHash != "" {
 		d.differs("password_hash", absent, describeHash(shadow.Hash))
@@ -114,13 +114,14 @@ func (d *draft) giveAccess() error {
 	return nil
 }
 
-func (d *draft) noPassword() error {
-	return modules.Refuse("password_lock: user %q has no password, so without the lock anyone could log in; set password_hash", d.Name)
+func noPassword(user string) error {
+	return modules.Refuse("password_lock: user %q has no password, so without the lock anyone could log in; set password_hash", user)
 }
 
-func (d *draft) free(ctx context.Context) error {
-	if other, taken := d.tables.UIDHolder(ctx, *d.UID); taken && other != d.Name {
-		return modules.Refuse("uid: %d is the id of user %q already", *d.UID, other)
+// free refuses an id that another user has.
+func free(ctx context.Context, tables *accounts.Tables, user string, uid int) error {
+	if other, taken := tables.UIDHolder(ctx, uid); taken && other != user {
+		return modules.Refuse("uid: %d is the id of user %q already", uid, other)
 	}
 	return nil
 }
@@ -143,7 +144,7 @@ func (d *draft) useradd(group primary, groups []string) {
 		days, _ := parseExpiry(d.Expires)
 		argv = append(argv, "-e", days)
 	}
-	argv = d.commonOptions(argv, "-r", "-c", "-d")
+	argv = d.options(argv, "-r", "-c", "-d")
 	d.run(append(argv, "-M", "--", d.Name)...)
 	d.makeHome()
 	if d.PasswordHash != "" {
@@ -154,15 +155,15 @@ func (d *draft) useradd(group primary, groups []string) {
 // adduser plans the commands of BusyBox.
 func (d *draft) adduser(group primary, groups []string) error {
 	if d.Expires != "" && d.Expires != never {
-		return d.needsUsermod("expires")
+		return needsUsermod(d.Name, "expires")
 	}
 	d.addPrimary(group)
 	argv := []string{"adduser", "-D", "-G", group.Name}
 	if d.Shell == "" {
-		d.after.Shell = d.busyboxShell()
+		d.after.Shell = busyboxShell(d.tables, d.System)
 		argv = append(argv, "-s", d.after.Shell)
 	}
-	argv = d.commonOptions(argv, "-S", "-g", "-h")
+	argv = d.options(argv, "-S", "-g", "-h")
 	d.run(append(argv, "-H", "--", d.Name)...)
 	d.makeHome()
 	for _, name := range groups {
@@ -176,11 +177,11 @@ func (d *draft) adduser(group primary, groups []string) error {
 
 // busyboxShell is BusyBox's default for a new user: root's own shell, or none for system users. Its versions differ in
 // this, so the shell is always passed as an option.
-func (d *draft) busyboxShell() string {
-	if d.System {
+func busyboxShell(tables *accounts.Tables, system bool) string {
+	if system {
 		return "/bin/false"
 	}
-	root, _ := d.tables.User("root")
+	root, _ := tables.User("root")
 	return cmp.Or(root.Shell, "/bin/sh")
 }
 
@@ -193,19 +194,19 @@ func (d *draft) addPrimary(group primary) {
 	d.Effects = append(d.Effects, accounts.GroupEffects(group.Group, true)...)
 }
 
-// commonOptions adds the options that both tools have.
-func (d *draft) commonOptions(argv []string, system, comment, home string) []string {
-	if d.System {
+// options adds the options that both tools have.
+func (u *User) options(argv []string, system, comment, home string) []string {
+	if u.System {
 		argv = append(argv, system)
 	}
-	if d.UID != nil {
-		argv = append(argv, "-u", strconv.Itoa(*d.UID))
+	if u.UID != nil {
+		argv = append(argv, "-u", strconv.Itoa(*u.UID))
 	}
-	if d.Comment != nil {
-		argv = append(argv, comment, *d.Comment)
+	if u.Comment != nil {
+		argv = append(argv, comment, *u.Comment)
 	}
-	argv = option(argv, "-s", d.Shell)
-	return option(argv, home, d.Home)
+	argv = option(argv, "-s", u.Shell)
+	return option(argv, home, u.Home)
 }
 
 // option adds an option unless its value is empty.
@@ -216,21 +217,21 @@ func option(argv []string, name, value string) []string {
 	return append(argv, name, value)
 }
 
-func (d *draft) needsUsermod(property string) error {
-	return modules.Refuse("%s: setting it for user %q needs usermod, which is missing here; install shadow", property, d.Name)
+func needsUsermod(user, property string) error {
+	return modules.Refuse("%s: setting it for user %q needs usermod, which is missing here; install shadow", property, user)
 }
 
 // warnOfShell reports why the user may be unable to log in.
-func (d *draft) warnOfShell() {
-	if base := path.Base(d.Shell); base == "nologin" || base == "false" {
+func warnOfShell(h modules.Host, shell string) {
+	if base := path.Base(shell); base == "nologin" || base == "false" {
 		return
 	}
-	info, err := modules.Follow(d.h.Files, d.Shell)
+	info, err := modules.Follow(h.Files, shell)
 	if err != nil || info.Kind != modules.Regular || info.Mode&0o111 == 0 {
-		d.h.Report.Message("warning", "shell: "+strconv.Quote(d.Shell)+" is not a program on this host")
+		h.Report.Message("warning", "shell: "+strconv.Quote(shell)+" is not a program on this host")
 		return
 	}
-	if shells, err := accounts.Shells(d.h.Files); err == nil && !shells[d.Shell] {
-		d.h.Report.Message("warning", "shell: "+strconv.Quote(d.Shell)+" is not in /etc/shells")
+	if shells, err := accounts.Shells(h.Files); err == nil && !shells[shell] {
+		h.Report.Message("warning", "shell: "+strconv.Quote(shell)+" is not in /etc/shells")
 	}
 }

@@ -11,29 +11,29 @@ import (
 )
 
 // findGroup resolves a group that a property names.
-func (d *draft) findGroup(ctx context.Context, property, nameOrID string) (g accounts.Group, local bool, err error) {
+func findGroup(ctx context.Context, h modules.Host, tables *accounts.Tables, property, nameOrID string) (g accounts.Group, local bool, err error) {
 	missing := modules.Refuse("%s: group %q does not exist; create the group with an earlier group resource", property, nameOrID)
 	if gid, isID := accounts.ID(nameOrID); isID {
-		if g, ok := d.tables.GroupWithID(gid); ok {
+		if g, ok := tables.GroupWithID(gid); ok {
 			return g, true, nil
 		}
-		name := d.h.Accounts.GroupName(ctx, gid)
+		name := h.Accounts.GroupName(ctx, gid)
 		if name == strconv.Itoa(gid) {
 			return g, false, missing
 		}
 		return accounts.Group{Name: name, GID: gid}, false, nil
 	}
-	if g, ok := d.tables.Group(nameOrID); ok {
+	if g, ok := tables.Group(nameOrID); ok {
 		return g, true, nil
 	}
-	elsewhere, err := d.tables.GroupElsewhere(ctx, nameOrID)
+	elsewhere, err := tables.GroupElsewhere(ctx, nameOrID)
 	if err != nil {
 		return g, false, err
 	}
 	if !elsewhere {
 		return g, false, missing
 	}
-	gid, err := d.h.Accounts.GroupID(ctx, nameOrID)
+	gid, err := h.Accounts.GroupID(ctx, nameOrID)
 	return accounts.Group{Name: nameOrID, GID: gid}, false, err
 }
 
@@ -42,7 +42,7 @@ func (d *draft) findGroup(ctx context.Context, property, nameOrID string) (g acc
 func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error) {
 	var names []string
 	for i, name := range d.Groups {
-		g, local, err := d.findGroup(ctx, element("groups", i), name)
+		g, local, err := findGroup(ctx, d.h, d.tables, element("groups", i), name)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ type primary struct {
 
 func (d *draft) primary(ctx context.Context) (primary, error) {
 	if d.Group != "" {
-		g, _, err := d.findGroup(ctx, "group", d.Group)
+		g, _, err := findGroup(ctx, d.h, d.tables, "group", d.Group)
 		return primary{Group: g, named: true}, err
 	}
 	elsewhere, err := d.tables.GroupElsewhere(ctx, d.Name)

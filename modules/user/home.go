@@ -16,13 +16,13 @@ func (d *draft) homeOfNew() error {
 	if d.CreateHome != nil && !*d.CreateHome {
 		return nil
 	}
-	info, err := d.lookHome()
+	info, err := lookHome(d.h.Files, d.Name, d.after.Home)
 	if err != nil {
 		return err
 	}
 	if info.Kind == modules.Absent {
 		d.newHome = true
-		if err := d.homeless(); err != nil {
+		if err := homeless(d.h.Files, d.after.Home); err != nil {
 			return err
 		}
 		if err := modules.MayFollow(d.h.Files.Stat, d.after.Home, os.Geteuid()); err != nil {
@@ -41,14 +41,14 @@ func (d *draft) homeOfOld() error {
 	if d.CreateHome == nil || !*d.CreateHome {
 		return nil
 	}
-	info, err := d.lookHome()
+	info, err := lookHome(d.h.Files, d.Name, d.after.Home)
 	if err != nil || info.Kind != modules.Absent {
 		return err
 	}
-	if err := d.homeless(); err != nil {
+	if err := homeless(d.h.Files, d.after.Home); err != nil {
 		return err
 	}
-	if err := d.trusted(path.Dir(d.after.Home), "home"); err != nil {
+	if err := trusted(d.h.Files, path.Dir(d.after.Home), "home"); err != nil {
 		return err
 	}
 	a := modules.Attributes{Mode: d.defaults.HomeMode, UID: d.after.UID, GID: d.after.GID}
@@ -64,16 +64,15 @@ func (d *draft) homeOfOld() error {
 	return nil
 }
 
-// lookHome returns the info of the home, links followed; Kind is Absent if it does not exist. It refuses a home that is
+// lookHome returns the info of the home of a user, links followed; Kind is Absent if it does not exist. It refuses a home that is
 // not a directory.
-func (d *draft) lookHome() (modules.FileInfo, error) {
-	home := d.after.Home
+func lookHome(files modules.FileReader, user, home string) (modules.FileInfo, error) {
 	if !path.IsAbs(home) || path.Clean(home) != home {
-		return modules.FileInfo{}, modules.Refuse("home: user %q has the home %q, which is not an absolute path", d.Name, home)
+		return modules.FileInfo{}, modules.Refuse("home: user %q has the home %q, which is not an absolute path", user, home)
 	}
-	info, err := modules.Follow(d.h.Files, home)
+	info, err := modules.Follow(files, home)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := d.h.Files.Stat(home); err == nil {
+		if _, err := files.Stat(home); err == nil {
 			return modules.FileInfo{}, modules.Refuse("home: %q is a symlink to nothing", home)
 		}
 		return modules.FileInfo{Kind: modules.Absent}, nil
@@ -85,9 +84,9 @@ func (d *draft) lookHome() (modules.FileInfo, error) {
 }
 
 // homeless requires the parent directory of a new home.
-func (d *draft) homeless() error {
-	dir := path.Dir(d.after.Home)
-	info, err := modules.Follow(d.h.Files, dir)
+func homeless(files modules.FileReader, home string) error {
+	dir := path.Dir(home)
+	info, err := modules.Follow(files, dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Kind != modules.Directory {
 		return modules.Refuse("home: %q is not a directory; let an earlier file resource make it", dir)
 	}

@@ -36,64 +36,64 @@ func (d *draft) keys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.lookKeys(ctx)
-	if err != nil {
+	f := &keyFile{User: d.User, plan: d}
+	if err := f.look(ctx); err != nil {
 		return err
 	}
 	before := len(d.Changes)
-	d.compareKeys(publickey.InFile(f.text), want)
+	f.compare(publickey.InFile(f.text), want)
 	if len(d.Changes) == before && f.present.Kind == modules.Absent {
 		return nil // there is nothing to write
 	}
-	d.compareModes(f)
+	f.compareModes()
 	if len(d.Changes) == before {
 		return nil
 	}
-	return d.writeKeys(f, want)
+	return f.write(want)
 }
 
-func (d *draft) writeKeys(f *keyFile, want []key) error {
-	if err := d.h.Files.MayCreate(modules.Attributes{UID: d.after.UID, GID: -1, KeepMode: true}); err != nil {
+func (f *keyFile) write(want []key) error {
+	if err := f.plan.h.Files.MayCreate(modules.Attributes{UID: f.plan.after.UID, GID: -1, KeepMode: true}); err != nil {
 		return modules.Refuse("ssh_keys: %w", err)
 	}
-	after := mergeKeys(f.text, want, d.SSHKeysExclusive)
+	after := mergeKeys(f.text, want, f.SSHKeysExclusive)
 	if len(after) > maxKeyFile {
 		return modules.Refuse("ssh_keys: %s would have more than %d bytes", f.name, maxKeyFile)
 	}
-	d.predictKeys(f, after)
-	exclusive := d.SSHKeysExclusive || f.present.Kind == modules.Absent
-	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
-		return d.storeKeys(ctx, h, f.name, want, exclusive)
+	f.predict(after)
+	exclusive := f.SSHKeysExclusive || f.present.Kind == modules.Absent
+	f.plan.steps = append(f.plan.steps, func(ctx context.Context, h modules.Host) error {
+		return f.store(ctx, h, want, exclusive)
 	})
 	return nil
 }
 
-// compareKeys notes the differences between the keys of the file and the wanted ones.
-func (d *draft) compareKeys(have, want []key) {
+// compare notes the differences between the keys of the file and the wanted ones.
+func (f *keyFile) compare(have, want []key) {
 	for _, w := range want {
 		lines := slices.DeleteFunc(slices.Clone(have), func(k key) bool { return k.Blob != w.Blob })
 		right := slices.IndexFunc(lines, func(k key) bool { return k.Line != w.Line }) < 0
 		switch {
 		case len(lines) == 0:
-			d.differs("ssh_keys", absent, w.Fingerprint())
+			f.plan.differs("ssh_keys", absent, w.Fingerprint())
 		case !right:
-			d.differs("ssh_keys", w.Fingerprint()+" with other options or another comment", w.Fingerprint())
+			f.plan.differs("ssh_keys", w.Fingerprint()+" with other options or another comment", w.Fingerprint())
 		}
 	}
-	if !d.SSHKeysExclusive {
+	if !f.SSHKeysExclusive {
 		return
 	}
 	for _, k := range have {
 		if !slices.ContainsFunc(want, func(w key) bool { return w.Blob == k.Blob }) {
-			d.differs("ssh_keys", k.Fingerprint(), absent)
+			f.plan.differs("ssh_keys", k.Fingerprint(), absent)
 		}
 	}
 }
 
-func (d *draft) compareModes(f *keyFile) {
+func (f *keyFile) compareModes() {
 	compare := func(name string, info modules.FileInfo, want fs.FileMode) {
 		if info.Kind != modules.Absent && info.Mode.Perm() != want {
-			d.differs("ssh_keys", fmt.Sprintf("%s with mode %04o", name, info.Mode.Perm()), fmt.Sprintf("%s with mode %04o", name, want))
+			f.plan.differs("ssh_keys", fmt.Sprintf("%s with mode %04o", name, info.Mode.Perm()), fmt.Sprintf("%s with mode %04o", name, want))
 		}
 	}
 	compare("~/.ssh", f.inDir, sshDirMode)
@@ -142,25 +142,26 @@ trap 'rm -f "$new"' EXIT
 set -C
 cat >"$new" && mv -f "$new" .ssh/authorized_keys`
 
-func (d *draft) storeKeys(ctx context.Context, h modules.Host, name string, want []key, exclusive bool) error {
+func (f *keyFile) store(ctx context.Context, h modules.Host, want []key, exclusive bool) error {
 	text := ""
 	if !exclusive {
-		exit, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"cat", "--", name}, User: d.Name, Timeout: storeTimeout})
+		exit, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"cat", "--", f.name}, User: f.Name, Timeout: storeTimeout})
 		switch {
 		case err != nil:
 			return err
 		case exit.Code != 0 || exit.Stdout.Dropped > 0:
-			return modules.Refuse("ssh_keys: user %q cannot read %s", d.Name, name)
+			return modules.Refuse("ssh_keys: user %q cannot read %s", f.Name, f.name)
 		}
 		text = exit.Stdout.Text
 	}
 	return accounts.Run(ctx, h, modules.Command{
-		Argv: []string{"/bin/sh", "-c", storeScript}, User: d.Name, Stdin: mergeKeys(text, want, exclusive),
+		Argv: []string{"/bin/sh", "-c", storeScript}, User: f.Name, Stdin: mergeKeys(text, want, exclusive),
 	})
 }
 
-// predictKeys adds the effects of writing the keys.
-func (d *draft) predictKeys(f *keyFile, text string) {
+// predict adds the effects of writing the keys.
+func (f *keyFile) predict(text string) {
+	d := f.plan
 	s := &skel{owner: modules.FileInfo{UID: d.after.UID, GID: d.after.GID}}
 	inherits := f.inDir.Mode&fs.ModeSetgid != 0 || f.inDir.Kind == modules.Absent && d.setgidHome()
 	s.partial = d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown || inherits

@@ -28,7 +28,8 @@ func (d *draft) makeHome() {
 		return
 	}
 	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
-		err := d.newHomeFor(ctx, h)
+		w := &homeWriter{ctx: ctx, h: h, skel: d.defaults.Skel, home: d.after.Home, mode: d.defaults.HomeMode}
+		err := w.make(d.Name, d.after.Primary)
 		if err == nil || !d.isNew {
 			return err
 		}
@@ -41,53 +42,6 @@ func (d *draft) makeHome() {
 		}
 		return fmt.Errorf("home: %w; the user was not created either", err)
 	})
-}
-
-// newHomeFor makes the home under its final name with root as the owner, fills it, and then changes the
-// owner to the user. Until then only root can enter it.
-func (d *draft) newHomeFor(ctx context.Context, h modules.Host) (err error) {
-	uid, err := h.Accounts.UserID(ctx, d.Name)
-	if err != nil {
-		return err
-	}
-	gid, err := h.Accounts.GroupID(ctx, d.after.Primary)
-	if err != nil {
-		return err
-	}
-	const private = 0o700
-	if err := h.Files.MakeDir(ctx, d.after.Home, modules.Attributes{Mode: private, UID: -1, GID: -1}); err != nil {
-		return err
-	}
-	at, err := h.Files.OpenDirectory(d.after.Home)
-	if err != nil {
-		return err
-	}
-	defer at.Close()
-	self, err := at.Open(".")
-	if err != nil {
-		return err
-	}
-	defer self.Close()
-	if err := justMade(d.after.Home, self); err != nil {
-		return err
-	}
-	w := &homeWriter{ctx: ctx, h: h, skel: d.defaults.Skel, home: d.after.Home, uid: uid, gid: gid}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.undo(at))
-		}
-	}()
-	if err := w.fill(at); err != nil {
-		return err
-	}
-	w.label(at, self)
-	if err := self.Chown(uid, gid); err != nil {
-		return err
-	}
-	if err := self.Chmod(d.defaults.HomeMode); err != nil {
-		return err
-	}
-	return h.Files.Sync(at)
 }
 
 // justMade refuses a directory that another user has put in the place of the new one.
@@ -107,17 +61,63 @@ func justMade(name string, opened *os.File) error {
 	return nil
 }
 
-// A homeWriter copies the skeleton to a new home, as useradd(8) does.
+// A homeWriter makes a new home, and copies the skeleton to it, as useradd(8) does.
 type homeWriter struct {
 	ctx        context.Context
 	h          modules.Host
 	skel, home string
+	mode       fs.FileMode
 	uid, gid   int
 	made       []string // relative paths, each after its directory
 }
 
 // maxSkel is how many paths are copied at most.
 const maxSkel = 10_000
+
+// make makes the home under its final name with root as the owner, fills it, and then changes the
+// owner to the user. Until then only root can enter it.
+func (w *homeWriter) make(user, group string) (err error) {
+	ctx, h := w.ctx, w.h
+	if w.uid, err = h.Accounts.UserID(ctx, user); err != nil {
+		return err
+	}
+	if w.gid, err = h.Accounts.GroupID(ctx, group); err != nil {
+		return err
+	}
+	const private = 0o700
+	if err := h.Files.MakeDir(ctx, w.home, modules.Attributes{Mode: private, UID: -1, GID: -1}); err != nil {
+		return err
+	}
+	at, err := h.Files.OpenDirectory(w.home)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	self, err := at.Open(".")
+	if err != nil {
+		return err
+	}
+	defer self.Close()
+	if err := justMade(w.home, self); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.undo(at))
+		}
+	}()
+	if err := w.fill(at); err != nil {
+		return err
+	}
+	w.label(at, self)
+	if err := self.Chown(w.uid, w.gid); err != nil {
+		return err
+	}
+	if err := self.Chmod(w.mode); err != nil {
+		return err
+	}
+	return h.Files.Sync(at)
+}
 
 func (w *homeWriter) fill(at *os.Root) error {
 	info, err := modules.Follow(w.h.Files, w.skel)

@@ -17,7 +17,7 @@ func (d *draft) remove(ctx context.Context, have accounts.User) error {
 	if err := d.findTools(); err != nil {
 		return err
 	}
-	if err := d.idle(have, ""); err != nil {
+	if err := idle(d.h.Files, have, ""); err != nil {
 		return err
 	}
 	d.Action = "removed the user"
@@ -29,7 +29,7 @@ func (d *draft) remove(ctx context.Context, have accounts.User) error {
 	}
 	d.userdel(have)
 	d.Effects = append(d.Effects, d.tables.UserEffects(accounts.PredictedUser{User: have})...)
-	if g, ok := d.ownGroup(have); ok {
+	if g, ok := ownGroup(d.tables, d.defaults, d.tools, have); ok {
 		d.Effects = append(d.Effects, accounts.GroupEffects(g, false)...)
 	}
 	return nil
@@ -55,17 +55,17 @@ func (d *draft) userdel(have accounts.User) {
 
 // ownGroup finds the group that the tools remove together with the user: the group with the same name, unless another
 // user needs it (userdel(8), USERGROUPS_ENAB).
-func (d *draft) ownGroup(have accounts.User) (accounts.Group, bool) {
-	g, ok := d.tables.Group(have.Name)
-	others := without(d.tables.PrimaryOf(g), have.Name)
+func ownGroup(tables *accounts.Tables, defaults accounts.Defaults, tools accounts.Tools, have accounts.User) (accounts.Group, bool) {
+	g, ok := tables.Group(have.Name)
+	others := without(tables.PrimaryOf(g), have.Name)
 	if !ok || len(others) > 0 {
 		return g, false
 	}
-	if d.tools == accounts.Busybox {
+	if tools == accounts.Busybox {
 		return g, true
 	}
-	own := slices.Contains(d.tables.PrimaryOf(g), have.Name)
-	return g, d.defaults.PrivateGroups && own && len(without(g.Members, have.Name)) == 0
+	own := slices.Contains(tables.PrimaryOf(g), have.Name)
+	return g, defaults.PrivateGroups && own && len(without(g.Members, have.Name)) == 0
 }
 
 // removeHome plans to remove the home before the user: if this fails, the next run removes the rest.
@@ -88,7 +88,7 @@ func (d *draft) removeHome(ctx context.Context, have accounts.User) error {
 	case have.UID != accounts.Unknown && info.UID != have.UID:
 		return refuse("belongs to user %d", info.UID)
 	}
-	if err := d.trusted(path.Dir(have.Home), "remove_home"); err != nil {
+	if err := trusted(d.h.Files, path.Dir(have.Home), "remove_home"); err != nil {
 		return err
 	}
 	home := modules.Canonical(d.h.Files, have.Home)
@@ -115,9 +115,9 @@ func pathEffect(name string, state modules.PathState) modules.Effect {
 }
 
 // trusted refuses a directory that a user other than root could exchange for another one meanwhile.
-func (d *draft) trusted(dir, property string) error {
+func trusted(files modules.FileReader, dir, property string) error {
 	for ; ; dir = path.Dir(dir) {
-		info, err := d.h.Files.Stat(dir)
+		info, err := files.Stat(dir)
 		if err != nil {
 			return err
 		}

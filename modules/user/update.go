@@ -53,10 +53,10 @@ func (d *draft) update(ctx context.Context, have accounts.User) (err error) {
 // updateIDs compares uid and primary group. mods are options of usermod.
 func (d *draft) updateIDs(ctx context.Context, have accounts.User) (mods []string, err error) {
 	if d.UID != nil && *d.UID != have.UID {
-		if err := d.free(ctx); err != nil {
+		if err := free(ctx, d.tables, d.Name, *d.UID); err != nil {
 			return nil, err
 		}
-		if err := d.idle(have, "uid: "); err != nil {
+		if err := idle(d.h.Files, have, "uid: "); err != nil {
 			return nil, err
 		}
 		d.differs("uid", id(have.UID), strconv.Itoa(*d.UID))
@@ -64,7 +64,7 @@ func (d *draft) updateIDs(ctx context.Context, have accounts.User) (mods []strin
 		d.after.UID = *d.UID
 	}
 	if d.Group != "" {
-		g, _, err := d.findGroup(ctx, "group", d.Group)
+		g, _, err := findGroup(ctx, d.h, d.tables, "group", d.Group)
 		if err != nil {
 			return nil, err
 		}
@@ -89,12 +89,12 @@ func id(n int) string {
 }
 
 // idle refuses changes that are impossible while a user has processes.
-func (d *draft) idle(have accounts.User, property string) error {
+func idle(files modules.FileReader, have accounts.User, property string) error {
 	if have.UID == accounts.Unknown {
 		return nil
 	}
-	if pid, busy := accounts.Process(d.h.Files, have.UID); busy {
-		return modules.Refuse("%suser %q is logged in or has running processes, such as process %s; end its processes first", property, d.Name, pid)
+	if pid, busy := accounts.Process(files, have.UID); busy {
+		return modules.Refuse("%suser %q is logged in or has running processes, such as process %s; end its processes first", property, have.Name, pid)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (d *draft) updateTexts(have accounts.User) (mods []string, err error) {
 		d.after.Comment = *d.Comment
 	}
 	if d.Home != "" && d.Home != have.Home {
-		if err := d.idle(have, "home: "); err != nil {
+		if err := idle(d.h.Files, have, "home: "); err != nil {
 			return nil, err
 		}
 		d.differs("home", have.Home, d.Home)
@@ -134,7 +134,7 @@ func (d *draft) updateTexts(have accounts.User) (mods []string, err error) {
 		d.differs("shell", have.Shell, d.Shell)
 		mods = append(mods, "-s", d.Shell)
 		d.after.Shell = d.Shell
-		d.warnOfShell()
+		warnOfShell(d.h, d.Shell)
 	}
 	return mods, nil
 }
@@ -159,7 +159,7 @@ func (d *draft) updateAccess(user accounts.User) (mods []string, hash string, er
 		return mods, "", nil
 	}
 	if want == "" {
-		return nil, "", d.noPassword()
+		return nil, "", noPassword(d.Name)
 	}
 	if err := d.findTools(); err != nil {
 		return nil, "", err
@@ -212,7 +212,7 @@ func (d *draft) usermod(mods []string, groups regroup) error {
 // busybox changes memberships; BusyBox can change nothing else.
 func (d *draft) busybox(mods []string, groups regroup) error {
 	if len(mods) > 0 {
-		return d.needsUsermod(d.Changes[0].Property)
+		return needsUsermod(d.Name, d.Changes[0].Property)
 	}
 	for _, name := range groups.add {
 		d.run("addgroup", d.Name, name)

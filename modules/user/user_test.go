@@ -154,7 +154,7 @@ func FuzzMergeKeys(f *testing.F) {
 		merged := mergeKeys(text, want, exclusive)
 		require.Equal(t, merged, mergeKeys(merged, want, exclusive))
 		d := &draft{User: &User{SSHKeysExclusive: exclusive}}
-		d.compareKeys(publickey.InFile(merged), want)
+		(&keyFile{User: d.User, plan: d}).compare(publickey.InFile(merged), want)
 		require.Empty(t, d.Changes)
 		if !exclusive {
 			require.GreaterOrEqual(t, len(publickey.InFile(merged)), 2)
