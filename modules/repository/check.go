@@ -20,46 +20,47 @@ type steps struct {
 	read     modules.Content // definition whose lists are fetched first; the zero Content means none
 }
 
-// provider is the package manager that uses the repository.
-func (r *Repository) provider(h modules.Host) (string, error) {
+// on returns the definition for the package manager of a host.
+func (r *Repository) on(h modules.Host) (definition, error) {
 	provider, err := r.managers.By(h, r.Provider)
+	d := definition{r, provider}
 	switch {
 	case err != nil || r.Restore != nil || r.Ensure == absent:
-		return provider, err
+		return d, err
 	case provider == apt && len(r.Suites) == 0:
-		return "", modules.Refuse("this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
+		return definition{}, modules.Refuse("this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
 	case provider == apt && len(r.URIs) == 0:
-		return "", modules.Refuse("this host has apt, which has neither mirrorlist nor metalink (write uris)")
+		return definition{}, modules.Refuse("this host has apt, which has neither mirrorlist nor metalink (write uris)")
 	case provider != apt && len(r.Suites) > 0:
-		return "", modules.Refuse("this host has %s, which has no suites (remove suites and components, or select hosts with control)", provider)
+		return definition{}, modules.Refuse("this host has %s, which has no suites (remove suites and components, or select hosts with control)", provider)
 	case provider == "zypper" && r.Metalink != "":
-		return "", modules.Refuse("zypper has no metalink (write mirrorlist or uris)")
+		return definition{}, modules.Refuse("zypper has no metalink (write mirrorlist or uris)")
 	case provider != apt && (r.Priority < 0 || r.Priority > 99):
-		return "", modules.Refuse("priority %d is outside 1-99, which %s has", r.Priority, provider)
+		return definition{}, modules.Refuse("priority %d is outside 1-99, which %s has", r.Priority, provider)
 	}
-	return provider, nil
+	return d, nil
 }
 
 // Check implements [modules.Resource].
 func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	provider, err := r.provider(h)
+	d, err := r.on(h)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	warning, err := r.amongOthers(h.Files, provider)
+	warning, err := d.amongOthers(h.Files)
 	if err != nil {
 		return modules.Plan{}, err
 	}
 	if warning != "" {
 		h.Report.Message(modules.LevelWarning, warning)
 	}
-	do := steps{provider: provider}
+	do := steps{provider: d.provider}
 	var plan modules.Plan
 	var actions []string
-	if do.key, err = r.checkKey(h, provider, &plan); err != nil {
+	if do.key, err = d.checkKey(h, &plan); err != nil {
 		return modules.Plan{}, err
 	}
-	for _, f := range r.files(provider) {
+	for _, f := range d.files() {
 		part, err := f.Check(ctx, h)
 		if err != nil {
 			return modules.Plan{}, err
@@ -71,7 +72,7 @@ func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, e
 		action := part.Action
 		if action == "created the file" { // it belongs to this repository alone
 			action = "added the repository"
-			if f.Path == r.pinned() {
+			if f.Path == d.pinned() {
 				action = "set its priority"
 			}
 		}
@@ -87,10 +88,10 @@ func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, e
 		return modules.Plan{}, nil
 	}
 	if r.reads() {
-		if err := r.managers.MayFetch(h, provider); err != nil {
+		if err := r.managers.MayFetch(h, d.provider); err != nil {
 			return modules.Plan{}, err
 		}
-		do.read = modules.TextContent(strings.Join(r.lines(provider), "\n") + "\n")
+		do.read = modules.TextContent(strings.Join(d.lines(), "\n") + "\n")
 		plan.MayFail = true
 	}
 	plan.Action, plan.Steps = strings.Join(actions, " and "), do
@@ -105,6 +106,7 @@ func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) 
 	if !ok {
 		return errors.New("the plan is not one of a repository")
 	}
+	d := definition{r, do.provider}
 	var key []byte
 	back := func(context.Context) error { return nil }
 	if do.key != nil {
@@ -118,19 +120,19 @@ func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) 
 			return err
 		}
 		if !do.key.remove {
-			if back, err = r.put(ctx, h, do.key, key); err != nil {
+			if back, err = do.key.put(ctx, h, key); err != nil {
 				return err
 			}
 		}
 	}
-	err := r.change(ctx, h, p, do)
+	err := d.change(ctx, h, p, do)
 	if err != nil {
 		return errors.Join(err, back(context.WithoutCancel(ctx)))
 	}
 	if do.key != nil && do.key.remove { // once nothing names it
-		if _, err = r.put(ctx, h, do.key, nil); err != nil {
+		if _, err = do.key.put(ctx, h, nil); err != nil {
 			var gone []string
-			for i, f := range r.files(do.provider) {
+			for i, f := range d.files() {
 				if do.files[i] != nil {
 					gone = append(gone, f.Path)
 				}
@@ -142,11 +144,11 @@ func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) 
 }
 
 // change reads the repository, and writes its files.
-func (r *Repository) change(ctx context.Context, h modules.Host, p modules.Plan, do steps) error {
-	if err := r.read(ctx, h, do); err != nil {
+func (d definition) change(ctx context.Context, h modules.Host, p modules.Plan, do steps) error {
+	if err := d.read(ctx, h, do); err != nil {
 		return err
 	}
-	files := r.files(do.provider)
+	files := d.files()
 	var paths []string
 	for i, f := range files {
 		if do.files[i] != nil {
@@ -169,11 +171,11 @@ func (r *Repository) change(ctx context.Context, h modules.Host, p modules.Plan,
 }
 
 // read runs the package manager to fetch the lists of the repository, from a definition that only this call uses.
-func (r *Repository) read(ctx context.Context, h modules.Host, do steps) error {
+func (d definition) read(ctx context.Context, h modules.Host, do steps) error {
 	if do.read.IsZero() {
 		return nil
 	}
-	at, _ := r.at(do.provider)
+	at, _ := d.at()
 	dir := "/run/ccm-push-repository-" + rand.Text()
 	if err := h.Files.MakeDir(ctx, dir, modules.Attributes{Mode: 0o700, UID: -1, GID: -1}); err != nil {
 		return err
@@ -184,8 +186,8 @@ func (r *Repository) read(ctx context.Context, h modules.Host, do steps) error {
 	if err := h.Files.Write(ctx, file, strings.NewReader(string(b)), modules.Attributes{Mode: 0o644, UID: -1, GID: -1}); err != nil {
 		return err
 	}
-	if key := r.keyRead(do.provider); key != "" && do.provider == "zypper" {
-		return r.managers.Fetch(ctx, h, do.provider, dir, key)
+	if key := d.keyRead(); key != "" && d.provider == "zypper" {
+		return d.managers.Fetch(ctx, h, d.provider, dir, key)
 	}
-	return r.managers.Fetch(ctx, h, do.provider, dir, "")
+	return d.managers.Fetch(ctx, h, d.provider, dir, "")
 }

@@ -14,36 +14,42 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
+// A definition is a repository as one package manager has it.
+type definition struct {
+	*Repository
+	provider string
+}
+
 // A setting is one of a definition. The names are compared without regard to case.
 type setting struct{ name, value string }
 
-// at returns the paths of the definition and the key for a package manager; the name is a part of them.
-func (r *Repository) at(provider string) (definition, key string) {
-	file := strings.ReplaceAll(r.Name, ":", "_")
-	switch provider {
+// at returns the paths of the definition and the key; the name is a part of them.
+func (d definition) at() (file, key string) {
+	name := strings.ReplaceAll(d.Name, ":", "_")
+	switch d.provider {
 	case apt:
-		definition, key = "/etc/apt/sources.list.d/"+file+".sources", "/etc/apt/keyrings/"+file+".asc"
+		file, key = "/etc/apt/sources.list.d/"+name+".sources", "/etc/apt/keyrings/"+name+".asc"
 	case "zypper":
-		definition, key = "/etc/zypp/repos.d/"+file+".repo", "/etc/pki/rpm-gpg/"+file+".asc"
+		file, key = "/etc/zypp/repos.d/"+name+".repo", "/etc/pki/rpm-gpg/"+name+".asc"
 	default:
-		definition, key = "/etc/yum.repos.d/"+file+".repo", "/etc/pki/rpm-gpg/"+file+".asc"
+		file, key = "/etc/yum.repos.d/"+name+".repo", "/etc/pki/rpm-gpg/"+name+".asc"
 	}
-	return cmp.Or(r.Path, definition), key
+	return cmp.Or(d.Path, file), key
 }
 
 // pinned is the file of the priority of apt.
-func (r *Repository) pinned() string {
-	return "/etc/apt/preferences.d/" + strings.ReplaceAll(r.Name, ":", "_") + ".pref"
+func (d definition) pinned() string {
+	return "/etc/apt/preferences.d/" + strings.ReplaceAll(d.Name, ":", "_") + ".pref"
 }
 
 // keyRead is the path of the key that the manager reads; empty if this repository has no key of its own.
-func (r *Repository) keyRead(provider string) string {
-	_, key := r.at(provider)
+func (d definition) keyRead() string {
+	_, key := d.at()
 	switch {
-	case r.hasKey():
+	case d.hasKey():
 		return key
-	case path.IsAbs(r.SignedBy):
-		return r.SignedBy
+	case path.IsAbs(d.SignedBy):
+		return d.SignedBy
 	}
 	return ""
 }
@@ -51,8 +57,8 @@ func (r *Repository) keyRead(provider string) string {
 // hasKey reports whether the key is managed, too.
 func (r *Repository) hasKey() bool { return !r.Key.IsZero() || r.remote() }
 
-// settings are the settings of the definition for a package manager.
-func (r *Repository) settings(provider string) []setting {
+// settings are the settings of the definition.
+func (d definition) settings() []setting {
 	var all []setting
 	add := func(name, value string) {
 		if value != "" {
@@ -60,53 +66,53 @@ func (r *Repository) settings(provider string) []setting {
 		}
 	}
 	words := func(list []string) string { return strings.Join(list, " ") }
-	key := r.keyRead(provider)
-	if provider == apt {
-		add("Types", cmp.Or(words(r.Types), "deb"))
-		add("URIs", words(r.URIs))
-		add("Suites", words(r.Suites))
-		add("Components", words(r.Components))
-		add("Architectures", words(r.Architectures))
+	key := d.keyRead()
+	if d.provider == apt {
+		add("Types", cmp.Or(words(d.Types), "deb"))
+		add("URIs", words(d.URIs))
+		add("Suites", words(d.Suites))
+		add("Components", words(d.Components))
+		add("Architectures", words(d.Architectures))
 		add("Signed-By", key)
-		if !r.checks() {
+		if !d.checks() {
 			add("Trusted", "yes")
 		}
-		if !r.enabled() {
+		if !d.enabled() {
 			add("Enabled", "no")
 		}
-		add("X-Repolib-Name", r.Description)
+		add("X-Repolib-Name", d.Description)
 	} else {
 		bit := map[bool]string{true: "1", false: "0"}
-		add("name", cmp.Or(r.Description, r.Name))
-		add("baseurl", words(r.URIs))
-		add("mirrorlist", r.Mirrorlist)
-		add("metalink", r.Metalink)
-		add("enabled", bit[r.enabled()])
-		add("gpgcheck", bit[r.checks()])
+		add("name", cmp.Or(d.Description, d.Name))
+		add("baseurl", words(d.URIs))
+		add("mirrorlist", d.Mirrorlist)
+		add("metalink", d.Metalink)
+		add("enabled", bit[d.enabled()])
+		add("gpgcheck", bit[d.checks()])
 		if key != "" {
 			add("gpgkey", "file://"+key)
 		}
-		if r.Priority != 0 {
-			add("priority", strconv.Itoa(r.Priority))
+		if d.Priority != 0 {
+			add("priority", strconv.Itoa(d.Priority))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
-		add(name, r.Options[name])
+	for _, name := range slices.Sorted(maps.Keys(d.Options)) {
+		add(name, d.Options[name])
 	}
 	return all
 }
 
 // lines are the lines of the definition.
-func (r *Repository) lines(provider string) []string {
-	if provider == apt {
+func (d definition) lines() []string {
+	if d.provider == apt {
 		var lines []string
-		for _, s := range r.settings(provider) {
+		for _, s := range d.settings() {
 			lines = append(lines, s.name+": "+s.value)
 		}
 		return lines
 	}
-	lines := []string{"[" + r.Name + "]"}
-	for _, s := range r.settings(provider) {
+	lines := []string{"[" + d.Name + "]"}
+	for _, s := range d.settings() {
 		value := s.value
 		if s.name == "baseurl" {
 			value = strings.ReplaceAll(value, " ", "\n    ")
@@ -137,14 +143,14 @@ func stanza(lines []edit.Line, separator string) []setting {
 }
 
 // find returns the lines of the definition: a whole file of apt, or a section; -1 means not found.
-func (r *Repository) find(t *edit.Text, provider string) (start, end int) {
-	if provider == apt {
+func (d definition) find(t *edit.Text) (start, end int) {
+	if d.provider == apt {
 		if len(t.Lines) == 0 {
 			return -1, -1
 		}
 		return 0, len(t.Lines)
 	}
-	start = slices.IndexFunc(t.Lines, func(line edit.Line) bool { return strings.TrimSpace(line.Text) == "["+r.Name+"]" })
+	start = slices.IndexFunc(t.Lines, func(line edit.Line) bool { return strings.TrimSpace(line.Text) == "["+d.Name+"]" })
 	if start < 0 {
 		return -1, -1
 	}
@@ -160,13 +166,13 @@ func (r *Repository) find(t *edit.Text, provider string) (start, end int) {
 }
 
 // found reads the definition in a text; whole means that it is one stanza.
-func (r *Repository) found(t *edit.Text, provider string) (have []setting, whole bool) {
-	start, end := r.find(t, provider)
+func (d definition) found(t *edit.Text) (have []setting, whole bool) {
+	start, end := d.find(t)
 	if start < 0 {
 		return nil, false
 	}
 	lines, separator := t.Lines[start:end], ":"
-	if provider != apt {
+	if d.provider != apt {
 		return stanza(lines[1:], "="), true
 	}
 	have = stanza(lines, separator)
@@ -175,40 +181,38 @@ func (r *Repository) found(t *edit.Text, provider string) (have []setting, whole
 }
 
 // define is the edit of the file with the definition.
-func (r *Repository) define(provider string) func(*edit.Text) (edit.Done, error) {
-	return func(t *edit.Text) (edit.Done, error) {
-		start, end := r.find(t, provider)
-		have, whole := r.found(t, provider)
-		if r.Ensure == absent {
-			if start < 0 {
-				return edit.Done{}, nil
-			}
-			t.Replace(start, end)
-			empty := !slices.ContainsFunc(t.Lines, func(line edit.Line) bool { return strings.TrimSpace(line.Text) != "" })
-			if empty {
-				t.Lines = nil
-			}
-			return edit.Done{Action: "removed the repository", Changes: edit.Ensured(present, absent), Remove: empty}, nil
-		}
-		want := r.settings(provider)
+func (d definition) define(t *edit.Text) (edit.Done, error) {
+	start, end := d.find(t)
+	have, whole := d.found(t)
+	if d.Ensure == absent {
 		if start < 0 {
-			lines := r.lines(provider)
-			if len(t.Lines) > 0 && strings.TrimSpace(t.Lines[len(t.Lines)-1].Text) != "" {
-				lines = append([]string{""}, lines...)
-			}
-			t.Insert(len(t.Lines), lines...)
-			return edit.Done{Action: "added the repository", Changes: edit.Ensured(absent, present)}, nil
-		}
-		changes := differences(have, want)
-		if len(changes) == 0 && !whole {
-			changes = []modules.Change{{Property: "definition", Have: "several", Want: "one"}}
-		}
-		if len(changes) == 0 {
 			return edit.Done{}, nil
 		}
-		t.Replace(start, end, r.lines(provider)...)
-		return edit.Done{Action: "changed the repository", Changes: changes}, nil
+		t.Replace(start, end)
+		empty := !slices.ContainsFunc(t.Lines, func(line edit.Line) bool { return strings.TrimSpace(line.Text) != "" })
+		if empty {
+			t.Lines = nil
+		}
+		return edit.Done{Action: "removed the repository", Changes: edit.Ensured(present, absent), Remove: empty}, nil
 	}
+	want := d.settings()
+	if start < 0 {
+		lines := d.lines()
+		if len(t.Lines) > 0 && strings.TrimSpace(t.Lines[len(t.Lines)-1].Text) != "" {
+			lines = append([]string{""}, lines...)
+		}
+		t.Insert(len(t.Lines), lines...)
+		return edit.Done{Action: "added the repository", Changes: edit.Ensured(absent, present)}, nil
+	}
+	changes := differences(have, want)
+	if len(changes) == 0 && !whole {
+		changes = []modules.Change{{Property: "definition", Have: "several", Want: "one"}}
+	}
+	if len(changes) == 0 {
+		return edit.Done{}, nil
+	}
+	t.Replace(start, end, d.lines()...)
+	return edit.Done{Action: "changed the repository", Changes: changes}, nil
 }
 
 // differences are the settings that differ from the desired ones.
@@ -240,10 +244,10 @@ func differences(have, want []setting) []modules.Change {
 }
 
 // pin is the edit of the file with the priority for apt. A file of that name that is not ours stays.
-func (r *Repository) pin(t *edit.Text) (edit.Done, error) {
-	head := "# priority of the repository " + r.Name
+func (d definition) pin(t *edit.Text) (edit.Done, error) {
+	head := "# priority of the repository " + d.Name
 	ours := len(t.Lines) > 0 && t.Lines[0].Text == head
-	if r.Ensure == absent || r.Priority == 0 {
+	if d.Ensure == absent || d.Priority == 0 {
 		if !ours {
 			return edit.Done{}, nil
 		}
@@ -251,7 +255,7 @@ func (r *Repository) pin(t *edit.Text) (edit.Done, error) {
 		return edit.Done{Action: "removed its priority", Changes: []modules.Change{{Property: "priority", Have: present, Want: absent}}, Remove: true}, nil
 	}
 	var origins []string
-	for _, uri := range r.URIs {
+	for _, uri := range d.URIs {
 		host := ""
 		if u, err := url.Parse(uri); err == nil {
 			host = u.Hostname()
@@ -265,7 +269,7 @@ func (r *Repository) pin(t *edit.Text) (edit.Done, error) {
 		if i > 0 {
 			lines = append(lines, "")
 		}
-		lines = append(lines, "Package: *", fmt.Sprintf("Pin: origin %q", origin), "Pin-Priority: "+strconv.Itoa(r.Priority))
+		lines = append(lines, "Package: *", fmt.Sprintf("Pin: origin %q", origin), "Pin-Priority: "+strconv.Itoa(d.Priority))
 	}
 	have := make([]string, 0, len(t.Lines))
 	for _, line := range t.Lines {
@@ -283,20 +287,20 @@ func (r *Repository) pin(t *edit.Text) (edit.Done, error) {
 		}
 	}
 	t.Replace(0, len(t.Lines), lines...)
-	return edit.Done{Action: "set its priority", Changes: []modules.Change{{Property: "priority", Have: is, Want: strconv.Itoa(r.Priority)}}}, nil
+	return edit.Done{Action: "set its priority", Changes: []modules.Change{{Property: "priority", Have: is, Want: strconv.Itoa(d.Priority)}}}, nil
 }
 
 // files are the files to edit: the definition, and for apt the priority.
-func (r *Repository) files(provider string) []*edit.File {
-	at, _ := r.at(provider)
-	gone := r.Ensure == absent
-	definition := &edit.File{Path: at, Edit: r.define(provider), Optional: gone, Create: true, Mode: "0644"}
-	pin := &edit.File{Path: r.pinned(), Edit: r.pin, Optional: gone || r.Priority == 0, Create: true, Mode: "0644"}
-	if r.Restore != nil {
-		definition.Restore, pin.Restore = r.Restore.Definition, r.Restore.Pin
+func (d definition) files() []*edit.File {
+	at, _ := d.at()
+	gone := d.Ensure == absent
+	define := &edit.File{Path: at, Edit: d.define, Optional: gone, Create: true, Mode: "0644"}
+	pin := &edit.File{Path: d.pinned(), Edit: d.pin, Optional: gone || d.Priority == 0, Create: true, Mode: "0644"}
+	if d.Restore != nil {
+		define.Restore, pin.Restore = d.Restore.Definition, d.Restore.Pin
 	}
-	if provider == apt {
-		return []*edit.File{pin, definition}
+	if d.provider == apt {
+		return []*edit.File{pin, define}
 	}
-	return []*edit.File{definition}
+	return []*edit.File{define}
 }

@@ -46,27 +46,27 @@ type keySteps struct {
 const keyMode = 0o644
 
 // checkKey compares the key. It returns nil steps if nothing has to change.
-func (r *Repository) checkKey(h modules.Host, provider string, plan *modules.Plan) (*keySteps, error) {
-	_, at := r.at(provider)
-	want, content := r.digest(), r.Key
+func (d definition) checkKey(h modules.Host, plan *modules.Plan) (*keySteps, error) {
+	_, at := d.at()
+	want, content := d.digest(), d.Key
 	if !content.IsZero() && !content.Promised() {
 		want = content.SHA256()
 	}
-	remove := r.Ensure == absent
-	if r.Restore != nil {
-		if r.Restore.Key == nil {
+	remove := d.Ensure == absent
+	if d.Restore != nil {
+		if d.Restore.Key == nil {
 			return nil, nil
 		}
-		remove = r.Restore.Key.Gone
-		content = modules.TextContent(r.Restore.Key.Text)
+		remove = d.Restore.Key.Gone
+		content = modules.TextContent(d.Restore.Key.Text)
 		want = content.SHA256()
-	} else if !remove && !r.hasKey() {
+	} else if !remove && !d.hasKey() {
 		return nil, nil
 	}
 	if remove {
 		want = ""
 	}
-	have, err := r.keyNow(h, at, want)
+	have, err := keyNow(h, at, want)
 	if err != nil || have == want {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func named(digest string) string {
 
 // keyNow returns the SHA-256 of the current key: the hash of the file or, if it matches the wanted hash, of the key
 // inside its armour. It returns "" without a key.
-func (r *Repository) keyNow(h modules.Host, at, want string) (string, error) {
+func keyNow(h modules.Host, at, want string) (string, error) {
 	if state, predicted := h.Forecast.Lookup(keyEffect, at); predicted {
 		return state.(string), nil
 	}
@@ -150,7 +150,7 @@ func (r *Repository) bytes(ctx context.Context, h modules.Host, do *keySteps) ([
 	var from io.ReadCloser
 	var err error
 	if do.content.IsZero() {
-		from, err = r.fetch(ctx, h, path.Dir(do.path))
+		from, err = fetchKey(ctx, h, r.download(), path.Dir(do.path))
 	} else {
 		from, err = h.Contents.Open(ctx, do.content)
 	}
@@ -177,8 +177,8 @@ func (r *Repository) bytes(ctx context.Context, h modules.Host, do *keySteps) ([
 	return key, nil
 }
 
-// fetch downloads the key on the host, to an unlinked file.
-func (r *Repository) fetch(ctx context.Context, h modules.Host, dir string) (io.ReadCloser, error) {
+// fetchKey downloads the key on the host, to an unlinked file in that directory or above it.
+func fetchKey(ctx context.Context, h modules.Host, from modules.Download, dir string) (io.ReadCloser, error) {
 	in, err := h.Files.OpenDirectory(existing(h.Files, dir))
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (r *Repository) fetch(ctx context.Context, h modules.Host, dir string) (io.
 		return nil, err
 	}
 	if err = in.Remove(temp); err == nil {
-		err = download.OnHost(download.Client{}.Get(ctx, r.download(), into, &download.Part{}))
+		err = download.OnHost(download.Client{}.Get(ctx, from, into, &download.Part{}))
 	}
 	if err == nil {
 		_, err = into.Seek(0, io.SeekStart)
@@ -212,7 +212,7 @@ func existing(files modules.FileReader, dir string) string {
 }
 
 // put writes or removes the key, and returns a function that undoes that.
-func (r *Repository) put(ctx context.Context, h modules.Host, do *keySteps, key []byte) (back func(context.Context) error, err error) {
+func (do *keySteps) put(ctx context.Context, h modules.Host, key []byte) (back func(context.Context) error, err error) {
 	before, err := readKey(h, do.path)
 	there := err == nil
 	if err != nil && !modules.NotThere(err) {

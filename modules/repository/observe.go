@@ -12,7 +12,7 @@ func (r *Repository) Subject() string { return "repository " + r.Name }
 
 // Reversal implements [modules.Reverser]: the current files, and the key.
 func (r *Repository) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	provider, err := r.provider(h)
+	d, err := r.on(h)
 	if err != nil {
 		return nil, err
 	}
@@ -20,8 +20,8 @@ func (r *Repository) Reversal(_ context.Context, h modules.Host, kept modules.Re
 	if before, ok := kept.(*Repository); ok && before.Restore != nil {
 		earlier, again = before.Restore, true
 	}
-	files := r.files(provider)
-	at, key := r.at(provider)
+	files := d.files()
+	at, key := d.at()
 	back, still := *earlier, again
 	for i, of := range []struct {
 		earlier *edit.Restore
@@ -50,20 +50,20 @@ func (r *Repository) Reversal(_ context.Context, h modules.Host, kept modules.Re
 	if still {
 		return nil, nil
 	}
-	return map[string]any{"provider": provider, "path": at, "restore": &back}, nil
+	return map[string]any{"provider": d.provider, "path": at, "restore": &back}, nil
 }
 
 // Watch implements [modules.Watcher].
 func (r *Repository) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
-	provider, err := r.provider(h)
+	d, err := r.on(h)
 	if err != nil {
 		r.managers.AddPrograms(&from)
 		return from, nil // Check reports the error
 	}
-	for _, f := range r.files(provider) {
+	for _, f := range d.files() {
 		from.Paths = append(from.Paths, f.Path)
 	}
-	_, key := r.at(provider)
+	_, key := d.at()
 	from.Paths = append(from.Paths, key)
 	return from, nil
 }
@@ -83,13 +83,14 @@ func (r *Repository) Describe(_ context.Context, h modules.Host) (modules.Descri
 	if d.Provider, err = r.managers.By(h, r.Provider); err != nil {
 		return d, err
 	}
-	at, key := r.at(d.Provider)
+	of := definition{r, d.Provider}
+	at, key := of.at()
 	is := state{Name: r.Name, Path: at, Provider: d.Provider}
 	text, _, err := (&edit.File{Path: at}).Read(h.Files)
 	if err != nil {
 		return d, err
 	}
-	if have, _ := r.found(edit.Parse(text), d.Provider); have != nil {
+	if have, _ := of.found(edit.Parse(text)); have != nil {
 		d.Ensure, is.Settings = present, map[string]string{}
 		for _, s := range have {
 			is.Settings[s.name] = s.value

@@ -23,8 +23,8 @@ func (r *Repository) Related() []modules.Relation {
 	var all []modules.Relation
 	seen := map[string]bool{}
 	for _, provider := range providers {
-		definition, key := r.at(provider)
-		for _, at := range []string{definition, key} {
+		file, key := definition{r, provider}.at()
+		for _, at := range []string{file, key} {
 			if !seen[at] {
 				seen[at] = true
 				all = append(all, modules.Relation{Verb: verb, Thing: modules.PathOf(at)})

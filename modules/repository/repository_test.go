@@ -85,10 +85,10 @@ func TestText(t *testing.T) {
 			r := test.r
 			r.Name = "x"
 			text := edit.Parse("")
-			_, err := r.define(test.provider)(text)
+			_, err := definition{&r, test.provider}.define(text)
 			require.NoError(t, err)
 			require.Equal(t, test.want, text.String())
-			done, err := r.define(test.provider)(text)
+			done, err := definition{&r, test.provider}.define(text)
 			require.NoError(t, err)
 			require.Equal(t, edit.Done{}, done)
 		})
@@ -98,11 +98,11 @@ func TestText(t *testing.T) {
 func TestPin(t *testing.T) {
 	r := Repository{Name: "x", Priority: 600, URIs: []string{"https://a.example.net/1", "https://a.example.net/2", "file:/srv"}}
 	text := edit.Parse("")
-	_, err := r.pin(text)
+	_, err := definition{&r, apt}.pin(text)
 	require.NoError(t, err)
 	require.Equal(t, "# priority of the repository x\nPackage: *\nPin: origin \"a.example.net\"\nPin-Priority: 600\n\nPackage: *\nPin: origin \"\"\nPin-Priority: 600\n", text.String())
 	r.Priority = 0
-	done, err := r.pin(text)
+	done, err := definition{&r, apt}.pin(text)
 	require.NoError(t, err)
 	require.True(t, done.Remove)
 }

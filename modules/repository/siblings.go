@@ -18,30 +18,30 @@ type source struct {
 
 // amongOthers looks for another file that defines the same repository, which package managers merge. It returns a
 // warning, and refuses what apt refuses: two keys for one repository, for which it reads no repository at all.
-func (r *Repository) amongOthers(files modules.FileReader, provider string) (warning string, err error) {
-	own, _ := r.at(provider)
-	if !r.enabled() || r.Restore != nil || r.Ensure == absent {
+func (d definition) amongOthers(files modules.FileReader) (warning string, err error) {
+	own, _ := d.at()
+	if !d.enabled() || d.Restore != nil || d.Ensure == absent {
 		return "", nil
 	}
-	if provider == apt {
-		return r.amongSources(files, own)
+	if d.provider == apt {
+		return d.amongSources(files, own)
 	}
 	for _, file := range list(files, path.Dir(own), ".repo") {
 		for _, line := range edit.Lines(files, file) {
-			if file == own || strings.TrimSpace(line) != "["+r.Name+"]" {
+			if file == own || strings.TrimSpace(line) != "["+d.Name+"]" {
 				continue
 			}
-			if provider == "dnf" && file < own {
-				return fmt.Sprintf("%s also defines [%s], so dnf ignores the section in %s; remove the section from %s", file, r.Name, own, file), nil
+			if d.provider == "dnf" && file < own {
+				return fmt.Sprintf("%s also defines [%s], so dnf ignores the section in %s; remove the section from %s", file, d.Name, own, file), nil
 			}
-			return fmt.Sprintf("%s also defines [%s]; remove the section from that file", file, r.Name), nil
+			return fmt.Sprintf("%s also defines [%s]; remove the section from that file", file, d.Name), nil
 		}
 	}
 	return "", nil
 }
 
-func (r *Repository) amongSources(files modules.FileReader, own string) (warning string, err error) {
-	mine := sources(own, r.settings(apt))
+func (d definition) amongSources(files modules.FileReader, own string) (warning string, err error) {
+	mine := sources(own, d.settings())
 	const dir = "/etc/apt/sources.list.d"
 	all := append([]string{"/etc/apt/sources.list"}, list(files, dir, ".list", ".sources")...)
 	for _, file := range all {
