@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -198,11 +199,8 @@ func (a *Archive) validateHeaders() error {
 			return modules.Errorf("headers", "headers: %q is not a header name", name)
 		case strings.ContainsAny(value, "\r\n\x00"):
 			return modules.Errorf("headers", "headers: the value of %q is more than one line", name)
-		}
-		for _, own := range ownHeaders {
-			if strings.EqualFold(own, name) {
-				return modules.Errorf("headers", "headers: %q cannot be set", name)
-			}
+		case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
+			return modules.Errorf("headers", "headers: %q cannot be set", name)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -28,6 +29,18 @@ const (
 	fromHost // the existing archive
 )
 
+// found is an archive and its state on a host.
+type found struct {
+	*Archive
+	h       modules.Host
+	at      modules.FileInfo // info about the archive file
+	want    modules.Attributes
+	there   bool // the path is a regular file
+	differs bool // its checksum differs from the given one
+	missing bool // creates is set and does not exist
+	changes []modules.Change
+}
+
 // Check implements [modules.Resource].
 func (a *Archive) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := a.check(ctx, h)
@@ -46,105 +59,96 @@ func (a *Archive) check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	case at.Kind == modules.Special:
 		return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe; refusing to replace it", a.Name)
 	}
+	f := &found{Archive: a, h: h, at: at, there: at.Kind == modules.Regular}
 	if a.Ensure == absent {
-		return a.checkAbsent(h.Files, at)
+		return f.checkAbsent()
 	}
-	return a.checkPresent(ctx, h, at)
+	return f.checkPresent(ctx)
 }
 
-func (a *Archive) checkAbsent(files modules.Files, at modules.FileInfo) (modules.Plan, error) {
-	if at.Kind == modules.Absent {
+func (f *found) checkAbsent() (modules.Plan, error) {
+	if f.at.Kind == modules.Absent {
 		return modules.Plan{}, nil
 	}
 	plan := modules.Plan{
 		Action:  "removed",
 		Changes: []modules.Change{{Property: "ensure", Have: present, Want: absent}},
-		Effects: []modules.Effect{a.gone()},
+		Effects: []modules.Effect{gone(f.Name)},
 		Steps:   &steps{remove: true},
 	}
-	return modules.PlanIfPermitted(plan, files.MayReplace(a.Name))
+	return modules.PlanIfPermitted(plan, f.h.Files.MayReplace(f.Name))
 }
 
-func (a *Archive) gone() modules.Effect {
-	return pathEffect(a.Name, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}})
+func gone(name string) modules.Effect {
+	return pathEffect(name, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}})
 }
 
 func pathEffect(name string, state modules.PathState) modules.Effect {
 	return modules.Effect{Kind: modules.PathEffect, Key: name, State: state}
 }
 
-// found is the state of an archive on a host.
-type found struct {
-	modules.FileInfo      // info about the archive file
-	there            bool // the path is a regular file
-	differs          bool // its checksum differs from the given one
-	missing          bool // creates is set and does not exist
-	changes          []modules.Change
-}
-
-func (a *Archive) checkPresent(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Plan, error) {
-	want, err := a.attributes(ctx, h, at)
-	if err != nil {
+func (f *found) checkPresent(ctx context.Context) (_ modules.Plan, err error) {
+	if f.want, err = f.attributes(ctx); err != nil {
 		return modules.Plan{}, err
 	}
-	have := found{FileInfo: at, there: at.Kind == modules.Regular}
-	if have.missing, err = a.createsMissing(h.Files); err != nil {
+	if f.missing, err = missing(f.h.Files, f.Creates); err != nil {
 		return modules.Plan{}, err
 	}
-	if have.missing {
-		have.changes = append(have.changes, modules.Change{Property: "creates", Have: absent, Want: present})
+	if f.missing {
+		f.changes = append(f.changes, modules.Change{Property: "creates", Have: absent, Want: present})
 	}
-	if a.Cleanup && !have.missing {
-		return a.checkLeftOver(h.Files, have)
+	if f.Cleanup && !f.missing {
+		return f.checkLeftOver()
 	}
-	if have.there && a.Checksum != "" {
-		if err := a.compare(h.Files, &have); err != nil {
+	if f.there && f.Checksum != "" {
+		if err := f.compare(); err != nil {
 			return modules.Plan{}, err
 		}
 	}
-	if !have.there && !a.Cleanup {
-		have.changes = append(have.changes, modules.Change{Property: "ensure", Have: string(at.Kind), Want: present})
+	if !f.there && !f.Cleanup {
+		f.changes = append(f.changes, modules.Change{Property: "ensure", Have: string(f.at.Kind), Want: present})
 	}
-	s := &steps{want: want}
-	switch verified := have.there && a.Checksum != "" && !have.differs; {
-	case !have.there, have.differs, have.missing && !verified:
-		s.obtain, s.place = fromServer, !a.Cleanup
-		s.extract = a.ExtractParent != ""
-	case have.missing && a.ExtractParent != "":
+	s := &steps{want: f.want}
+	switch verified := f.there && f.Checksum != "" && !f.differs; {
+	case !f.there, f.differs, f.missing && !verified:
+		s.obtain, s.place = fromServer, !f.Cleanup
+		s.extract = f.ExtractParent != ""
+	case f.missing && f.ExtractParent != "":
 		s.obtain, s.extract = fromHost, true
 	}
-	s.cleanup = a.Cleanup && have.there
-	if have.there && !a.Cleanup {
-		differs := a.differences(ctx, h.Accounts, at, want)
+	s.cleanup = f.Cleanup && f.there
+	if f.there && !f.Cleanup {
+		differs := f.differences(ctx)
 		s.attributes = len(differs) > 0 && !s.place
-		have.changes = append(have.changes, differs...)
+		f.changes = append(f.changes, differs...)
 	}
-	plan, err := a.plan(h.Files, s, have.changes, want)
-	if s.attributes && at.Links > 1 { // it changes under its other names too
+	plan, err := f.plan(s)
+	if s.attributes && f.at.Links > 1 { // it changes under its other names too
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
 	return plan, err
 }
 
 // checkLeftOver plans the removal of an archive that has been unpacked, and is not needed any more.
-func (a *Archive) checkLeftOver(files modules.Files, have found) (modules.Plan, error) {
-	if !have.there {
+func (f *found) checkLeftOver() (modules.Plan, error) {
+	if !f.there {
 		return modules.Plan{}, nil
 	}
 	plan := modules.Plan{
 		Action:  "cleaned up",
 		Changes: []modules.Change{{Property: "cleanup", Have: present, Want: absent}},
-		Effects: []modules.Effect{a.gone()},
+		Effects: []modules.Effect{gone(f.Name)},
 		Steps:   &steps{cleanup: true},
 	}
-	return modules.PlanIfPermitted(plan, files.MayReplace(a.Name))
+	return modules.PlanIfPermitted(plan, f.h.Files.MayReplace(f.Name))
 }
 
-func (a *Archive) createsMissing(files modules.FileReader) (bool, error) {
-	if a.Creates == "" {
+// missing reports whether the path in creates does not exist.
+func missing(files modules.FileReader, creates string) (bool, error) {
+	if creates == "" {
 		return false, nil
 	}
-	_, err := files.Stat(a.Creates)
+	_, err := files.Stat(creates)
 	if modules.NotThere(err) {
 		return true, nil
 	}
@@ -152,32 +156,33 @@ func (a *Archive) createsMissing(files modules.FileReader) (bool, error) {
 }
 
 // compare compares the archive file with the checksum.
-func (a *Archive) compare(files modules.FileReader, have *found) error {
-	digest, err := files.Digest(a.Name)
+func (f *found) compare() error {
+	digest, err := f.h.Files.Digest(f.Name)
 	if modules.NotThere(err) { // the archive is only predicted, so its attributes are unknown
 		digest, err = "unknown", nil
 	}
-	if have.differs = digest != a.digest(); have.differs {
-		have.changes = append(have.changes, modules.Change{Property: "checksum", Have: digest, Want: a.digest()})
+	if f.differs = digest != f.digest(); f.differs {
+		f.changes = append(f.changes, modules.Change{Property: "checksum", Have: digest, Want: f.digest()})
 	}
 	return err
 }
 
-// attributes are the desired attributes of the archive file.
-func (a *Archive) attributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Attributes, error) {
+// attributes returns the desired attributes of the archive file.
+func (f *found) attributes(ctx context.Context) (modules.Attributes, error) {
 	want := modules.NewAttributes(0o600, false)
-	if at.Kind == modules.Regular {
-		want = modules.KeptAttributes(h.Forecast, a.Name, at)
+	if f.at.Kind == modules.Regular {
+		want = modules.KeptAttributes(f.h.Forecast, f.Name, f.at)
 	}
-	return want.Given(ctx, h.Accounts, a.Owner, a.Group, a.Mode)
+	return want.Given(ctx, f.h.Accounts, f.Owner, f.Group, f.Mode)
 }
 
-func (a *Archive) differences(ctx context.Context, accounts modules.Accounts, at modules.FileInfo, want modules.Attributes) []modules.Change {
+func (f *found) differences(ctx context.Context) []modules.Change {
+	at, want, accounts := f.at, f.want, f.h.Accounts
 	var changes []modules.Change
-	if a.Owner != "" && at.UID != want.UID {
+	if f.Owner != "" && at.UID != want.UID {
 		changes = append(changes, modules.Change{Property: "owner", Have: accounts.UserName(ctx, at.UID), Want: accounts.UserName(ctx, want.UID)})
 	}
-	if a.Group != "" && at.GID != want.GID {
+	if f.Group != "" && at.GID != want.GID {
 		changes = append(changes, modules.Change{Property: "group", Have: accounts.GroupName(ctx, at.GID), Want: accounts.GroupName(ctx, want.GID)})
 	}
 	if at.Mode != want.Mode {
@@ -187,42 +192,42 @@ func (a *Archive) differences(ctx context.Context, accounts modules.Accounts, at
 }
 
 // plan returns the plan of steps for an archive with ensure: present. Without steps the plan is empty.
-func (a *Archive) plan(files modules.Files, s *steps, changes []modules.Change, want modules.Attributes) (modules.Plan, error) {
-	plan := modules.Plan{Action: s.action(), Changes: changes, Steps: s}
+func (f *found) plan(s *steps) (modules.Plan, error) {
+	plan := modules.Plan{Action: s.action(), Changes: f.changes, Steps: s}
 	var rights []error
-	if s.obtain == fromServer && !a.Content.IsZero() {
-		plan.Needs = []modules.Content{a.Content}
+	if s.obtain == fromServer && !f.Content.IsZero() {
+		plan.Needs = []modules.Content{f.Content}
 	}
 	if s.obtain != nowhere || s.cleanup {
-		if err := modules.InDirectory(files, a.Name); err != nil {
+		if err := modules.InDirectory(f.h.Files, f.Name); err != nil {
 			return modules.Plan{}, err
 		}
-		rights = append(rights, files.MayReplace(a.Name))
+		rights = append(rights, f.h.Files.MayReplace(f.Name))
 	}
 	if s.place {
-		rights = append(rights, files.MayCreate(want))
+		rights = append(rights, f.h.Files.MayCreate(f.want))
 	}
 	if s.attributes {
-		rights = append(rights, files.MaySetAttributes(a.Name, want))
+		rights = append(rights, f.h.Files.MaySetAttributes(f.Name, f.want))
 	}
 	if s.place || s.attributes {
-		plan.Effects = append(plan.Effects, pathEffect(a.Name, modules.PathState{
-			FileInfo: modules.FileInfo{Kind: modules.Regular, Mode: want.Mode, UID: want.UID, GID: want.GID},
+		plan.Effects = append(plan.Effects, pathEffect(f.Name, modules.PathState{
+			FileInfo: modules.FileInfo{Kind: modules.Regular, Mode: f.want.Mode, UID: f.want.UID, GID: f.want.GID},
 			Partial:  true,
 		}))
 	}
 	if s.cleanup {
-		plan.Effects = append(plan.Effects, a.gone())
+		plan.Effects = append(plan.Effects, gone(f.Name))
 	}
 	switch {
 	case s.extract:
-		effects, err := a.extracting(files)
+		effects, err := f.extracting()
 		if err != nil {
 			return modules.Plan{}, err
 		}
 		plan.Effects = append(plan.Effects, effects...)
 	case s.obtain == fromServer: // only a request shows whether the server has it
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: a.Name})
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: f.Name})
 	}
 	if plan.Action == "" {
 		return modules.Plan{}, nil
@@ -245,38 +250,36 @@ func (s *steps) action() string {
 }
 
 // extracting returns the effects of unpacking, or refuses it.
-func (a *Archive) extracting(files modules.Files) ([]modules.Effect, error) {
+func (f *found) extracting() ([]modules.Effect, error) {
 	var effects []modules.Effect
 	missing := ""
-	for dir := a.ExtractParent; ; dir = path.Dir(dir) {
-		info, err := modules.Follow(files, dir)
+	for dir := f.ExtractParent; ; dir = path.Dir(dir) {
+		info, err := modules.Follow(f.h.Files, dir)
 		if err == nil && info.Kind == modules.Directory {
 			break
 		}
 		if err == nil || !modules.NotThere(err) {
 			return nil, orRefuse(err, dir)
 		}
-		if _, err := files.Stat(dir); err == nil {
+		if _, err := f.h.Files.Stat(dir); err == nil {
 			return nil, modules.Refuse("%s is a link to nothing; refusing to unpack there", dir)
 		}
 		missing = dir
 		effects = append(effects, pathEffect(dir, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true}))
 	}
 	// From the top down, as they will be made.
-	for i, j := 0, len(effects)-1; i < j; i, j = i+1, j-1 {
-		effects[i], effects[j] = effects[j], effects[i]
-	}
-	right := files.MayReplace(path.Join(a.ExtractParent, "any"))
+	slices.Reverse(effects)
+	right := f.h.Files.MayReplace(path.Join(f.ExtractParent, "any"))
 	if missing != "" {
-		right = files.MayReplace(missing)
+		right = f.h.Files.MayReplace(missing)
 	}
 	if right != nil {
 		_, err := modules.PlanIfPermitted(modules.Plan{}, right)
 		return nil, err
 	}
-	effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: a.ExtractParent})
-	if a.Creates != "" {
-		effects = append(effects, pathEffect(a.Creates, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true}))
+	effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: f.ExtractParent})
+	if f.Creates != "" {
+		effects = append(effects, pathEffect(f.Creates, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true}))
 	}
 	return effects, nil
 }

@@ -25,11 +25,11 @@ const provider = "http"
 // Describe implements [modules.Describer].
 func (a *Archive) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	s := state{Name: a.Name, Provider: provider}
-	missing, err := a.createsMissing(h.Files)
+	lacks, err := missing(h.Files, a.Creates)
 	if err != nil {
 		return modules.Description{}, err
 	}
-	s.CreatesExists = a.Creates != "" && !missing
+	s.CreatesExists = a.Creates != "" && !lacks
 	at, err := h.Files.Stat(a.Name)
 	switch {
 	case modules.NotThere(err) || err == nil && at.Kind != modules.Regular:

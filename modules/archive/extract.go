@@ -54,7 +54,7 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 	if err != nil {
 		return fmt.Errorf("%w (nothing was extracted)", err)
 	}
-	a.keep(ctx, h, archive.Names())
+	keep(ctx, h, a.ExtractParent, archive.Names())
 	into, err := openParent(ctx, h.Files, a.ExtractParent)
 	if err != nil {
 		return err
@@ -72,21 +72,21 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 }
 
 // keep stores existing files for a reversal before they are replaced.
-func (a *Archive) keep(ctx context.Context, h modules.Host, names []string) {
+func keep(ctx context.Context, h modules.Host, parent string, names []string) {
 	if h.Keep == nil {
 		return
 	}
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = path.Join(a.ExtractParent, name)
+		all[i] = path.Join(parent, name)
 	}
 	h.Keep(ctx, all...)
 }
 
 // created returns an error if the path in creates does not exist after the archive has been unpacked.
 func (a *Archive) created(files modules.FileReader, top []string) error {
-	missing, err := a.createsMissing(files)
-	if err != nil || !missing {
+	lacks, err := missing(files, a.Creates)
+	if err != nil || !lacks {
 		return err
 	}
 	has := strings.Join(top, ", ")

@@ -37,15 +37,15 @@ func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *st
 	continued := got.Size
 	err = get(ctx, d, own.file, &got)
 	if err == nil {
-		if err = a.verify(ctx, own); err != nil && continued > 0 && ctx.Err() == nil {
+		if err = own.verify(ctx, d.SHA256); err != nil && continued > 0 && ctx.Err() == nil {
 			// The stored part may belong to another file.
 			continued, got = 0, part{}
 			if err = get(ctx, d, own.file, &got); err == nil {
-				err = a.verify(ctx, own)
+				err = own.verify(ctx, d.SHA256)
 			}
 		}
 		if err != nil {
-			return a.served(err)
+			return served(a.URL, err)
 		}
 		own.forget()
 		report(h.Report, got.Size, continued)

@@ -15,8 +15,8 @@ func mismatch(want, got string) error {
 }
 
 // served is the error if the file from the URL does not match the checksum.
-func (a *Archive) served(err error) error {
-	return failed(fmt.Errorf("%s: %w (if you trust the new file, correct the property checksum)", modules.ShownURL(a.URL), err))
+func served(url string, err error) error {
+	return failed(fmt.Errorf("%s: %w (if you trust the new file, correct the property checksum)", modules.ShownURL(url), err))
 }
 
 // copyOwn copies the existing archive, since its owner may change it meanwhile.
@@ -32,7 +32,7 @@ func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *stagingFile)
 	if err := own.fill(ctx, r, a.maxSize()); err != nil {
 		return fmt.Errorf("reading %s: %w", a.Name, err)
 	}
-	return a.verify(ctx, own)
+	return own.verify(ctx, a.digest())
 }
 
 // receive receives the archive that the controller has downloaded.
@@ -48,20 +48,8 @@ func (a *Archive) receive(ctx context.Context, h modules.Host, own *stagingFile)
 	if err := own.fill(ctx, r, a.maxSize()); err != nil {
 		return failed(err)
 	}
-	if err := a.verify(ctx, own); err != nil {
-		return a.served(err)
+	if err := own.verify(ctx, a.digest()); err != nil {
+		return served(a.URL, err)
 	}
 	return nil
-}
-
-// verify compares the file with the checksum, if the resource has a checksum.
-func (a *Archive) verify(ctx context.Context, own *stagingFile) error {
-	if a.Checksum == "" {
-		return nil
-	}
-	got, err := own.digest(ctx)
-	if err == nil && got != a.digest() {
-		err = mismatch(a.digest(), got)
-	}
-	return err
 }

@@ -85,6 +85,18 @@ func (p *stagingFile) digest(ctx context.Context) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
+// verify compares the file with a SHA-256; "" skips it.
+func (p *stagingFile) verify(ctx context.Context, want string) error {
+	if want == "" {
+		return nil
+	}
+	got, err := p.digest(ctx)
+	if err == nil && got != want {
+		err = mismatch(want, got)
+	}
+	return err
+}
+
 // place makes the file the archive.
 func (p *stagingFile) place(ctx context.Context, a modules.Attributes) error {
 	// chown before chmod: only the new owner may gain the rights of the new mode.
