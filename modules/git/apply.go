@@ -42,12 +42,13 @@ func (g *Git) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 
 // clone makes the checkout next to its path, and renames it when it is complete.
 func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
-	temp := g.temporary()
+	temp := path.Join(path.Dir(g.Name), "."+path.Base(g.Name)+".ccm-push")
 	if err := h.Files.Remove(ctx, temp, true); err != nil && !modules.NotThere(err) { // left by an interrupted run
 		return err
 	}
+	at := program{g, h, temp}
 	if do.into.GID < 0 {
-		if do.into.GID, err = g.group(ctx, h); err != nil {
+		if do.into.GID, err = at.group(ctx); err != nil {
 			return err
 		}
 	}
@@ -62,14 +63,13 @@ func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
 			err = fmt.Errorf("%w; %s could not be removed: %w", err, temp, left)
 		}
 	}()
-	at := g.in(temp)
-	if _, err := at.do(ctx, h, "init", "--quiet", "--template="); err != nil {
+	if _, err := at.do(ctx, "init", "--quiet", "--template="); err != nil {
 		return err
 	}
-	if _, err := at.do(ctx, h, "remote", "add", "--", "origin", g.Source); err != nil {
+	if _, err := at.do(ctx, "remote", "add", "--", "origin", g.Source); err != nil {
 		return err
 	}
-	if err := g.checkOut(ctx, h, at, do); err != nil {
+	if err := at.checkOut(ctx, do); err != nil {
 		return err
 	}
 	if do.have.dir.Kind == modules.Directory { // still empty, or this fails
@@ -86,11 +86,11 @@ func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
 }
 
 // group is the primary group of the user; -1 means the process's own.
-func (g *Git) group(ctx context.Context, h modules.Host) (int, error) {
-	if g.User == "" {
+func (p program) group(ctx context.Context) (int, error) {
+	if p.g.User == "" {
 		return -1, nil
 	}
-	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"id", "-g"}, User: g.User, Timeout: lookTime})
+	exit, err := p.h.Commands.Probe(ctx, modules.Command{Argv: []string{"id", "-g"}, User: p.g.User, Timeout: lookTime})
 	if err != nil {
 		return 0, err
 	}
@@ -102,34 +102,34 @@ func (g *Git) group(ctx context.Context, h modules.Host) (int, error) {
 
 // update changes an existing checkout to the desired commit.
 func (g *Git) update(ctx context.Context, h modules.Host, do steps) error {
-	at := g.in(g.Name)
+	at := program{g, h, g.Name}
 	switch {
 	case do.have.source == "":
-		if _, err := at.do(ctx, h, "remote", "add", "--", "origin", g.Source); err != nil {
+		if _, err := at.do(ctx, "remote", "add", "--", "origin", g.Source); err != nil {
 			return err
 		}
 	case do.have.source != g.Source:
-		if _, err := at.do(ctx, h, "remote", "set-url", "--", "origin", g.Source); err != nil {
+		if _, err := at.do(ctx, "remote", "set-url", "--", "origin", g.Source); err != nil {
 			return err
 		}
 	}
-	if err := g.keep(ctx, h, at, do); err != nil {
+	if err := at.keep(ctx, do); err != nil {
 		return err
 	}
-	return g.checkOut(ctx, h, at, do)
+	return at.checkOut(ctx, do)
 }
 
 // keep stores local changes as commits.
-func (g *Git) keep(ctx context.Context, h modules.Host, at program, do steps) error {
+func (p program) keep(ctx context.Context, do steps) error {
 	if do.lone {
-		if err := keepAs(ctx, h, at, do.have.commit, "the commit that was checked out"); err != nil {
+		if err := p.keepAs(ctx, do.have.commit, "the commit that was checked out"); err != nil {
 			return err
 		}
 	}
 	if len(do.have.changed) == 0 {
 		return nil
 	}
-	text, err := at.do(ctx, h, "stash", "create", "changes that ccm-push has found")
+	text, err := p.do(ctx, "stash", "create", "changes that ccm-push has found")
 	if err != nil {
 		return err
 	}
@@ -137,79 +137,79 @@ func (g *Git) keep(ctx context.Context, h modules.Host, at program, do steps) er
 	if !commitID().MatchString(commit) {
 		return errors.New("git stash has not kept the changes")
 	}
-	if err := keepAs(ctx, h, at, commit, "the changed content of "+some(do.have.changed)); err != nil {
+	if err := p.keepAs(ctx, commit, "the changed content of "+some(do.have.changed)); err != nil {
 		return err
 	}
-	_, err = at.do(ctx, h, "reset", "--quiet", "--hard")
+	_, err = p.do(ctx, "reset", "--quiet", "--hard")
 	return err
 }
 
-func keepAs(ctx context.Context, h modules.Host, at program, commit, what string) error {
+func (p program) keepAs(ctx context.Context, commit, what string) error {
 	ref := keptRefs + "/" + short(commit)
-	if _, err := at.do(ctx, h, "update-ref", ref, commit); err != nil {
+	if _, err := p.do(ctx, "update-ref", ref, commit); err != nil {
 		return err
 	}
-	h.Report.Message(modules.LevelWarning, what+" is kept as "+ref)
+	p.h.Report.Message(modules.LevelWarning, what+" is kept as "+ref)
 	return nil
 }
 
 // checkOut fetches missing commits, verifies the signature, and then checks out the commit.
-func (g *Git) checkOut(ctx context.Context, h modules.Host, at program, do steps) error {
-	there, err := at.has(ctx, h, do.want)
+func (p program) checkOut(ctx context.Context, do steps) error {
+	there, err := p.has(ctx, do.want)
 	if err == nil && !there {
-		err = g.fetch(ctx, h, at, do.want)
+		err = p.fetch(ctx, do.want)
 	}
 	if err != nil {
 		return err
 	}
-	if err := g.verify(ctx, h, at, do.want); err != nil {
+	if err := p.verify(ctx, do.want); err != nil {
 		return err
 	}
 	if do.have.commit != do.want {
 		// HEAD is detached, so this never moves a local branch. It does not overwrite ignored files.
-		if _, err := at.do(ctx, h, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", do.want, "--"); err != nil {
+		if _, err := p.do(ctx, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", do.want, "--"); err != nil {
 			return err
 		}
 	}
-	if _, err := at.do(ctx, h, "update-ref", currentRef, do.want); err != nil {
+	if _, err := p.do(ctx, "update-ref", currentRef, do.want); err != nil {
 		return err
 	}
-	if g.Submodules {
+	if p.g.Submodules {
 		words := []string{"submodule", "--quiet", "update", "--init", "--recursive", "--checkout"}
-		if g.Depth > 0 {
-			words = append(words, "--depth", strconv.Itoa(g.Depth))
+		if p.g.Depth > 0 {
+			words = append(words, "--depth", strconv.Itoa(p.g.Depth))
 		}
-		if _, err := at.do(ctx, h, "submodule", "--quiet", "sync", "--recursive"); err != nil {
+		if _, err := p.do(ctx, "submodule", "--quiet", "sync", "--recursive"); err != nil {
 			return err
 		}
-		if _, err := at.do(ctx, h, words...); err != nil {
+		if _, err := p.do(ctx, words...); err != nil {
 			return err
 		}
 	}
-	if g.Branch != "" && g.Branch != do.have.branch {
-		_, err = at.do(ctx, h, "checkout", "--quiet", g.Branch, "--")
+	if p.g.Branch != "" && p.g.Branch != do.have.branch {
+		_, err = p.do(ctx, "checkout", "--quiet", p.g.Branch, "--")
 	}
 	return err
 }
 
 // fetch gets a commit: with all branches and tags, or with as much history as is wanted.
-func (g *Git) fetch(ctx context.Context, h modules.Host, at program, commit string) error {
-	if g.Depth > 0 {
-		_, err := at.do(ctx, h, "fetch", "--quiet", "--no-tags", "--depth", strconv.Itoa(g.Depth), "origin", commit)
+func (p program) fetch(ctx context.Context, commit string) error {
+	if p.g.Depth > 0 {
+		_, err := p.do(ctx, "fetch", "--quiet", "--no-tags", "--depth", strconv.Itoa(p.g.Depth), "origin", commit)
 		if err != nil {
 			err = fmt.Errorf("%w (if the source does not support a partial history, remove depth)", err)
 		}
 		return err
 	}
-	if _, err := at.do(ctx, h, "fetch", "--quiet", "--force", "--tags", "origin", "+refs/heads/*:refs/remotes/origin/*"); err != nil {
+	if _, err := p.do(ctx, "fetch", "--quiet", "--force", "--tags", "origin", "+refs/heads/*:refs/remotes/origin/*"); err != nil {
 		return err
 	}
-	there, err := at.has(ctx, h, commit)
+	there, err := p.has(ctx, commit)
 	if err != nil || there {
 		return err
 	}
 	// The commit may be on no branch and no tag; some servers send it all the same.
-	if _, err := at.do(ctx, h, "fetch", "--quiet", "origin", commit); err != nil {
+	if _, err := p.do(ctx, "fetch", "--quiet", "origin", commit); err != nil {
 		return fmt.Errorf("the source does not give commit %s: %w", short(commit), err)
 	}
 	return nil

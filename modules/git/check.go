@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"fmt"
-	"path"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -85,7 +84,7 @@ func (g *Git) compare(ctx context.Context, h modules.Host, have checkout, want s
 		differs("checked out "+short(want), "revision", have.commit, want)
 	case !have.predicted:
 		if _, will := h.Forecast.Lookup(modules.PathEffect, g.Signers); !will {
-			if err := g.verify(ctx, h, g.in(g.Name), want); err != nil {
+			if err := (program{g, h, g.Name}).verify(ctx, want); err != nil {
 				return plan, do, err
 			}
 		}
@@ -132,9 +131,10 @@ func (g *Git) possible(ctx context.Context, h modules.Host, do *steps, plan *mod
 	if do.have.predicted { // a checkout that is only predicted has no local commits
 		return nil
 	}
-	there, err := g.in(g.Name).has(ctx, h, do.want)
+	at := program{g, h, g.Name}
+	there, err := at.has(ctx, do.want)
 	if err == nil && there {
-		err = g.verify(ctx, h, g.in(g.Name), do.want)
+		err = at.verify(ctx, do.want)
 	}
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (g *Git) possible(ctx context.Context, h modules.Host, do *steps, plan *mod
 	if do.have.branch != "" {
 		return nil
 	}
-	text, err := g.in(g.Name).answer(ctx, h, "for-each-ref", "--contains", do.have.commit, "--count=1")
+	text, err := at.answer(ctx, "for-each-ref", "--contains", do.have.commit, "--count=1")
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (g *Git) checkAbsent(ctx context.Context, h modules.Host, have checkout) (m
 		return modules.Plan{}, nil
 	}
 	if !g.Force && !have.predicted {
-		own, err := g.own(ctx, h, have)
+		own, err := program{g, h, g.Name}.own(ctx, have)
 		if err != nil {
 			return modules.Plan{}, err
 		}
@@ -180,9 +180,4 @@ func (g *Git) checkAbsent(ctx context.Context, h modules.Host, have checkout) (m
 		Steps: steps{have: have, into: modules.KeptAttributes(h.Forecast, g.Name, have.dir)},
 	}
 	return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, h.Files, g.Name))
-}
-
-// temporary is the path into which a repository is cloned, next to its final path.
-func (g *Git) temporary() string {
-	return path.Join(path.Dir(g.Name), "."+path.Base(g.Name)+".ccm-push")
 }

@@ -65,7 +65,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 		return c, g.belongs(ctx, h, other, uid)
 	}
 	c.is = true
-	return c, g.state(ctx, h, &c)
+	return c, program{g, h, g.Name}.state(ctx, &c)
 }
 
 // belongs refuses a directory that does not belong to the user that git runs as.
@@ -75,25 +75,25 @@ func (g *Git) belongs(ctx context.Context, h modules.Host, other, uid int) error
 }
 
 // state runs git to read the state of the checkout.
-func (g *Git) state(ctx context.Context, h modules.Host, c *checkout) error {
+func (p program) state(ctx context.Context, c *checkout) error {
 	ignored := "all"
-	if g.Submodules {
+	if p.g.Submodules {
 		ignored = "untracked"
 	}
-	text, err := g.in(g.Name).answer(ctx, h, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--ignore-submodules="+ignored)
+	text, err := p.answer(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--ignore-submodules="+ignored)
 	if err != nil {
 		return err
 	}
 	c.read(text)
-	exit, err := g.in(g.Name).ask(ctx, h, "config", "--local", "--get", "remote.origin.url")
+	exit, err := p.ask(ctx, "config", "--local", "--get", "remote.origin.url")
 	if err != nil {
 		return err
 	}
 	c.source = strings.TrimSpace(exit.Stdout.Text)
-	if !g.Submodules || c.commit == "" {
+	if !p.g.Submodules || c.commit == "" {
 		return nil
 	}
-	text, err = g.in(g.Name).answer(ctx, h, "submodule", "status", "--recursive")
+	text, err = p.answer(ctx, "submodule", "status", "--recursive")
 	for line := range strings.Lines(text) {
 		if line[0] != ' ' {
 			c.modules++
@@ -141,17 +141,17 @@ func (g *Git) wanted(ctx context.Context, h modules.Host, c checkout) (string, e
 	case commitID().MatchString(g.Revision):
 		return strings.ToLower(g.Revision), nil
 	}
-	return g.askSource(ctx, h)
+	return program{g: g, h: h}.askSource(ctx)
 }
 
 // askSource queries the source for the current commit of the revision.
-func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
-	name := g.Revision
+func (p program) askSource(ctx context.Context) (string, error) {
+	name := p.g.Revision
 	patterns := []string{name, name + "^{}"}
 	if name == "" || name == "HEAD" {
 		name, patterns = "HEAD", []string{"HEAD"}
 	}
-	exit, err := g.in("").ask(ctx, h, append([]string{"ls-remote", "--", g.Source}, patterns...)...)
+	exit, err := p.ask(ctx, append([]string{"ls-remote", "--", p.g.Source}, patterns...)...)
 	if err != nil {
 		return "", err
 	}
@@ -185,37 +185,37 @@ func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
 }
 
 // has reports whether the repository contains a commit.
-func (p program) has(ctx context.Context, h modules.Host, commit string) (bool, error) {
-	exit, err := p.ask(ctx, h, "cat-file", "-e", commit+"^{commit}")
+func (p program) has(ctx context.Context, commit string) (bool, error) {
+	exit, err := p.ask(ctx, "cat-file", "-e", commit+"^{commit}")
 	return exit.Code == 0, err
 }
 
 // verify refuses a commit that no allowed signer has signed.
-func (g *Git) verify(ctx context.Context, h modules.Host, p program, commit string) error {
-	if g.Signers == "" {
+func (p program) verify(ctx context.Context, commit string) error {
+	if p.g.Signers == "" {
 		return nil
 	}
-	uid, err := h.Accounts.UserID(ctx, g.who())
+	uid, err := p.h.Accounts.UserID(ctx, p.g.who())
 	if err == nil {
-		err = modules.OthersMayChange(h.Files, g.Signers, uid)
+		err = modules.OthersMayChange(p.h.Files, p.g.Signers, uid)
 	}
 	if err != nil {
 		return modules.Refuse("signers: %w", err)
 	}
 	var words []string
-	for _, s := range g.signed() {
+	for _, s := range signed(p.g.Signers) {
 		words = append(words, "-c", s)
 	}
-	exit, err := p.ask(ctx, h, append(words, "verify-commit", commit)...)
+	exit, err := p.ask(ctx, append(words, "verify-commit", commit)...)
 	if err == nil && exit.Code != 0 {
-		return modules.Refuse("commit %s is not signed by any signer in %s", short(commit), g.Signers)
+		return modules.Refuse("commit %s is not signed by any signer in %s", short(commit), p.g.Signers)
 	}
 	return err
 }
 
 // own describes the content that only this checkout has, apart from changed files; "" means none.
-func (g *Git) own(ctx context.Context, h modules.Host, have checkout) (string, error) {
-	text, err := g.in(g.Name).answer(ctx, h, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
+func (p program) own(ctx context.Context, have checkout) (string, error) {
+	text, err := p.answer(ctx, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
 	if err != nil {
 		return "", err
 	}
@@ -225,7 +225,7 @@ func (g *Git) own(ctx context.Context, h modules.Host, have checkout) (string, e
 	if have.commit == "" {
 		return "", nil
 	}
-	text, err = g.in(g.Name).answer(ctx, h, "rev-list", "--max-count=1", "--ignore-missing", "--all", "HEAD", "--not", "--remotes", "--tags", currentRef)
+	text, err = p.answer(ctx, "rev-list", "--max-count=1", "--ignore-missing", "--all", "HEAD", "--not", "--remotes", "--tags", currentRef)
 	if err != nil || text == "" {
 		return "", err
 	}

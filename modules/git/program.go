@@ -34,9 +34,9 @@ var settings = []string{
 }
 
 // signed are the settings by which a commit counts as signed by one of a file of signers alone.
-func (g *Git) signed() []string {
+func signed(signers string) []string {
 	return []string{
-		"gpg.ssh.allowedSignersFile=" + g.Signers, "gpg.ssh.program=ssh-keygen", "gpg.minTrustLevel=fully",
+		"gpg.ssh.allowedSignersFile=" + signers, "gpg.ssh.program=ssh-keygen", "gpg.minTrustLevel=fully",
 		"gpg.program=false", "gpg.openpgp.program=false", "gpg.x509.program=false", // keys of the user count for nothing
 	}
 }
@@ -48,13 +48,12 @@ const (
 	submoduleProtocols = "https:ssh:git:http"
 )
 
-// A program is git with the settings of one resource.
+// A program is the git of a host with the settings of one resource.
 type program struct {
 	g   *Git
+	h   modules.Host
 	dir string // repository; empty means none
 }
-
-func (g *Git) in(dir string) program { return program{g, dir} }
 
 // who returns the user for git: git runs as this user, with this user's home.
 func (g *Git) who() string { return cmp.Or(g.User, strconv.Itoa(os.Geteuid())) }
@@ -85,10 +84,10 @@ func (p program) command(within time.Duration, words ...string) modules.Command 
 }
 
 // ask runs a git command that only reads, without a lock.
-func (p program) ask(ctx context.Context, h modules.Host, words ...string) (modules.Exit, error) {
+func (p program) ask(ctx context.Context, words ...string) (modules.Exit, error) {
 	c := p.command(lookTime, words...)
 	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
-	exit, err := h.Commands.Probe(ctx, c)
+	exit, err := p.h.Commands.Probe(ctx, c)
 	if err == nil && exit.Stdout.Dropped > 0 {
 		err = fmt.Errorf("git %s printed more than %d MiB", words[0], maxAnswer>>20)
 	}
@@ -96,8 +95,8 @@ func (p program) ask(ctx context.Context, h modules.Host, words ...string) (modu
 }
 
 // answer returns the output of a git command, which must succeed.
-func (p program) answer(ctx context.Context, h modules.Host, words ...string) (string, error) {
-	exit, err := p.ask(ctx, h, words...)
+func (p program) answer(ctx context.Context, words ...string) (string, error) {
+	exit, err := p.ask(ctx, words...)
 	if err == nil && exit.Code != 0 {
 		err = failed(words[0], exit)
 	}
@@ -105,10 +104,10 @@ func (p program) answer(ctx context.Context, h modules.Host, words ...string) (s
 }
 
 // do runs a git command that changes something, as the user of the resource.
-func (p program) do(ctx context.Context, h modules.Host, words ...string) (string, error) {
+func (p program) do(ctx context.Context, words ...string) (string, error) {
 	c := p.command(fetchTime, words...)
 	c.Follow = true
-	exit, err := h.Commands.Run(ctx, c)
+	exit, err := p.h.Commands.Run(ctx, c)
 	if err == nil && exit.Code != 0 {
 		err = failed(words[0], exit)
 	}
