@@ -69,7 +69,7 @@ func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]ve
 	if err != nil {
 		return nil, err
 	}
-	verbs, err := s.verbs(h.Files, u)
+	verbs, err := (&found{s, h, t.manager, u}).verbs()
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Service) Verify(ctx context.Context, h modules.Host, p modules.Plan) er
 	begun := slices.ContainsFunc(t.verbs, func(v verb) bool { return v == start || v == restart || v == reload })
 	if begun && u.runs() && !u.oneshot {
 		first := u
-		if u, err = s.lookLater(ctx, h, t.manager); err != nil {
+		if u, err = lookLater(ctx, h, t.manager, s.Name); err != nil {
 			return err
 		}
 		if replaced(first, u) {
@@ -161,12 +161,13 @@ func (s *Service) Verify(ctx context.Context, h modules.Host, p modules.Plan) er
 	return s.verify(ctx, h, t, u)
 }
 
-func (s *Service) lookLater(ctx context.Context, h modules.Host, m manager) (unit, error) {
+// lookLater looks at a unit after it has had time to end.
+func lookLater(ctx context.Context, h modules.Host, m manager, name string) (unit, error) {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return m.look(ctx, h, s.Name)
+		return m.look(ctx, h, name)
 	case <-ctx.Done():
 		return unit{}, context.Cause(ctx)
 	}

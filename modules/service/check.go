@@ -17,38 +17,46 @@ type task struct {
 	begun   time.Time // when Apply began with the first one
 }
 
+// found is a service and its unit on a host.
+type found struct {
+	*Service
+	h modules.Host
+	m manager
+	u unit
+}
+
 // Check implements [modules.Resource].
 func (s *Service) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	m, u, err := s.find(ctx, h)
+	f, err := s.find(ctx, h)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	verbs, err := s.verbs(h.Files, u)
+	verbs, err := f.verbs()
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if s.Action != "" && u.runs() { // otherwise it is started
-		return s.again(h, m, u, verbs, s.Action == reloaded)
+	if s.Action != "" && f.u.runs() { // otherwise it is started
+		return f.again(verbs, s.Action == reloaded)
 	}
-	return s.plan(h, m, u, verbs)
+	return f.plan(verbs)
 }
 
 // Recurs implements [modules.Recurrer].
 func (s *Service) Recurs(modules.Plan) bool { return s.Action != "" }
 
 // again returns the plan for a running service that is restarted or reloaded in addition to the other verbs.
-func (s *Service) again(h modules.Host, m manager, u unit, verbs []verb, byReload bool) (modules.Plan, error) {
-	if u.masked() && !slices.Contains(verbs, unmask) {
-		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", u.id)
+func (f *found) again(verbs []verb, byReload bool) (modules.Plan, error) {
+	if f.u.masked() && !slices.Contains(verbs, unmask) {
+		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", f.u.id)
 	}
-	if s.Action == reloaded && !u.canReload {
-		return modules.Plan{}, modules.Refuse("service %s cannot be reloaded; action=restarted restarts it", u.id)
+	if f.Action == reloaded && !f.u.canReload {
+		return modules.Plan{}, modules.Refuse("service %s cannot be reloaded; action=restarted restarts it", f.u.id)
 	}
 	verb := restart
 	if byReload {
 		verb = reload
 	}
-	return s.plan(h, m, u, append(verbs, verb))
+	return f.plan(append(verbs, verb))
 }
 
 // Refresh implements [modules.Refresher]. A service that does not run, or must not, only follows the plan.
@@ -56,38 +64,38 @@ func (s *Service) Refresh(ctx context.Context, h modules.Host, p modules.Plan) (
 	if s.Ensure == stopped {
 		return p, nil
 	}
-	m, u, err := s.find(ctx, h)
-	if err != nil || !u.runs() {
+	f, err := s.find(ctx, h)
+	if err != nil || !f.u.runs() {
 		return p, err
 	}
-	verbs, err := s.verbs(h.Files, u)
+	verbs, err := f.verbs()
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	refreshed, err := s.again(h, m, u, verbs, s.Reload && u.canReload && !u.stale)
+	refreshed, err := f.again(verbs, s.Reload && f.u.canReload && !f.u.stale)
 	refreshed.Refreshed = err == nil
 	return refreshed, err
 }
 
-func (s *Service) find(ctx context.Context, h modules.Host) (manager, unit, error) {
+func (s *Service) find(ctx context.Context, h modules.Host) (*found, error) {
 	m, err := s.manager(h)
 	if err != nil {
-		return nil, unit{}, err
+		return nil, err
 	}
 	if _, ok := m.(openrc); ok && s.Masked != nil {
-		return nil, unit{}, modules.Refuse("OpenRC cannot mask services; remove masked")
+		return nil, modules.Refuse("OpenRC cannot mask services; remove masked")
 	}
 	u, err := m.look(ctx, h, s.Name)
 	s.seen = u
 	if u.missing { // a package may bring it that is called otherwise
 		h.Forecast.Lookup(modules.AnyEffect, "")
 	}
-	return m, u, err
+	return &found{s, h, m, u}, err
 }
 
 // verbs returns the verbs that a unit needs.
-func (s *Service) verbs(files modules.FileReader, u unit) ([]verb, error) {
-	if err := s.possible(files, u); err != nil {
+func (f *found) verbs() ([]verb, error) {
+	if err := f.possible(); err != nil {
 		return nil, err
 	}
 	var verbs []verb
@@ -96,66 +104,66 @@ func (s *Service) verbs(files modules.FileReader, u unit) ([]verb, error) {
 			verbs = append(verbs, v)
 		}
 	}
-	add(reread, u.stale && !u.missing)
-	add(forget, u.state == crashed)
-	add(unmask, is(s.Masked, false) && u.masked())
-	add(stop, s.Ensure == stopped && !u.stopped() && u.state != crashed)
-	add(disable, is(s.Enable, false) && !u.disabled())
+	add(reread, f.u.stale && !f.u.missing)
+	add(forget, f.u.state == crashed)
+	add(unmask, is(f.Masked, false) && f.u.masked())
+	add(stop, f.Ensure == stopped && !f.u.stopped() && f.u.state != crashed)
+	add(disable, is(f.Enable, false) && !f.u.disabled())
 	// before the start: systemd forgets the result of a unit without references
-	add(enable, is(s.Enable, true) && !u.enabled())
-	add(start, s.Ensure != stopped && !u.runs())
-	add(mask, is(s.Masked, true) && !u.masked())
+	add(enable, is(f.Enable, true) && !f.u.enabled())
+	add(start, f.Ensure != stopped && !f.u.runs())
+	add(mask, is(f.Masked, true) && !f.u.masked())
 	return verbs, nil
 }
 
 // possible refuses states that cannot be reached.
-func (s *Service) possible(files modules.FileReader, u unit) error {
-	unmasked := u.masked() && !is(s.Masked, false)
+func (f *found) possible() error {
+	unmasked := f.u.masked() && !is(f.Masked, false)
 	switch {
-	case u.missing && !u.masked() && (s.Ensure != stopped || is(s.Enable, true)):
-		return modules.Refuse("service %s not found; install it first, or correct its name", u.id)
-	case unmasked && s.Ensure != stopped && !u.runs():
-		return modules.Refuse("service %s is masked, so it cannot be started; write masked: false as well", u.id)
-	case unmasked && is(s.Enable, true):
-		return modules.Refuse("service %s is masked, so it cannot be enabled; write masked: false as well", u.id)
-	case u.broken != "" && !u.stale && (s.Ensure != stopped && !u.runs() || is(s.Enable, true) && !u.enabled()):
-		return modules.Refuse("service %s cannot be used: %s", u.id, u.broken)
-	case is(s.Masked, true) && !u.masked():
-		return s.maskable(files, u)
-	case is(s.Enable, true) && !u.enabled() && !u.masked() && !u.stale && (u.fileState == "" || u.fileState == "bad"):
-		return modules.Refuse("service %s has no unit file that could be enabled; remove enable", u.id)
-	case is(s.Enable, false) && !u.disabled() && !u.stale:
-		return s.disableable(u)
+	case f.u.missing && !f.u.masked() && (f.Ensure != stopped || is(f.Enable, true)):
+		return modules.Refuse("service %s not found; install it first, or correct its name", f.u.id)
+	case unmasked && f.Ensure != stopped && !f.u.runs():
+		return modules.Refuse("service %s is masked, so it cannot be started; write masked: false as well", f.u.id)
+	case unmasked && is(f.Enable, true):
+		return modules.Refuse("service %s is masked, so it cannot be enabled; write masked: false as well", f.u.id)
+	case f.u.broken != "" && !f.u.stale && (f.Ensure != stopped && !f.u.runs() || is(f.Enable, true) && !f.u.enabled()):
+		return modules.Refuse("service %s cannot be used: %s", f.u.id, f.u.broken)
+	case is(f.Masked, true) && !f.u.masked():
+		return f.maskable()
+	case is(f.Enable, true) && !f.u.enabled() && !f.u.masked() && !f.u.stale && (f.u.fileState == "" || f.u.fileState == "bad"):
+		return modules.Refuse("service %s has no unit file that could be enabled; remove enable", f.u.id)
+	case is(f.Enable, false) && !f.u.disabled() && !f.u.stale:
+		return f.disableable()
 	}
 	return nil
 }
 
 // disableable refuses to disable a unit that is enabled by something other than links.
-func (s *Service) disableable(u unit) error {
-	if u.enabling().fixed {
+func (f *found) disableable() error {
+	if f.u.enabling().fixed {
 		return modules.Refuse("service %s is %s: it cannot be disabled, because other units or programs start it; "+
-			"to prevent that, write masked: true with ensure: stopped", u.id, u.fileState)
+			"to prevent that, write masked: true with ensure: stopped", f.u.id, f.u.fileState)
 	}
-	return s.notAlias(u, "disabled")
+	return f.notAlias("disabled")
 }
 
 // maskable refuses to mask a unit whose file is at the path of the mask.
-func (s *Service) maskable(files modules.FileReader, u unit) error {
-	own := path.Join(modules.UnitFolders[0], u.id)
-	_, err := files.Stat(own)
+func (f *found) maskable() error {
+	own := path.Join(modules.UnitFolders[0], f.u.id)
+	_, err := f.h.Files.Stat(own)
 	switch {
 	case err == nil:
-		return modules.Refuse("service %s cannot be masked, because the unit file %s exists; remove the file, or move it to /usr/local/lib/systemd/system", u.id, own)
+		return modules.Refuse("service %s cannot be masked, because the unit file %s exists; remove the file, or move it to /usr/local/lib/systemd/system", f.u.id, own)
 	case !modules.NotThere(err):
 		return err
 	}
-	return s.notAlias(u, "masked")
+	return f.notAlias("masked")
 }
 
 // notAlias refuses a name that may be gone when the work is done.
-func (s *Service) notAlias(u unit, participle string) error {
-	if name := unitName(s.Name); name != u.id && len(u.names) > 1 && slices.Contains(u.names, name) {
-		return modules.Refuse("service %s is an alias of %s and cannot be %s under this name; write the name %s", name, u.id, participle, u.id)
+func (f *found) notAlias(participle string) error {
+	if name := unitName(f.Name); name != f.u.id && len(f.u.names) > 1 && slices.Contains(f.u.names, name) {
+		return modules.Refuse("service %s is an alias of %s and cannot be %s under this name; write the name %s", name, f.u.id, participle, f.u.id)
 	}
 	return nil
 }
@@ -164,27 +172,27 @@ func (s *Service) notAlias(u unit, participle string) error {
 func changesLinks(v verb) bool { return v == enable || v == disable || v == mask || v == unmask }
 
 // plan puts verbs into words.
-func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules.Plan, error) {
+func (f *found) plan(verbs []verb) (modules.Plan, error) {
 	if len(verbs) == 0 {
 		return modules.Plan{}, nil
 	}
 	p := modules.Plan{
-		Action:  s.action(verbs),
-		Changes: changes(u, verbs),
-		Effects: append(after(u, verbs).effects(), s.linkEffects(h, m, u, verbs)...),
-		Steps:   &task{manager: m, unit: u, verbs: verbs},
+		Action:  f.action(verbs),
+		Changes: changes(f.u, verbs),
+		Effects: append(after(f.u, verbs).effects(), f.linkEffects(verbs)...),
+		Steps:   &task{manager: f.m, unit: f.u, verbs: verbs},
 	}
 	if slices.Contains(verbs, mask) {
 		p.Effects = append(p.Effects, modules.Effect{
 			Kind:  modules.PathEffect,
-			Key:   path.Join(modules.UnitFolders[0], u.id),
+			Key:   path.Join(modules.UnitFolders[0], f.u.id),
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/dev/null"}},
 		})
 	}
-	if slices.ContainsFunc(verbs, unpredictable) || m.uncertain(h) {
+	if slices.ContainsFunc(verbs, unpredictable) || f.m.uncertain(f.h) {
 		p.Effects = append(p.Effects, modules.Anything)
 	}
-	return modules.PlanIfPermitted(p, m.refused(h, u, verbs))
+	return modules.PlanIfPermitted(p, f.m.refused(f.h, f.u, verbs))
 }
 
 // unpredictable reports whether the result of a verb cannot be known: it depends on programs, on the unit below a mask,

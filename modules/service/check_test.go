@@ -106,7 +106,7 @@ func TestDecisions(t *testing.T) {
 	everyService(t, func(s *Service) {
 		everyUnit(func(u unit) {
 			what := fmt.Sprintf("%+v on %+v", *s, u)
-			verbs, err := s.verbs(noFiles{}, u)
+			verbs, err := on(s, noFiles{}, u).verbs()
 			if err != nil {
 				refused++
 				return
@@ -114,7 +114,7 @@ func TestDecisions(t *testing.T) {
 			decided++
 			then := after(u, verbs)
 			require.NoError(t, s.verify(t.Context(), modules.Host{}, &task{}, then), what)
-			again, err := s.verbs(noFiles{}, then)
+			again, err := on(s, noFiles{}, then).verbs()
 			if slices.Contains(verbs, unmask) && s.Enable == nil && s.Ensure == stopped {
 				return // the state below the mask may be a refused one
 			}
@@ -156,7 +156,7 @@ func TestCCM(t *testing.T) {
 		{stopped, &no, "inactive", "masked", ""},
 	} {
 		s := &Service{Name: "a", Ensure: tc.ensure, Enable: tc.enable}
-		verbs, err := s.verbs(noFiles{}, unit{id: "a.service", file: "/a", state: tc.state, fileState: tc.fileState})
+		verbs, err := on(s, noFiles{}, unit{id: "a.service", file: "/a", state: tc.state, fileState: tc.fileState}).verbs()
 		require.NoError(t, err)
 		if len(verbs) == 0 {
 			require.Empty(t, tc.action, "%+v", tc)
@@ -176,7 +176,7 @@ func TestActionRefused(t *testing.T) {
 		restarted: {unit{id: "a.service", state: "active", fileState: "masked"}, "service a.service is masked, so it cannot be restarted; write masked: false as well"},
 	} {
 		s := &Service{Name: "a", Ensure: running, Action: action}
-		_, err := s.again(modules.Host{}, systemd{}, refused.unit, nil, action == reloaded)
+		_, err := (&found{s, modules.Host{}, systemd{}, refused.unit}).again(nil, action == reloaded)
 		require.EqualError(t, err, refused.err)
 	}
 }
@@ -186,14 +186,14 @@ func TestOrder(t *testing.T) {
 	yes, no := true, false
 	s.Enable, s.Masked = &yes, &no
 	u := unit{id: "a.service", file: "/a", state: "inactive", fileState: "masked", stale: true}
-	verbs, err := s.verbs(noFiles{}, u)
+	verbs, err := on(s, noFiles{}, u).verbs()
 	require.NoError(t, err)
 	require.Equal(t, []verb{reread, unmask, enable, start}, verbs)
 	require.Equal(t, "unmasked, started and enabled", action(verbs))
 
 	s.Ensure, s.Enable, s.Masked = stopped, &no, &yes
 	u = unit{id: "a.service", file: "/a", state: "active", fileState: "enabled"}
-	verbs, err = s.verbs(noFiles{}, u)
+	verbs, err = on(s, noFiles{}, u).verbs()
 	require.NoError(t, err)
 	require.Equal(t, []verb{stop, disable, mask}, verbs)
 	require.Equal(t, "stopped, disabled and masked", action(verbs))
@@ -223,7 +223,7 @@ func TestNewFile(t *testing.T) {
 		u, err := compareWithDisk(files, unit{id: "a.service", names: []string{"a.service"}, state: "inactive", missing: true})
 		require.NoError(t, err)
 		yes := true
-		verbs, err := (&Service{Name: "a", Ensure: running, Enable: &yes}).verbs(files, u)
+		verbs, err := on(&Service{Name: "a", Ensure: running, Enable: &yes}, files, u).verbs()
 		if want == nil {
 			require.EqualError(t, err, "service a.service not found; install it first, or correct its name")
 			continue
@@ -231,4 +231,9 @@ func TestNewFile(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, verbs, path)
 	}
+}
+
+// on is a service with its unit on a host of systemd.
+func on(s *Service, files modules.FileReader, u unit) *found {
+	return &found{s, modules.Host{Files: modules.Files{FileReader: files}}, systemd{}, u}
 }

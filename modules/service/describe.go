@@ -16,17 +16,17 @@ type state struct {
 
 // Describe implements [modules.Describer]. A service that does not run counts as stopped.
 func (s *Service) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
-	m, u, err := s.find(ctx, h)
+	f, err := s.find(ctx, h)
 	if err != nil {
 		return modules.Description{}, err
 	}
 	d := modules.Description{Ensure: stopped, Provider: systemD}
-	if _, ok := m.(openrc); ok {
+	if _, ok := f.m.(openrc); ok {
 		d.Provider = openRC
 	}
-	if u.runs() {
+	if f.u.runs() {
 		d.Ensure = running
 	}
-	d.State = state{Name: s.Name, Provider: d.Provider, Enabled: u.enabled(), Running: u.runs()}
+	d.State = state{Name: s.Name, Provider: d.Provider, Enabled: f.u.enabled(), Running: f.u.runs()}
 	return d, nil
 }

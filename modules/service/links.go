@@ -10,29 +10,29 @@ import (
 )
 
 // linkEffects returns the effects of enabling and disabling on links to unit files.
-func (s *Service) linkEffects(h modules.Host, m manager, u unit, verbs []verb) []modules.Effect {
-	l := links{files: h.Files.Knowing(unitEffect), seen: map[string]bool{}}
+func (f *found) linkEffects(verbs []verb) []modules.Effect {
+	l := links{files: f.h.Files.Knowing(unitEffect), seen: map[string]bool{}}
 	enabled, disabled := slices.Contains(verbs, enable), slices.Contains(verbs, disable)
-	switch _, systemd := m.(systemd); {
+	switch _, systemd := f.m.(systemd); {
 	case systemd && (enabled || disabled):
 		l.dir = modules.UnitFolders[0]
-		if disabled && u.fileState == "enabled-runtime" {
+		if disabled && f.u.fileState == "enabled-runtime" {
 			l.dir = modules.UnitFolders[1]
 		}
-		l.install(u.id, u.file, enabled)
+		l.install(f.u.id, f.u.file, enabled)
 		if disabled {
-			l.existing(u)
+			l.existing(f.u)
 		}
-		if enabled && u.fileState == "enabled-runtime" { // see Apply
+		if enabled && f.u.fileState == "enabled-runtime" { // see Apply
 			l.dir = modules.UnitFolders[1]
-			l.existing(u)
+			l.existing(f.u)
 		}
-		l.systemV(u)
+		l.systemV(f.u)
 	case enabled:
-		l.add(path.Join(runlevels, "default", u.id))
+		l.add(path.Join(runlevels, "default", f.u.id))
 	case disabled:
-		for _, level := range u.levels {
-			l.add(path.Join(runlevels, level, u.id))
+		for _, level := range f.u.levels {
+			l.add(path.Join(runlevels, level, f.u.id))
 		}
 	}
 	effects := modules.Differ(unitEffect, l.paths...)

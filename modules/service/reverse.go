@@ -17,11 +17,12 @@ func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	if k != nil && (s.Enable == nil || k.Enable != nil || is(k.Masked, true)) && (s.Masked == nil || k.Masked != nil) {
 		return nil, nil
 	}
-	_, u, err := s.find(ctx, h)
+	f, err := s.find(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.reversible(h.Files, u); err != nil {
+	u := f.u
+	if err := f.reversible(); err != nil {
 		return nil, err
 	}
 	properties := map[string]any{"timeout": s.Timeout}
@@ -58,23 +59,23 @@ func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 }
 
 // reversible refuses a unit that systemd would not find again afterwards.
-func (s *Service) reversible(files modules.FileReader, u unit) error {
+func (f *found) reversible() error {
 	var at modules.FileInfo
 	var err error = fs.ErrNotExist
-	if u.file != "" {
-		at, err = files.Stat(u.file)
+	if f.u.file != "" {
+		at, err = f.h.Files.Stat(f.u.file)
 	}
 	switch {
 	case err != nil && !modules.NotThere(err):
 		return err
-	case err != nil && u.runs():
-		return modules.Refuse("service %s runs without a unit file, and could not be started again", u.id)
-	case s.Enable != nil && u.fileState == "enabled-runtime":
-		return untilBoot(u, "enabled", "enable")
-	case s.Masked != nil && u.fileState == "masked-runtime":
-		return untilBoot(u, "masked", "mask")
-	case at.Kind == modules.Symlink && !u.masked() && s.Enable != nil && *s.Enable != u.enabled():
-		return modules.Refuse("the path %s is a link to the unit file, and systemctl removes the link when it disables the service; write a link resource for this path", u.file)
+	case err != nil && f.u.runs():
+		return modules.Refuse("service %s runs without a unit file, and could not be started again", f.u.id)
+	case f.Enable != nil && f.u.fileState == "enabled-runtime":
+		return untilBoot(f.u, "enabled", "enable")
+	case f.Masked != nil && f.u.fileState == "masked-runtime":
+		return untilBoot(f.u, "masked", "mask")
+	case at.Kind == modules.Symlink && !f.u.masked() && f.Enable != nil && *f.Enable != f.u.enabled():
+		return modules.Refuse("the path %s is a link to the unit file, and systemctl removes the link when it disables the service; write a link resource for this path", f.u.file)
 	}
 	return nil
 }
