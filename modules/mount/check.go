@@ -103,33 +103,32 @@ func (d *draft) will(state live) {
 	}
 	d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: d.Name, State: at})
 	d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.MountEffect, Key: d.Name, State: state})
-	if !d.empty(d.host.Files) {
+	if !d.empty() {
 		d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: d.Name})
 	}
 }
 
 // mounted plans a mount or a remount.
 func (d *draft) mounted() error {
-	m, is, files := d.Mount, d.is, d.host.Files
-	lacks := m.lacks(is)
-	extra, off := m.extra(files, is)
+	is, lacks := d.is, d.lacks()
+	extra, off := d.extra()
 	switch {
 	case !is.there:
 		return d.mount()
-	case m.other(files, is) && m.bind():
-		return modules.Refuse("the path %s of %s is mounted at %s, not %s; first unmount it (ensure: unmounted)", is.shows.Path, is.device, m.Name, m.Device)
-	case m.other(files, is):
-		return modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
+	case d.other() && d.bind():
+		return modules.Refuse("the path %s of %s is mounted at %s, not %s; first unmount it (ensure: unmounted)", is.shows.Path, is.device, d.Name, d.Device)
+	case d.other():
+		return modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, d.Name)
 	case len(lacks)+len(extra) > 0:
 		d.remount(lacks, extra, off)
-	case d.steps.write && m.Restore == nil && len(m.unseen(is)) > 0:
-		d.host.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is already mounted, possibly without %s: fstab applies it at the next mount", m.Name, strings.Join(m.unseen(is), ",")))
+	case d.steps.write && d.Restore == nil && len(d.unseen()) > 0:
+		d.host.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is already mounted, possibly without %s: fstab applies it at the next mount", d.Name, strings.Join(d.unseen(), ",")))
 	}
 	return nil
 }
 
 func (d *draft) mount() (err error) {
-	if d.steps.makeDir, err = d.missing(d.host); err != nil {
+	if d.steps.makeDir, err = d.missing(); err != nil {
 		return err
 	}
 	d.steps.do, d.steps.options = mountIt, d.given()
@@ -143,7 +142,7 @@ func (d *draft) mount() (err error) {
 // remount plans to set the missing options, and to turn off the extra ones.
 func (d *draft) remount(lacks, extra, off []string) {
 	is := d.is
-	d.steps.do, d.steps.options = remountIt, d.Mount.remount(lacks, off)
+	d.steps.do, d.steps.options = remountIt, d.remountOptions(lacks, off)
 	d.actions = append(d.actions, "remounted it")
 	var want []string
 	if len(lacks) > 0 {
@@ -182,11 +181,11 @@ func (d *draft) unmounted() error {
 	return nil
 }
 
-// remount returns the options of a remount. An undo passes only the options that differ.
-func (m *Mount) remount(lacks, off []string) string {
+// remountOptions returns the options of a remount. An undo passes only the options that differ.
+func (d *draft) remountOptions(lacks, off []string) string {
 	options := []string{"remount"}
-	switch given := m.given(); {
-	case m.Restore != nil:
+	switch given := d.given(); {
+	case d.Restore != nil:
 		options = append(options, lacks...)
 	case given != "defaults":
 		options = append(options, given)
@@ -219,21 +218,21 @@ func (m *Mount) device(files modules.FileReader) error {
 }
 
 // empty reports whether nothing is below the path before and after: a new file system in memory.
-func (m *Mount) empty(files modules.FileReader) bool {
-	names, err := files.List(m.Name)
-	return m.Ensure == mounted && m.Fstype == "tmpfs" && len(names) == 0 && (err == nil || modules.NotThere(err))
+func (d *draft) empty() bool {
+	names, err := d.host.Files.List(d.Name)
+	return d.Ensure == mounted && d.Fstype == "tmpfs" && len(names) == 0 && (err == nil || modules.NotThere(err))
 }
 
 // missing reports whether the mount point must be created.
-func (m *Mount) missing(h modules.Host) (bool, error) {
-	at, err := modules.Follow(h.Files, m.Name)
+func (d *draft) missing() (bool, error) {
+	at, err := modules.Follow(d.host.Files, d.Name)
 	switch {
 	case modules.NotThere(err):
-		return true, modules.InDirectory(h.Files, m.Name)
+		return true, modules.InDirectory(d.host.Files, d.Name)
 	case err != nil:
 		return false, modules.PermissionRefusal(err)
-	case at.Kind != modules.Directory && !m.bind():
-		return false, modules.Refuse("%s is not a directory, so nothing can be mounted there", m.Name)
+	case at.Kind != modules.Directory && !d.bind():
+		return false, modules.Refuse("%s is not a directory, so nothing can be mounted there", d.Name)
 	}
 	return false, nil
 }

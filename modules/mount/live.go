@@ -82,10 +82,10 @@ var opposites = map[string]string{
 }
 
 // lacks returns the options that the mount does not have.
-func (m *Mount) lacks(is live) []string {
+func (d *draft) lacks() []string {
 	var all []string
-	for _, option := range m.Options {
-		if slices.Contains(flags, option) && !slices.Contains(is.options, option) || m.otherSize(option, is) {
+	for _, option := range d.Options {
+		if slices.Contains(flags, option) && !slices.Contains(d.is.options, option) || d.is.otherSize(option) {
 			all = append(all, option)
 		}
 	}
@@ -94,12 +94,12 @@ func (m *Mount) lacks(is live) []string {
 
 // extra returns the unwanted options of the mount, and the options that turn them off. A bind
 // mount has the options of its source, and FUSE adds its own.
-func (m *Mount) extra(files modules.FileReader, is live) (has, off []string) {
-	if m.Restore == nil && (m.bind() || m.Fstype == "auto" || m.Fstype == "none" || strings.HasPrefix(is.fstype, "fuse")) {
+func (d *draft) extra() (has, off []string) {
+	if d.Restore == nil && (d.bind() || d.Fstype == "auto" || d.Fstype == "none" || strings.HasPrefix(d.is.fstype, "fuse")) {
 		return nil, nil
 	}
-	wanted := slices.Clone(m.Options)
-	for _, option := range m.Options { // mount(8): these imply others
+	wanted := slices.Clone(d.Options)
+	for _, option := range d.Options { // mount(8): these imply others
 		switch option {
 		case "user", "users":
 			wanted = append(wanted, "nosuid", "nodev", "noexec")
@@ -107,13 +107,13 @@ func (m *Mount) extra(files modules.FileReader, is live) (has, off []string) {
 			wanted = append(wanted, "nosuid", "nodev")
 		}
 	}
-	for _, option := range is.options {
+	for _, option := range d.is.options {
 		if opposite := opposites[option]; opposite != "" && !slices.Contains(wanted, option) && !slices.Contains(has, option) {
 			has, off = append(has, option), append(off, opposite)
 		}
 	}
-	if size, _ := value(is.options, "size"); m.Restore != nil && is.fstype == "tmpfs" && size != "" {
-		if _, wants := value(m.Options, "size"); !wants && !isDefaultSize(files, size) {
+	if size, _ := value(d.is.options, "size"); d.Restore != nil && d.is.fstype == "tmpfs" && size != "" {
+		if _, wants := value(d.Options, "size"); !wants && !isDefaultSize(d.host.Files, size) {
 			has, off = append(has, "size="+size), append(off, defaultSize)
 		}
 	}
@@ -154,15 +154,15 @@ func value(options []string, name string) (text string, there bool) {
 
 // otherSize reports whether an option is the size of a file system in memory that has another one.
 // Sizes that are not a number of bytes, such as a percentage, are not compared.
-func (m *Mount) otherSize(option string, is live) bool {
+func (l live) otherSize(option string) bool {
 	want, sized := strings.CutPrefix(option, "size=")
-	if !sized || is.fstype != "tmpfs" {
+	if !sized || l.fstype != "tmpfs" {
 		return false
 	}
-	have, _ := value(is.options, "size")
+	have, _ := value(l.options, "size")
 	wanted, known := bytes(want)
-	is0, _ := bytes(have)
-	return known && wanted > 0 && wanted != is0
+	has, _ := bytes(have)
+	return known && wanted > 0 && wanted != has
 }
 
 // pageSize is the unit to which the kernel rounds sizes up. Larger pages are multiples of it.
@@ -182,12 +182,12 @@ func bytes(text string) (n uint64, ok bool) {
 }
 
 // unseen returns the options that may be missing from the mount: the kernel does not report them.
-func (m *Mount) unseen(is live) []string {
+func (d *draft) unseen() []string {
 	var all []string
-	for option := range strings.SplitSeq(m.given(), ",") {
-		sized := is.fstype == "tmpfs" && strings.HasPrefix(option, "size=")
+	for option := range strings.SplitSeq(d.given(), ",") {
+		sized := d.is.fstype == "tmpfs" && strings.HasPrefix(option, "size=")
 		known := slices.Contains([]string{"defaults", "bind", "rbind", "suid", "dev", "exec", "async", "atime"}, option)
-		if !sized && !known && !slices.Contains(flags, option) && !slices.Contains(is.options, option) {
+		if !sized && !known && !slices.Contains(flags, option) && !slices.Contains(d.is.options, option) {
 			all = append(all, option)
 		}
 	}
@@ -201,19 +201,19 @@ func (m *Mount) bind() bool {
 
 // other reports whether something else is mounted there. For labels and remote file systems it compares
 // the type only.
-func (m *Mount) other(files modules.FileReader, is live) bool {
+func (d *draft) other() bool {
 	switch {
-	case m.bind():
-		return is.source.Device != "" && is.source != is.shows
-	case m.Fstype == "auto" || m.Fstype == "none":
+	case d.bind():
+		return d.is.source.Device != "" && d.is.source != d.is.shows
+	case d.Fstype == "auto" || d.Fstype == "none":
 		return false
-	case is.fstype != m.Fstype && !strings.HasPrefix(is.fstype, m.Fstype) && !strings.HasPrefix(is.fstype, "fuse"):
+	case d.is.fstype != d.Fstype && !strings.HasPrefix(d.is.fstype, d.Fstype) && !strings.HasPrefix(d.is.fstype, "fuse"):
 		return true
-	case !strings.HasPrefix(m.Device, "/dev/") || !strings.HasPrefix(is.device, "/dev/") || m.Device == is.device:
+	case !strings.HasPrefix(d.Device, "/dev/") || !strings.HasPrefix(d.is.device, "/dev/") || d.Device == d.is.device:
 		return false
 	}
-	at, _, err := modules.Resolve(files, m.Device)
-	was, _, wrong := modules.Resolve(files, is.device)
+	at, _, err := modules.Resolve(d.host.Files, d.Device)
+	was, _, wrong := modules.Resolve(d.host.Files, d.is.device)
 	return err == nil && wrong == nil && at != was
 }
 
