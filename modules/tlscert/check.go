@@ -171,14 +171,14 @@ func (c *TLSCert) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		if !want.request {
 			will.begins = time.Now().UTC().Truncate(time.Second)
 			will.ends = will.begins.Add(time.Duration(c.days()) * day)
-			will.issuer = c.issuer(by)
+			will.issuer = by.issuer()
 		}
 	}
 	return o.Check(ctx, h, at, action, changes, modules.Effect{Kind: certEffect, Key: c.Name, State: will})
 }
 
-// issuer names the signer.
-func (c *TLSCert) issuer(by *authority) string {
+// issuer names the signer; without an authority, a certificate is self-signed.
+func (by *authority) issuer() string {
 	if by == nil {
 		return selfSigned
 	}
@@ -205,7 +205,7 @@ func (c *TLSCert) differences(is, want content, cert *x509.Certificate, by *auth
 	if want.request {
 		return changes
 	}
-	if have := is.signedBy(cert, by); have != c.issuer(by) {
+	if have := is.signedBy(cert, by); have != by.issuer() {
 		if have != selfSigned {
 			have = "another authority"
 		}
