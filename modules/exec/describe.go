@@ -17,7 +17,7 @@ type state struct {
 func (e *Exec) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	var s state
 	var err error
-	if s.Creates, err = e.created(h); err != nil {
+	if s.Creates, err = created(h.Files, e.Creates); err != nil {
 		return modules.Description{}, err
 	}
 	if s.OnlyIf, err = e.guard(ctx, h, "onlyif", e.OnlyIf, false); err != nil {

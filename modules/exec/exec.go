@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	shellquote "github.com/kballard/go-shellquote"
@@ -78,31 +77,22 @@ func (e *Exec) Validate() error {
 }
 
 func (e *Exec) validateCommands() error {
-	var errs []error
-	check := func(property, command string) {
-		if err := e.validateCommand(property, command); err != nil {
-			errs = append(errs, err)
-		}
+	byShell, property := e.Provider == shell, "command"
+	if e.Command == "" {
+		property = "name"
 	}
-	if e.Command != "" {
-		check("command", e.Command)
-	} else if e.Name != "" { // otherwise the tag reports it
-		check("name", e.Name)
-	}
-	if e.OnlyIf != "" {
-		check("onlyif", e.OnlyIf)
-	}
-	if e.Unless != "" {
-		check("unless", e.Unless)
-	}
-	return errors.Join(errs...)
+	return errors.Join(validateCommand(property, e.text(), byShell), validateCommand("onlyif", e.OnlyIf, byShell), validateCommand("unless", e.Unless, byShell))
 }
 
-func (e *Exec) validateCommand(property, command string) error {
-	if strings.ContainsRune(command, 0) {
+// validateCommand accepts an empty text, which means no command.
+func validateCommand(property, command string, byShell bool) error {
+	switch {
+	case command == "":
+		return nil
+	case strings.ContainsRune(command, 0):
 		return modules.Errorf(property, "a command must not contain a NUL byte")
 	}
-	if e.Provider == shell {
+	if byShell {
 		if strings.TrimSpace(command) == "" {
 			return modules.Errorf(property, "no command specified")
 		}
@@ -172,12 +162,4 @@ func isName(key string) bool {
 	return !strings.ContainsFunc(key, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) && !strings.ContainsRune("0123456789", rune(key[0]))
-}
-
-// successful reports whether an exit code is one of returns.
-func (e *Exec) successful(code int) bool {
-	if len(e.Returns) == 0 {
-		return code == 0
-	}
-	return slices.Contains(e.Returns, code)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -43,10 +44,7 @@ func (e *Exec) look(ctx context.Context, h modules.Host) error {
 	}
 	h.Report.Output(exit)
 	e.ran = &exit
-	if e.successful(exit.Code) {
-		return nil
-	}
-	return e.wrongCode(exit)
+	return e.judge(exit)
 }
 
 // text is the command.
@@ -122,7 +120,7 @@ func (e *Exec) Repeat() modules.Repeat {
 // idle reports whether there is nothing to do. It runs every guard, so that it finds a broken one whatever the others
 // return.
 func (e *Exec) idle(ctx context.Context, h modules.Host) (bool, error) {
-	created, err := e.created(h)
+	exists, err := created(h.Files, e.Creates)
 	if err != nil {
 		return false, err
 	}
@@ -134,15 +132,15 @@ func (e *Exec) idle(ctx context.Context, h modules.Host) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return created || !wanted || done || e.RefreshOnly, nil
+	return exists || !wanted || done || e.RefreshOnly, nil
 }
 
 // created reports whether the path in creates exists, links followed.
-func (e *Exec) created(h modules.Host) (bool, error) {
-	if e.Creates == "" {
+func created(files modules.FileReader, creates string) (bool, error) {
+	if creates == "" {
 		return false, nil
 	}
-	_, err := modules.Follow(h.Files, path.Clean(e.Creates))
+	_, err := modules.Follow(files, path.Clean(creates))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
 	}
@@ -213,22 +211,21 @@ func (e *Exec) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 
 // Verify implements [modules.Verifier]: the path in creates exists, or the exit code means success.
 func (e *Exec) Verify(_ context.Context, h modules.Host, p modules.Plan) error {
-	created, err := e.created(h)
-	if err != nil || created {
+	exists, err := created(h.Files, e.Creates)
+	if err != nil || exists {
 		return err
 	}
-	exit := p.Steps.(*outcome).exit
-	if e.successful(exit.Code) {
-		return nil
-	}
-	return e.wrongCode(exit)
+	return e.judge(p.Steps.(*outcome).exit)
 }
 
-// wrongCode is the failure of a command that has ended with a code that is not one of returns.
-func (e *Exec) wrongCode(exit modules.Exit) error {
+// judge returns the failure of a command that has ended with a code that is not one of returns; nil if it is one.
+func (e *Exec) judge(exit modules.Exit) error {
 	returns := e.Returns
 	if len(returns) == 0 {
 		returns = []int{0}
+	}
+	if slices.Contains(returns, exit.Code) {
+		return nil
 	}
 	safe := fmt.Sprintf("exit code %d not in allowed returns %s", exit.Code, strings.ReplaceAll(fmt.Sprint(returns), " ", ", "))
 	failed := &failure{safe: safe, text: safe}

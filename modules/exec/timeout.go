@@ -9,39 +9,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-const (
-	day   = 24 * time.Hour
-	week  = 7 * day
-	month = 30 * day
-	year  = 365 * day
-)
+const day = 24 * time.Hour
 
-// unitOf returns the length of a unit of a timeout: Go's units and, from the duration parser of CCM, d, w, M (30 days)
-// and y (365 days).
-func unitOf(name string) (time.Duration, bool) {
-	switch name {
-	case "ns":
-		return time.Nanosecond, true
-	case "us", "µs", "μs":
-		return time.Microsecond, true
-	case "ms":
-		return time.Millisecond, true
-	case "s":
-		return time.Second, true
-	case "m":
-		return time.Minute, true
-	case "h":
-		return time.Hour, true
-	case "d":
-		return day, true
-	case "w":
-		return week, true
-	case "M":
-		return month, true
-	case "y":
-		return year, true
-	}
-	return 0, false
+// units are the lengths of the units of a timeout: Go's units and, from the duration parser of CCM, d, w, M (30 days) and y
+// (365 days).
+var units = map[string]time.Duration{
+	"ns": time.Nanosecond, "us": time.Microsecond, "µs": time.Microsecond, "μs": time.Microsecond, "ms": time.Millisecond,
+	"s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day, "M": 30 * day, "y": 365 * day,
 }
 
 // Longest implements [modules.Limited]: the command and each guard may take the timeout.
@@ -66,7 +40,7 @@ func parseTimeout(text string) (time.Duration, error) {
 	for rest := text; rest != ""; {
 		number, unit, after := cutTerm(rest)
 		n, err := strconv.ParseFloat(number, 64)
-		length, known := unitOf(unit)
+		length, known := units[unit]
 		if err != nil || !known {
 			return 0, invalidDuration(text)
 		}
