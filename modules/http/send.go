@@ -53,12 +53,12 @@ func (r *HTTP) exchange(ctx context.Context, h modules.Host, method, to, text, k
 	if own, err := url.Parse(r.URL); err == nil && own.Scheme == request.URL.Scheme && own.Host == request.URL.Host {
 		r.introduce(request)
 	}
-	transport, err := r.transport(h)
+	through, err := transport(h.Files, r.Socket, r.CA)
 	if err != nil {
 		return answer{}, err
 	}
 	client := &http.Client{
-		Transport:     transport,
+		Transport:     through,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	response, err := client.Do(request)
@@ -94,17 +94,19 @@ func hidden(ctx context.Context, err error) error {
 	return err
 }
 
-func (r *HTTP) transport(h modules.Host) (*http.Transport, error) {
+// transport returns the way to a server: through a Unix socket if socket is set, and with the authorities of the file ca alone
+// if that is set.
+func transport(files modules.FileReader, socket, ca string) (*http.Transport, error) {
 	t := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, MaxResponseHeaderBytes: 64 << 10}
-	if r.Socket != "" {
+	if socket != "" {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", r.Socket)
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		}
 	}
-	if r.CA == "" {
+	if ca == "" {
 		return t, nil
 	}
-	file, err := h.Files.Open(r.CA)
+	file, err := files.Open(ca)
 	if err != nil {
 		return nil, fmt.Errorf("ca: %w", modules.PermissionRefusal(err))
 	}
@@ -115,7 +117,7 @@ func (r *HTTP) transport(h modules.Host) (*http.Transport, error) {
 	}
 	t.TLSClientConfig.RootCAs = x509.NewCertPool()
 	if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(text) {
-		return nil, modules.Refuse("ca: %q has no certificates in PEM", r.CA)
+		return nil, modules.Refuse("ca: %q has no certificates in PEM", ca)
 	}
 	return t, nil
 }
