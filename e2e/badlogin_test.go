@@ -47,7 +47,7 @@ func TestBadLogins(t *testing.T) {
 	}{
 		{name: "wrong user", port: s.port, key: "id", args: []string{"-u", "nobody"}, code: 4, want: refused("id", "nobody")},
 		{name: "a key that is not authorized", port: s.port, key: "unauthorized", code: 4, want: refused("unauthorized", s.user)},
-		{name: "an encrypted key", port: s.port, key: "locked", code: 1, want: "hosts.yaml:4:REST: private key DIR/locked: it is encrypted, and no SSH agent runs (SSH_AUTH_SOCK is not set)\n" +
+		{name: "an encrypted key", port: s.port, key: "locked", code: 1, want: "hosts.yaml:4:REST: private key DIR/locked: the key is encrypted, and no SSH agent is running (SSH_AUTH_SOCK is not set)\n" +
 			"  hint: start an agent and add the key: eval $(ssh-agent) && ssh-add DIR/locked\n"},
 		{name: "a key that is not there", port: s.port, key: "none", code: 1, want: "hosts.yaml:4:REST: private key DIR/none: no such file or directory\n"},
 		{name: "refused", port: closed, key: "id", code: 4, want: unreachable(fmt.Sprintf("127.0.0.1:%d", closed),

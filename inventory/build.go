@@ -140,7 +140,7 @@ func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 // isMap reports whether n is a map. Anything but a map or null is an error.
 func (b *builder) isMap(name string, n *yamlpos.Node) bool {
 	if n.Kind != yamlpos.Map && !n.IsNull() {
-		b.errs.Add(n.Errorf("write a map: key: value", "%s must be a map, not %s", name, n.Describe()))
+		b.errs.Add(n.Errorf("write a map, such as key: value", "%s must be a map, not %s", name, n.Describe()))
 	}
 	return n.Kind == yamlpos.Map
 }

@@ -126,7 +126,7 @@ func (inv *Inventory) Passwords() (texts []string) {
 }
 
 // CheckJumps finds routes to hosts that lead nowhere: a jump host that is a group, or
-// has a jump host of its own. A name that the inventory does not know is an address.
+// has a jump host, too. A name that the inventory does not know is an address.
 // A place that several hosts get their route from is reported once.
 func (inv *Inventory) CheckJumps(hosts ...*Host) yamlpos.Errors {
 	c := jumpCheck{inv: inv, reported: map[*yamlpos.Node]bool{}, circles: map[string]bool{}}
@@ -156,15 +156,15 @@ func (c *jumpCheck) jump(jump JumpHost, at *yamlpos.Node) {
 	var err error
 	switch {
 	case next == nil && c.inv.groupOf[jump.Host] != nil:
-		err = at.Errorf("name one host of it", "jump: %q is a group", jump.Host)
+		err = at.Errorf("write a host of this group in place of the group", "jump: %q is a group, not a host", jump.Host)
 	case len(further) == 0, c.circles[jump.Host]:
 		return
 	case circle != nil:
-		err = at.Errorf(fmt.Sprintf("one of these hosts must have no jump host: write connect: {jump: none} for the host %s", circle[len(circle)-1]),
-			"jump hosts lead in a circle: %s", strings.Join(circle, " -> "))
+		err = at.Errorf(fmt.Sprintf("remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host %s", circle[len(circle)-1]),
+			"the jump hosts form a loop: %s", strings.Join(circle, " -> "))
 	default:
-		err = at.Errorf(fmt.Sprintf("write the whole route, outermost first: jump: %s,%s", join(further), jump),
-			"jump host %s has a jump host of its own", jump.Host)
+		err = at.Errorf(fmt.Sprintf("write all jump hosts, in the order of connection: jump: %s,%s", join(further), jump),
+			"jump host %s has a jump host, too", jump.Host)
 	}
 	c.errs.Add(err)
 	c.reported[at] = true

@@ -114,7 +114,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"large port", "all: {connect: {port: 65536}}", `hosts.yml:1:23: port 65536 is outside 1-65535`},
 	{"huge port", "all: {connect: {port: 99999999999999999999}}", `hosts.yml:1:23: port 99999999999999999999 is outside 1-65535`},
 	{"port name", "all: {connect: {port: ssh}}", `hosts.yml:1:23: port "ssh" is not a number`},
-	{"connect as a scalar", "all: {hosts: {h: {connect: x}}}", "hosts.yml:1:28: connect must be a map, not the text \"x\"\n  hint: write a map: key: value"},
+	{"connect as a scalar", "all: {hosts: {h: {connect: x}}}", "hosts.yml:1:28: connect must be a map, not the text \"x\"\n  hint: write a map, such as key: value"},
 	{"list of users", "all: {connect: {user: [a]}}", "hosts.yml:1:23: user must be a single value, not a list"},
 	{"map of keys", "all: {connect: {private_key: {a: }}}", "hosts.yml:1:30: private_key must be a single value, not a map"},
 	{"no keys", "all: {connect: {private_key: []}}", "hosts.yml:1:30: private_key is an empty list\n  hint: remove the key, or list a file"},
@@ -173,7 +173,7 @@ func TestConnectionErrors(t *testing.T) {
 	}
 }
 
-const badJump = "\n  hint: write [user@]host[:port], several of them with commas, outermost first"
+const badJump = "\n  hint: write [user@]host[:port]; separate several jump hosts with commas, in the order of connection"
 
 var jumpErrors = []struct{ name, text, want string }{
 	{"port 0", "all: {connect: {jump: \"gate:0\"}}", "hosts.yml:1:23: jump: port 0 is outside 1-65535"},
@@ -188,22 +188,22 @@ var jumpErrors = []struct{ name, text, want string }{
 	{"shell", "all: {connect: {jump: a;id}}", "hosts.yml:1:23: jump: \"a;id\" is not a host" + badJump},
 	{"ProxyJump", "all: {vars: {ansible_ssh_common_args: -J gate:0}}", "hosts.yml:1:39: ansible_ssh_common_args: ProxyJump: port 0 is outside 1-65535"},
 	{"a group", "web: {hosts: {w: {connect: {jump: dmz}}}}\ndmz: {hosts: {gate: }}",
-		"hosts.yml:1:35: jump: \"dmz\" is a group\n  hint: name one host of it"},
+		"hosts.yml:1:35: jump: \"dmz\" is a group, not a host\n  hint: write a host of this group in place of the group"},
 	{"itself", "all: {hosts: {w: {connect: {jump: w}}}}",
-		"hosts.yml:1:35: jump hosts lead in a circle: w -> w\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host w"},
+		"hosts.yml:1:35: the jump hosts form a loop: w -> w\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host w"},
 	{"itself, from its group", "dmz: {connect: {jump: gate}, hosts: {w1: , w2: , gate: }}",
-		"hosts.yml:1:23: jump hosts lead in a circle: gate -> gate\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host gate"},
+		"hosts.yml:1:23: the jump hosts form a loop: gate -> gate\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host gate"},
 	{"each other", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"me@a:23\"}}\n",
-		"hosts.yml:3:25: jump hosts lead in a circle: b -> a -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host b"},
+		"hosts.yml:3:25: the jump hosts form a loop: b -> a -> b\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host b"},
 	{"a way of its own", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"x,me@c:23\"}}\n    c:\n",
-		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: x,me@c:23,b"},
+		"hosts.yml:3:25: jump host b has a jump host, too\n  hint: write all jump hosts, in the order of connection: jump: x,me@c:23,b"},
 	{"a way of its own, on the way", "all:\n  hosts:\n    a: {connect: {jump: \"c,me@b\"}}\n    b: {connect: {jump: c}}\n    c:\n",
-		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,me@b"},
+		"hosts.yml:3:25: jump host b has a jump host, too\n  hint: write all jump hosts, in the order of connection: jump: c,me@b"},
 	{"a circle further on", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c: {connect: {jump: b}}\n",
-		"hosts.yml:3:25: jump hosts lead in a circle: b -> c -> b\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host b"},
+		"hosts.yml:3:25: the jump hosts form a loop: b -> c -> b\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host b"},
 	{"two things", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c:\n    d: {connect: {jump: d}}\n",
-		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,b\n" +
-			"hosts.yml:6:25: jump hosts lead in a circle: d -> d\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host d"},
+		"hosts.yml:3:25: jump host b has a jump host, too\n  hint: write all jump hosts, in the order of connection: jump: c,b\n" +
+			"hosts.yml:6:25: the jump hosts form a loop: d -> d\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host d"},
 }
 
 func TestJumpErrors(t *testing.T) {

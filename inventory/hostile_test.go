@@ -32,7 +32,7 @@ func TestHostileInventories(t *testing.T) {
 		read  string // default: hosts
 		want  string // expected error; empty means none
 	}{
-		"aliases":               {files: map[string]string{"hosts": bomb}, want: "more than 1000000 values"},
+		"aliases":               {files: map[string]string{"hosts": bomb}, want: "the YAML text has more than 1000000 values"},
 		"an alias in itself":    {files: map[string]string{"hosts": "all: &a {vars: {x: *a}}\n"}, want: "hosts:"},
 		"lists in lists":        {files: map[string]string{"hosts.yaml": "all: " + strings.Repeat("[", 100_000)}, read: "hosts.yaml", want: "exceeded max depth"},
 		"maps in maps":          {files: map[string]string{"hosts.yaml": "all: " + strings.Repeat("{a: ", 100_000)}, read: "hosts.yaml", want: "exceeded max depth"},
@@ -56,7 +56,7 @@ func TestHostileInventories(t *testing.T) {
 		"variables by links": {files: map[string]string{"hosts": "h\n", "host_vars/h/x.yml": "a: 1\n"}, make: func(dir string) error {
 			return diamonds(filepath.Join(dir, "host_vars/h"))
 		}, want: "more than 100000 files and folders"},
-		"aliases in variables":        {files: map[string]string{"hosts": "h\n", "host_vars/h": bomb}, want: "more than 1000000 values"},
+		"aliases in variables":        {files: map[string]string{"hosts": "h\n", "host_vars/h": bomb}, want: "the YAML text has more than 1000000 values"},
 		"a program without end":       {files: map[string]string{"hosts": "#!/bin/sh\nexec cat /dev/zero\n"}, want: "prints more than 64 MiB"},
 		"a program with deep JSON":    {files: map[string]string{"hosts": list, "hosts.json": strings.Repeat(`{"a":`, 200_000)}, want: "nested more than 100 levels deep"},
 		"a program with much JSON":    {files: map[string]string{"hosts": list, "hosts.json": `{"a":[1` + strings.Repeat(",1", 5_000_000) + `]}`}, want: "hosts --list:1:"},

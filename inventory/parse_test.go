@@ -55,7 +55,7 @@ func TestHostKeys(t *testing.T) {
 	}
 }
 
-const badRangeHint = "\n  hint: a range is written [begin:end] or [begin:end:step], as in web[01:20]"
+const badRangeHint = "\n  hint: write a range as [begin:end] or [begin:end:step], such as web[01:20]"
 const badNameHint = "\n  hint: letters, digits and _ . - are allowed, and a name does not begin with -"
 
 var hostKeyErrors = []struct{ key, want string }{
@@ -71,13 +71,13 @@ var hostKeyErrors = []struct{ key, want string }{
 	{`h[1:]`, `host "h[1:]": [1:]: begin and end must be numbers or single letters` + badRangeHint},
 	{`h[1:99999999999999999999]`, `host "h[1:99999999999999999999]": [1:99999999999999999999]: a number is too large` + badRangeHint},
 	{`h[1:9999][1:9999]`, `host "h[1:9999][1:9999]": more than 1000000 names`},
-	{`h[1:2`, `host "h[1:2": [ without ]` + badRangeHint},
-	{`h]1:2[`, `host "h]1:2[": ] without [` + badRangeHint},
+	{`h[1:2`, `host "h[1:2": the bracket [ has no closing ]` + badRangeHint},
+	{`h]1:2[`, `host "h]1:2[": the bracket ] has no opening [` + badRangeHint},
 	{`web 01`, `"web 01" cannot be a host name` + badNameHint},
 	{`-oProxyCommand=x`, `"-oProxyCommand=x" cannot be a host name` + badNameHint},
 	{`-h`, `"-h" cannot be a host name` + badNameHint},
 	{`a;b`, `"a;b" cannot be a host name` + badNameHint},
-	{`a\x1b[31m`, `host "a\x1b[31m": [ without ]` + badRangeHint},
+	{`a\x1b[31m`, `host "a\x1b[31m": the bracket [ has no closing ]` + badRangeHint},
 	{`a\x07`, `"a\a" cannot be a host name` + badNameHint},
 	{`..`, `".." cannot be a host name` + badNameHint},
 	{``, `"" cannot be a host name` + badNameHint},
@@ -119,7 +119,7 @@ var shapeErrors = []struct{ name, text, want string }{
 	{"group with a colon", "\"os:debian\":\n", "hosts.yml:1:1: \"os:debian\" cannot be a group name" + badNameHint},
 	{"scalar group", "web: h1\n", "hosts.yml:1:6: group web must be a map, not the text \"h1\"\n  hint: write hosts:, children:, vars: or connect: below it"},
 	{"scalar host", "web: {hosts: {h1: x}}\n", "hosts.yml:1:19: host h1 must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
-	{"list of vars", "web: {vars: [a]}\n", "hosts.yml:1:13: vars must be a map, not a list\n  hint: write a map: key: value"},
+	{"list of vars", "web: {vars: [a]}\n", "hosts.yml:1:13: vars must be a map, not a list\n  hint: write a map, such as key: value"},
 	{"priority", "web: {vars: {ansible_group_priority: high}}\n", "hosts.yml:1:38: ansible_group_priority must be an integer, not the text \"high\""},
 	{"connect below vars", "all:\n  vars:\n    connect: {user: x, jump: gate}\n", "hosts.yml:3:5: a variable named connect would have no effect on connections" + connectBesideHint},
 	{"connect below vars, an alias", "web: {vars: &v {connect: {become: true}}}\ndb: {vars: {<<: *v}}\n", "hosts.yml:1:17: a variable named connect would have no effect on connections" + connectBesideHint +

@@ -107,7 +107,7 @@ func TestScriptErrors(t *testing.T) {
 		{"unsafe child", list(`{"web": {"children": ["a b"]}}`), "inv --list:1:23: \"a b\" cannot be a group name" + badNameHint},
 		{"text for a group", list(`{"web": "a"}`), "inv --list:1:9: group web must be a map or a list of hosts, not the text \"a\""},
 		{"unknown key", list(`{"web": {"hosts": [], "host": []}}`), "inv --list:1:23: unknown key \"host\"\n  hint: a group has the keys hosts, children and vars"},
-		{"list of vars", list(`{"web": {"vars": []}}`), "inv --list:1:18: vars must be a map, not a list\n  hint: write a map: key: value"},
+		{"list of vars", list(`{"web": {"vars": []}}`), "inv --list:1:18: vars must be a map, not a list\n  hint: write a map, such as key: value"},
 		{"bad value", list(`{"web": {"hosts": ["a"]}, "_meta": {"hostvars": {"a": {"ansible_port": 0}}}}`), "inv --list:1:72: ansible_port 0 is outside 1-65535"},
 		{"hostvars of text", list(`{"web": ["a"], "_meta": {"hostvars": {"a": "x"}}}`), "inv --list:1:44: host a must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
 		{"a host fails", "#!/bin/sh\n[ $1 = --list ] && echo '{\"web\": [\"a\", \"b\"]}' && exit\n[ $2 = a ] || { echo no >&2; exit 1; }\n", "inv --host b: the inventory script failed: exit status 1: no"},

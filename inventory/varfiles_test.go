@@ -238,7 +238,7 @@ func TestVarFileErrors(t *testing.T) {
 			"DIR/group_vars/all/c.yml:1:17: port 0 is outside 1-65535\nDIR/host_vars/h:1:15: ansible_port \"x\" is not a number"},
 		{"unknown key", files{"group_vars/all/c.yml": "connect: {prt: 1}"}, "DIR/group_vars/all/c.yml:1:11: unknown key \"prt\" (did you mean \"port\"?)"},
 		{"jump", files{"group_vars/web": "connect: {jump: h}\n"},
-			"DIR/group_vars/web:1:17: jump hosts lead in a circle: h -> h\n  hint: one of these hosts must have no jump host: write connect: {jump: none} for the host h"},
+			"DIR/group_vars/web:1:17: the jump hosts form a loop: h -> h\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host h"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.files["hosts.yml"] = hosts

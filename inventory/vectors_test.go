@@ -224,11 +224,11 @@ var patternErrors = []struct {
   hint: write web[-1] for the last host, [x:] for all from x on`, false},
 	{"web[:]", `pattern "web[:]": the slice has no ends
   hint: write web for all of it`, false},
-	{"web[1", `pattern "web[1": [ without ]`, false},
+	{"web[1", `pattern "web[1": the bracket [ has no closing ]`, false},
 	{"web*[a:c]", `pattern "web*[a:c]": a range such as [1:3] and a wildcard cannot be in one term
   hint: write one term for each`, false},
 	{"db-[c:a]", `pattern "db-[c:a]": [c:a]: c comes after a
-  hint: a range is written [begin:end] or [begin:end:step], as in web[01:20]`, false},
+  hint: write a range as [begin:end] or [begin:end:step], such as web[01:20]`, false},
 	{"web[1-03]", `pattern "web[1-03]": [1-03]: 1 and 03 differ in width
   hint: write leading zeros at both ends or at none`, false},
 	{"web[3-1]", `pattern "web[3-1]": [3-1]: 3 is greater than 1

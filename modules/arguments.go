@@ -17,7 +17,7 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 		return t.CommandLine(words)
 	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "-") {
-		return nil, fmt.Errorf("%q is not a name: the flags of ccm-push go before the type; see ccm-push doc %s", words[0], t.Name)
+		return nil, fmt.Errorf("%q is not the name of a resource\n  hint: write the flags of ccm-push before the type; to print the properties, run: ccm-push doc %s", words[0], t.Name)
 	}
 	if len(words) == 0 || strings.Contains(words[0], "=") {
 		return nil, fmt.Errorf("%s takes a name and property=value: %s NAME %s%s", t.Name, t.Name, t.example(), t.orAsk())
@@ -26,14 +26,14 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 	for _, word := range words[1:] {
 		key, text, ok := strings.Cut(word, "=")
 		if !ok && strings.HasPrefix(word, "-") {
-			return nil, fmt.Errorf("%q is not of the form property=value; the flags of ccm-push go before the type: ccm-push %s PATTERN %s …", word, word, t.Name)
+			return nil, fmt.Errorf("%q is not of the form property=value\n  hint: write the flags of ccm-push before the pattern: ccm-push %s PATTERN %s …", word, word, t.Name)
 		}
 		if !ok {
 			return nil, fmt.Errorf("%q is not of the form property=value%s", word, t.orAsk())
 		}
 		f, ok := t.field(key)
 		if !ok {
-			return nil, fmt.Errorf("type %s has no property %q (it has %s)", t.Name, key, t.properties())
+			return nil, fmt.Errorf("type %s has no property %q\n  hint: use one of the properties %s", t.Name, key, t.properties())
 		}
 		value, err := f.parse(text)
 		if err != nil {

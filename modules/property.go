@@ -3,6 +3,7 @@ package modules
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A PropertyError describes the fault of one property. The controller turns it into file:line:column.
@@ -30,6 +31,14 @@ func (e *PropertyError) Error() string {
 // Errorf makes a [PropertyError] without a hint.
 func Errorf(path, format string, args ...any) *PropertyError {
 	return &PropertyError{Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// QuoteHint returns the hint for err of splitting a command into words: a quote without its end, or a backslash at the end.
+func QuoteHint(err error) string {
+	if strings.Contains(err.Error(), "backslash") {
+		return "remove the backslash at the end, or write two backslashes"
+	}
+	return "close the quote, or put a backslash before the quote"
 }
 
 // PropertyErrors splits the error of Validate, Prepare or [CheckTags]. Another error becomes one about the whole

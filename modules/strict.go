@@ -11,7 +11,7 @@ type Strict interface {
 // NotEmpty returns an error if a text is missing.
 func NotEmpty(property, value string) error {
 	if value == "" {
-		return &PropertyError{Path: property, Msg: property + " cannot be empty", Hint: "the play is strict: write it here, or in defaults"}
+		return &PropertyError{Path: property, Msg: "the property " + property + " is missing or empty (the play sets strict: true)", Hint: "set " + property + " here, or under defaults of the play"}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestCheckFiles(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(home, "open"), 0o644)) // whatever the umask is
 	require.NoError(t, os.WriteFile(filepath.Join(home, "junk"), []byte("x"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(home, "folder"), 0o700))
-	const junk = "ssh: no key found\n  hint: name a private key file of ssh-keygen"
+	const junk = "ssh: no key found\n  hint: name a private key file, such as ~/.ssh/id_ed25519"
 
 	for _, test := range []struct {
 		name    string
@@ -35,7 +35,7 @@ func TestCheckFiles(t *testing.T) {
 			"hosts.yaml:3:32: private key /none/id: no such file or directory"},
 		{"all of them", "all:\n  hosts:\n    a: {connect: {private_key: [~/junk, ~/open], known_hosts: ~/folder}}\n    b: {connect: {private_key: ~/none}}\n", reach.Options{},
 			"hosts.yaml:3:32: private key HOME/junk: " + junk + "\n" +
-				"hosts.yaml:3:32: private key HOME/open: its mode 0644 lets others read it\n  hint: chmod 600 HOME/open\n" +
+				"hosts.yaml:3:32: private key HOME/open: its mode 0644 lets other users read it\n  hint: run: chmod 600 HOME/open\n" +
 				"hosts.yaml:3:63: known hosts HOME/folder: is a directory\n" +
 				"hosts.yaml:4:32: private key HOME/none: no such file or directory"},
 		{"of a jump host", "all:\n  hosts:\n    a: {connect: {jump: gate}}\ndmz:\n  hosts:\n    gate: {connect: {private_key: ~/junk}}\n", reach.Options{},

@@ -40,8 +40,8 @@ func TestFromHostThroughData(t *testing.T) {
 	}
 }
 
-const hostileHint = `: file: data from a host cannot be a path
-  hint: choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`
+const hostileHint = `: file: data from a host cannot choose which file ccm-push reads
+  hint: choose between fixed file names, such as Facts.x == "y" ? "a.conf" : "b.conf"`
 
 // TestHostilePathsAreRefused knows the ways from a fact to a path that can be
 // seen without the data.

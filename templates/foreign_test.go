@@ -17,7 +17,7 @@ func TestForeignFunctions(t *testing.T) {
 	for _, c := range []errorCase{
 		{"{{ registrations('a') }}", "site.yaml:7:15: registrations takes 4 arguments, not 1"},
 		{"{{ kvGet }}", "site.yaml:7:15: kvGet is a function\n  hint: call it: kvGet(…)"},
-		{"{{ file(kvGet('a', 'b')) }}", "site.yaml:7:15: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(kvGet('a', 'b')) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ htpasswd('a', 'b') }}", "site.yaml:7:15: htpasswd returns a different text in each run, so its resource never becomes stable\n" +
 			"  hint: make the hash once (htpasswd -nB NAME) and write it into the data"},
 		{"{{ Data.x | default('y') }}", "site.yaml:7:24: unknown name \"default\" in the expression \"Data.x | default('y')\"\n  hint: write Data.x ?? \"…\""},
@@ -41,7 +41,7 @@ func TestForeignFunctions(t *testing.T) {
 		})
 	}
 	for _, c := range []errorCase{
-		{`[[ file(kvGet("a", "b")) ]]`, "motd.jet:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{`[[ file(kvGet("a", "b")) ]]`, "motd.jet:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{`[[ Data.x | default: "y" ]]`, "motd.jet:1:13: function \"default\" is not defined\n  hint: write lookup(\"data.x\", \"…\")"},
 		{`[[ env("HOME") ]]`, "motd.jet:1:4: function \"env\" is not defined\n  hint: write Environ.NAME"},
 		{`[[ to_json(Data) ]]`, "motd.jet:1:4: function \"to_json\" is not defined\n  hint: write json(…)"},
@@ -56,7 +56,7 @@ func TestForeignFunctions(t *testing.T) {
 	}
 	for _, c := range []errorCase{
 		{"a\n{{ registrations \"a\" }}", "motd.tmpl:2:4: registrations takes 4 arguments, not 1"},
-		{`{{ "a" | kvGet "b" | file }}`, "motd.tmpl:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{`{{ "a" | kvGet "b" | file }}`, "motd.tmpl:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{`{{ getHostByName "a" }}`, "motd.tmpl:1:4: getHostByName queries the network of the controller while a template is rendered\n" +
 			"  hint: write the address into the data, or read it from a fact of the host"},
 		{`{{ randInt 0 60 }}`, "motd.tmpl:1:4: randInt returns a different number in each run, so its resource never becomes stable\n" +

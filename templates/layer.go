@@ -167,20 +167,23 @@ func Origins(layers []Layer, path []string) []Origin {
 	return origins
 }
 
-// WrittenAt returns, for errors, the positions of the values at paths of [Merge]'s result: "; port from
-// groups/web.yaml:3:5". Values that are not in a file are omitted.
+// WrittenAt returns, for errors, the positions of the values at paths of [Merge]'s result: " (value of the variable port, set
+// at groups/web.yaml:3:5)". Values that are not in a file are omitted.
 func WrittenAt(layers []Layer, paths ...string) string {
-	text := ""
+	var values []string
 	for _, path := range paths {
 		origins := Origins(layers, strings.Split(path, "."))
 		if len(origins) == 0 {
 			continue
 		}
 		if last := origins[len(origins)-1]; last.Node != nil {
-			text += "; " + path + " from " + last.Node.Pos()
+			values = append(values, "value of the variable "+path+", set at "+last.Node.Pos())
 		}
 	}
-	return text
+	if len(values) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(values, "; ") + ")"
 }
 
 // A claim is the value of a layer at some path. The claims on one path are in the order of their layers, lowest first.

@@ -201,14 +201,14 @@ var badScaffolds = []struct {
 	{"render without a context in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render "b" }}`, "s/b": ""}, "s/a:1:4: render takes 2 arguments, not 1"},
 	{"a binary partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("b", 1) ]]`, "s/b": "\xff"}, `s/a:1:4: "s/b" is not text, so that it cannot be rendered`},
 	{"a link that leads away", "s", templates.Scaffold{}, map[string]string{"s/a": "->/etc"}, `s/a: "a" leads away`},
-	{"a path made of facts", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(Facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path out of the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ x := . ]][[ file(x.Facts.evil) ]]"}, "s/a:1:16: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path below the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(.facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path at a computed key of the context", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(.["facts"].evil) ]]`}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path that a partial is given", "s", templates.Scaffold{}, map[string]string{"s/a": "x", "s/_partials/p": "[[ file(.name) ]]"}, "s/_partials/p:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path that a partial of go is given", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ file .name }}"}, "s/_partials/p:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path that is the dot of a partial", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ . | file }}"}, "s/_partials/p:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a rendered path", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(render("b", .)) ]]`, "s/b": ""}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path made of facts", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(Facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path out of the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ x := . ]][[ file(x.Facts.evil) ]]"}, "s/a:1:16: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path below the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(.facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path at a computed key of the context", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(.["facts"].evil) ]]`}, "s/a:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path that a partial is given", "s", templates.Scaffold{}, map[string]string{"s/a": "x", "s/_partials/p": "[[ file(.name) ]]"}, "s/_partials/p:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path that a partial of go is given", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ file .name }}"}, "s/_partials/p:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path that is the dot of a partial", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ . | file }}"}, "s/_partials/p:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a rendered path", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(render("b", .)) ]]`, "s/b": ""}, "s/a:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 }
 
 func TestScaffoldRefuses(t *testing.T) {
@@ -342,7 +342,7 @@ func TestScaffoldPaths(t *testing.T) {
 	require.NoError(t, tree.CheckPaths(templates.Taint{}))
 	require.NoError(t, tree.CheckPaths(templates.Taint{Data: map[string]bool{"x": false, "y": true}}))
 	for _, taint := range []templates.Taint{{Data: map[string]bool{"x": true}}, {AllData: true}} {
-		require.EqualError(t, tree.CheckPaths(taint), "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"")
+		require.EqualError(t, tree.CheckPaths(taint), "s/a:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"")
 	}
 }
 

@@ -46,7 +46,7 @@ With --facts FILE, it reads the facts from the file and contacts no host.
 func printGraph(ctx context.Context, p *plays, out *printer, paths []string, name, format, why string) error {
 	switch {
 	case format == "svg": // drawn until this version
-		return fmt.Errorf("--format svg: ccm-push no longer draws pictures; Graphviz does\n  hint: ccm-push graph %s %s --format dot | dot -Tsvg > site.svg", strings.Join(paths, " "), name)
+		return fmt.Errorf("--format svg: ccm-push no longer draws pictures; draw the graph with Graphviz\n  hint: ccm-push graph %s %s --format dot | dot -Tsvg > site.svg", strings.Join(paths, " "), name)
 	case !slices.Contains(graphFormats, format):
 		return fmt.Errorf("--format %q: use one of %s", format, strings.Join(graphFormats, ", "))
 	case why != "" && format != "text":

@@ -75,7 +75,7 @@ func (u *undoCall) run(ctx context.Context) error {
 	for _, ref := range u.only {
 		typ, of, _ := strings.Cut(ref, "#")
 		if _, known := f.app.registry.Lookup(typ); !known || of == "" {
-			return fmt.Errorf("%q names no resource: write TYPE#NAME, such as file#/etc/motd", ref)
+			return fmt.Errorf("%q is not a reference to a resource: write TYPE#NAME, such as file#/etc/motd", ref)
 		}
 	}
 	store, err := f.app.records()

@@ -86,7 +86,7 @@ func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 	}
 	start := strings.Index(raw, line)
 	if odd := oddByte(raw); odd >= 0 {
-		return l, false, r.at(raw, odd).Errorf("save the file as UTF-8 text", "not a text file")
+		return l, false, r.at(raw, odd).Errorf("save the file as UTF-8 text", "the file is not UTF-8 text")
 	}
 	if line[0] == '[' {
 		if m := sectionLine().FindStringSubmatch(line); m != nil {

@@ -31,7 +31,7 @@ func (h JumpHost) String() string {
 	return h.User + "@" + h.Place()
 }
 
-const jumpHint = "write [user@]host[:port], several of them with commas, outermost first"
+const jumpHint = "write [user@]host[:port]; separate several jump hosts with commas, in the order of connection"
 
 // parseJumps reads the value of jump: none, or [user@]host[:port],... like the ProxyJump of ssh_config(5).
 func parseJumps(name, text string) ([]JumpHost, error) {

@@ -9,7 +9,7 @@ import (
 // MaxNames bounds the names that one text stands for.
 const MaxNames = 1_000_000
 
-const rangeHint = "a range is written [begin:end] or [begin:end:step], as in web[01:20]"
+const rangeHint = "write a range as [begin:end] or [begin:end:step], such as web[01:20]"
 
 func badRange(spec, format string, args ...any) error {
 	return termErrorf(rangeHint, "[%s]: %s", spec, fmt.Sprintf(format, args...))
@@ -22,14 +22,14 @@ func ExpandRanges(text string, parse func(spec string) ([]string, error)) ([]str
 	for {
 		before, rest, open := strings.Cut(text, "[")
 		if strings.Contains(before, "]") {
-			return nil, termErrorf(rangeHint, "] without [")
+			return nil, termErrorf(rangeHint, "the bracket ] has no opening [")
 		}
 		if !open {
 			return product(names, []string{text})
 		}
 		spec, after, closed := strings.Cut(rest, "]")
 		if !closed {
-			return nil, termErrorf(rangeHint, "[ without ]")
+			return nil, termErrorf(rangeHint, "the bracket [ has no closing ]")
 		}
 		values, err := parse(spec)
 		if err != nil {

@@ -61,7 +61,7 @@ var vectors = []struct{ pattern, want, warning, err string }{
 	{pattern: "", err: "pattern \"\": the pattern is empty\n  hint: write all for every host"},
 	{pattern: "::1", err: "pattern \"::1\": selects no host: \"::1\" matches no host or group\n  hint: this machine is only known if the inventory lists it, or with --allow-implicit-localhost"},
 	{pattern: "web[4]", err: "pattern \"web[4]\": the index is past the end\n  hint: the pattern matches 4 hosts: use an index from 0 to 3"},
-	{pattern: "web[", err: `pattern "web[": [ without ]`},
+	{pattern: "web[", err: `pattern "web[": the bracket [ has no closing ]`},
 	{pattern: "web01:22", err: "pattern \"web01:22\": selects no host: \"web01:22\" matches no host or group\n  hint: remove the port: it belongs in the inventory"},
 	{pattern: "@last:failed", err: "pattern \"@last:failed\": @last:failed: hosts of a recorded run can only limit a pattern\n  hint: write: all --limit @last:failed"},
 	{pattern: "web fact:x=1", err: `pattern "web fact:x=1": fact: is not supported yet`},

@@ -44,7 +44,7 @@ func split(pattern string) ([]string, error) {
 		pieces, ok = splitOutside(pattern, ": \t\n\r")
 	}
 	if !ok {
-		return nil, &Error{Pattern: pattern, Msg: "[ without ]"}
+		return nil, &Error{Pattern: pattern, Msg: "the bracket [ has no closing ]"}
 	}
 	terms := pieces[:0]
 	for i := 0; i < len(pieces); i++ {

@@ -96,7 +96,7 @@ func (c *converter) within(at *Node, depth int) bool {
 	case c.full:
 	case c.nodes > maxNodes:
 		c.full = true
-		c.errs.Add(at.Errorf("use fewer aliases (*name): each use copies the value", "more than %d values", maxNodes))
+		c.errs.Add(at.Errorf("use fewer aliases (*name): each alias copies the value", "the YAML text has more than %d values", maxNodes))
 	case depth > maxDepth:
 		c.full = true
 		c.errs.Add(at.Errorf("", "nested more than %d levels deep", maxDepth))

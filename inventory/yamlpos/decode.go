@@ -209,7 +209,7 @@ func (n *Node) exact() any {
 }
 
 func notMap(n *Node, t target) *Error {
-	return n.Errorf(cmp.Or(t.hint(), "write a map: key: value"), "%s must be a map, not %s", t, n.Describe())
+	return n.Errorf(cmp.Or(t.hint(), "write a map, such as key: value"), "%s must be a map, not %s", t, n.Describe())
 }
 
 func (d *decoder) structure(n *Node, v reflect.Value, t target) {

@@ -116,10 +116,10 @@ func TestDecodeErrors(t *testing.T) {
 		{"env: 'a: b'", "f.yml:1:6: env must be a list, not the text \"a: b\"\n  hint: write a list: - \"a: b\""},
 		{"env: ''", "f.yml:1:6: env must be a list, not the text \"\"\n  hint: write a list: - value"},
 		{"env: [a, [b]]", "f.yml:1:10: env[1] must be a single value, not a list"},
-		{"map: [a]", "f.yml:1:6: map must be a map, not a list\n  hint: write a map: key: value"},
+		{"map: [a]", "f.yml:1:6: map must be a map, not a list\n  hint: write a map, such as key: value"},
 		{"map: {a: [b]}", "f.yml:1:10: map.a must be a single value, not a list"},
-		{"inner: x", "f.yml:1:8: inner must be a map, not the text \"x\"\n  hint: write a map: key: value"},
-		{"[a]", "f.yml:1:1: the value must be a map, not a list\n  hint: write a map: key: value"},
+		{"inner: x", "f.yml:1:8: inner must be a map, not the text \"x\"\n  hint: write a map, such as key: value"},
+		{"[a]", "f.yml:1:1: the value must be a map, not a list\n  hint: write a map, such as key: value"},
 		{"name: |\n  a\nport: |\n  long\n  text\n", "f.yml:3:7: port must be an integer, not the text \"long…\""},
 		{"port: x\nsmall: y\nenvv: z", "f.yml:1:7: port must be an integer, not the text \"x\"\nf.yml:2:8: small must be an integer, not the text \"y\"\nf.yml:3:1: unknown key \"envv\" (did you mean \"env\"?)"},
 	} {

@@ -39,7 +39,7 @@ func (w *jsonWriter) node(n *Node) (err error) {
 		err = w.scalar(n)
 	}
 	if err == nil && w.out.Len() > w.limit {
-		return n.Errorf("use fewer aliases (*name): each use copies the value", "more than %d KiB as JSON", w.limit>>10)
+		return n.Errorf("use fewer aliases (*name): each alias copies the value", "more than %d KiB as JSON", w.limit>>10)
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 
 func (r *jsonReader) fill(n *Node, token json.Token, depth int) error {
 	if r.values++; r.values > maxJSONValues {
-		return n.Errorf("", "more than %d values", maxJSONValues)
+		return n.Errorf("", "the JSON text has more than %d values", maxJSONValues)
 	}
 	if depth > maxJSONDepth {
 		return n.Errorf("", "nested more than %d levels deep", maxJSONDepth)

@@ -25,7 +25,7 @@ func TestJSON(t *testing.T) {
 		{"JSON", `{"a": "/ü", "b": [1.0, {}]}`, `{"a":"/ü","b":[1.0,{}]}`},
 		{"infinite", "a:\n  b: .inf\n", `f.yaml:2:6: JSON has no number .inf`},
 		{"no number", "[.nan]", `f.yaml:1:2: JSON has no number .nan`},
-		{"too large", "a: &a " + strings.Repeat("x", 600) + "\nb: [*a, *a]\n", "f.yaml:1:4: more than 1 KiB as JSON\n  hint: use fewer aliases (*name): each use copies the value"},
+		{"too large", "a: &a " + strings.Repeat("x", 600) + "\nb: [*a, *a]\n", "f.yaml:1:4: more than 1 KiB as JSON\n  hint: use fewer aliases (*name): each alias copies the value"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

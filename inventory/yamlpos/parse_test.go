@@ -220,14 +220,14 @@ var parseErrors = []struct{ name, text, want string }{
 	{"password of ansible-vault", "password: !vault x\n", "f.yml:1:11: tag !vault is not supported\n  hint: encrypted values are allowed only in data, overrides, vars_files, files of -e and --hiera, and inventory variables; a file of variables may also be encrypted as a whole"},
 	{"glob", "a: 1\nb: *.example.com\n", "f.yml:2: did not find expected alphabetic or numeric character\n  hint: quote a text that begins with *"},
 	{"open quote", "a: 1\nb: \"x\nc: y\n", "f.yml:2: found unexpected end of stream\n  hint: a quote is opened and not closed"},
-	{"control character", "a: b\nc: x\x01\n", "f.yml:2:5: not a text file: control characters are not allowed\n  hint: save the file as UTF-8 text"},
-	{"Latin-1", "a: b\xe9\n", "f.yml:1:5: not a text file: incomplete UTF-8 octet sequence\n  hint: save the file as UTF-8 text"},
+	{"control character", "a: b\nc: x\x01\n", "f.yml:2:5: the file is not UTF-8 text: control characters are not allowed\n  hint: save the file as UTF-8 text"},
+	{"Latin-1", "a: b\xe9\n", "f.yml:1:5: the file is not UTF-8 text: incomplete UTF-8 octet sequence\n  hint: save the file as UTF-8 text"},
 	{"syntax error behind a document", "a: 1\na: 2\n---\nb: [\n", "f.yml:2:1: key \"a\" is given twice, first at line 1\nf.yml:4: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
 	{"alias within itself", "a: &x [*x]\n", "f.yml:1:8: *x is used within itself"},
 	{"too deep", nested(102), "f.yml:1:102: nested more than 100 levels deep"},
 	{"too deep through aliases", "a: &a " + nested(60) + "\nb: " + strings.Repeat("[", 60) + "*a" + strings.Repeat("]", 60), "f.yml:2:64: nested more than 100 levels deep"},
-	{"bomb", bomb(30), "f.yml:7:10: more than 1000000 values\n  hint: use fewer aliases (*name): each use copies the value"},
-	{"bomb of merge keys", "a: &a {" + manyKeys(2000) + "}\nb: {<<: [" + strings.TrimSuffix(strings.Repeat("*a, ", 2000), ", ") + "]}\n", "f.yml:2:1002: more than 1000000 values\n  hint: use fewer aliases (*name): each use copies the value"},
+	{"bomb", bomb(30), "f.yml:7:10: the YAML text has more than 1000000 values\n  hint: use fewer aliases (*name): each alias copies the value"},
+	{"bomb of merge keys", "a: &a {" + manyKeys(2000) + "}\nb: {<<: [" + strings.TrimSuffix(strings.Repeat("*a, ", 2000), ", ") + "]}\n", "f.yml:2:1002: the YAML text has more than 1000000 values\n  hint: use fewer aliases (*name): each alias copies the value"},
 	{"too large", strings.Repeat("#", maxSize+1), "f.yml: larger than 16 MiB"},
 }
 

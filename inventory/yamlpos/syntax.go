@@ -24,7 +24,7 @@ func syntaxError(file string, data []byte, err error) *Error {
 	}
 	problem := e.Msg
 	if strings.Contains(problem, "UTF-8") || strings.Contains(problem, "control characters") {
-		e.Msg = "not a text file: " + problem
+		e.Msg = "the file is not UTF-8 text: " + problem
 		e.Line, e.Column = firstOddByte(data)
 		e.Hint = "save the file as UTF-8 text"
 		return e

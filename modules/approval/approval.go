@@ -26,7 +26,7 @@ func Validate(property, command string) error {
 	case strings.ContainsRune(command, 0):
 		return modules.Errorf(property, "a command must not contain a NUL byte")
 	case err != nil:
-		return &modules.PropertyError{Path: property, Msg: strings.ToLower(err.Error()), Hint: "close the quote, or put a backslash before it"}
+		return &modules.PropertyError{Path: property, Msg: strings.ToLower(err.Error()), Hint: modules.QuoteHint(err)}
 	case len(words) == 0 || words[0] == "" || strings.Contains(words[0], place):
 		return modules.Errorf(property, "%q names no program", command)
 	case !strings.Contains(command, place):

@@ -73,7 +73,7 @@ func (k *AuthorizedKey) Validate() error {
 
 // validateKey does not quote the line, which may be a private key.
 func (k *AuthorizedKey) validateKey() error {
-	const hint = "write the line of a .pub file, such as: ssh-ed25519 AAAA… name"
+	const hint = "copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name"
 	wrong := func(msg, hint string) error { return &modules.PropertyError{Path: "key", Msg: msg, Hint: hint} }
 	if strings.Contains(k.Key, "PRIVATE KEY") {
 		return wrong("this is a private key", "it stays where it is: "+hint)

@@ -134,9 +134,9 @@ func exposed(o *manifest.Operation, what string, properties map[string]any, disc
 	}
 	switch {
 	case o.Input == manifest.InputEnv:
-		return path, failed("", "%s, and %s takes its input from the environment, where others could see it; only standard input will do", secret, what)
+		return path, failed("", "%s, and %s takes its input from the environment, where other users can see secrets; the operation must read standard input", secret, what)
 	case o.Input == manifest.InputArgs, o.Has(manifest.JSONInput):
-		return path, failed("", "%s, and %s takes its input from its arguments, where others could see it; only standard input will do", secret, what)
+		return path, failed("", "%s, and %s takes its input from its arguments, where other users can see secrets; the operation must read standard input", secret, what)
 	}
 	return "", nil
 }

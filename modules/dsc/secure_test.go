@@ -79,8 +79,8 @@ func TestSecretsInWhatNobodyParses(t *testing.T) {
 // runs.
 func TestSecretsNeedStandardInput(t *testing.T) {
 	for _, test := range []struct{ name, input, want string }{
-		{"environment", `"args": ["thing.py", "get"], "input": "env"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from the environment, where others could see it; only standard input will do"},
-		{"argument", `"args": ["thing.py", "get", {"jsonInputArg": "--input"}], "input": "stdin"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from its arguments, where others could see it; only standard input will do"},
+		{"environment", `"args": ["thing.py", "get"], "input": "env"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from the environment, where other users can see secrets; the operation must read standard input"},
+		{"argument", `"args": ["thing.py", "get", {"jsonInputArg": "--input"}], "input": "stdin"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from its arguments, where other users can see secrets; the operation must read standard input"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)

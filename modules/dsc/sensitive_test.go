@@ -45,7 +45,7 @@ func (b *bench) entry(typ, properties string) wire.Entry {
 // TestSensitiveInput checks that secrets are only passed on standard input.
 func TestSensitiveInput(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "python3")
-	const byArgs = ", where others could see it; only standard input will do"
+	const byArgs = ", where other users can see secrets; the operation must read standard input"
 	get, jsonArg := thing("get", "", ""), `{"jsonInputArg": "--input", "mandatory": true}`
 	for _, test := range []struct {
 		name, members, want string
@@ -87,7 +87,7 @@ func TestSensitiveInput(t *testing.T) {
 func TestSensitiveFirstDesign(t *testing.T) {
 	o := &manifest.Operation{Executable: "x", Input: manifest.InputArgs}
 	_, err := exposed(o, "set of X", map[string]any{"a": "b"}, true)
-	require.EqualError(t, err, "the resource is sensitive, and set of X takes its input from its arguments, where others could see it; only standard input will do")
+	require.EqualError(t, err, "the resource is sensitive, and set of X takes its input from its arguments, where other users can see secrets; the operation must read standard input")
 	_, err = exposed(o, "set of X", nil, true)
 	require.NoError(t, err)
 }
@@ -106,7 +106,7 @@ func TestReceivedSecret(t *testing.T) {
 	sender.Sensitive = true
 	b.keep("kept", "{}")
 	result := b.catalog(false, sender, receiver)[1]
-	require.Equal(t, "the resource is sensitive, and set of Test/Thing takes its input from its arguments, where others could see it; only standard input will do", result.Error)
+	require.Equal(t, "the resource is sensitive, and set of Test/Thing takes its input from its arguments, where other users can see secrets; the operation must read standard input", result.Error)
 	require.Equal(t, "{}", b.kept("kept"))
 }
 

@@ -21,10 +21,10 @@ func commandLine(words []string) (map[string]any, error) {
 		return nil, errors.New("exec takes a command: exec 'systemctl reload nginx'")
 	}
 	if strings.HasPrefix(words[0], "-") {
-		return nil, fmt.Errorf("%q is not a command: the flags of ccm-push go before the pattern: ccm-push FLAGS PATTERN exec COMMAND", words[0])
+		return nil, fmt.Errorf("%q is not a command\n  hint: write the flags of ccm-push before the pattern: ccm-push FLAGS PATTERN exec COMMAND", words[0])
 	}
 	if name, _, ok := strings.Cut(words[0], "="); ok && hasProperty(name) {
-		return nil, fmt.Errorf("%q is not a command: write exec 'systemctl reload nginx'; properties of exec work only in manifests", words[0])
+		return nil, fmt.Errorf("%q is a property of exec, and properties of exec work only in manifests\n  hint: write only the command, such as: exec 'systemctl reload nginx'", words[0])
 	}
 	if len(words) == 1 {
 		return map[string]any{"name": words[0], "provider": shell}, nil

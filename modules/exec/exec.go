@@ -104,7 +104,7 @@ func validateCommand(property, command string, byShell bool) error {
 		return &modules.PropertyError{
 			Path: property,
 			Msg:  strings.ToLower(err.Error()),
-			Hint: "close the quote, or put a backslash before it",
+			Hint: modules.QuoteHint(err),
 		}
 	case len(words) == 0 || words[0] == "":
 		return modules.Errorf(property, "no command specified")

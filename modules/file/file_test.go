@@ -255,8 +255,8 @@ func TestNewIsTheActingUsers(t *testing.T) {
 }
 
 func TestStrict(t *testing.T) {
-	all := "owner: owner cannot be empty (the play is strict: write it here, or in defaults)\n" +
-		"group: group cannot be empty (the play is strict: write it here, or in defaults)\nmode: mode cannot be empty (the play is strict: write it here, or in defaults)"
+	all := "owner: the property owner is missing or empty (the play sets strict: true) (set owner here, or under defaults of the play)\n" +
+		"group: the property group is missing or empty (the play sets strict: true) (set group here, or under defaults of the play)\nmode: the property mode is missing or empty (the play sets strict: true) (set mode here, or under defaults of the play)"
 	require.EqualError(t, (&File{Name: "/a", Ensure: directory}).ValidateStrict(), all)
 	require.NoError(t, (&File{Name: "/a", Ensure: absent}).ValidateStrict())
 	require.NoError(t, (&File{Name: "/a", Owner: "0", Group: "0", Mode: "0644"}).ValidateStrict())

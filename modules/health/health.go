@@ -99,7 +99,7 @@ func (c *Check) question(h *wire.HealthCheck) error {
 	case strings.ContainsRune(c.Command, 0):
 		return modules.Errorf("command", "a command must not contain a NUL byte")
 	case err != nil:
-		return &modules.PropertyError{Path: "command", Msg: strings.ToLower(err.Error()), Hint: "close the quote, or put a backslash before it"}
+		return &modules.PropertyError{Path: "command", Msg: strings.ToLower(err.Error()), Hint: modules.QuoteHint(err)}
 	case len(words) == 0 || words[0] == "":
 		return modules.Errorf("command", "no command specified")
 	}

@@ -58,7 +58,7 @@ func Parse(line string) (Key, error) {
 			return Key{}, errors.New("a quote in the options of the key is not closed")
 		}
 		if blob, ok = cutKey(rest); !ok {
-			return Key{}, errors.New("no key of a known type found")
+			return Key{}, errors.New("the line has no public key of a known type")
 		}
 	}
 	return Key{line, blob}, nil

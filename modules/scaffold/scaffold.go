@@ -158,7 +158,7 @@ func validatePost(at string, entry map[string]string) error {
 		case strings.TrimSpace(command) == "":
 			return modules.Errorf(at, "post value for key %q cannot be empty", glob)
 		case err != nil:
-			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post value for key %q: %s", glob, strings.ToLower(err.Error())), Hint: "close the quote, or put a backslash before it"}
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post value for key %q: %s", glob, strings.ToLower(err.Error())), Hint: modules.QuoteHint(err)}
 		case len(words) == 0 || words[0] == "" || strings.ContainsRune(command, 0):
 			return modules.Errorf(at, "post value for key %q is not a command", glob)
 		}

@@ -39,7 +39,7 @@ func TestValidate(t *testing.T) {
 		{Name: "post without a glob", Of: post("", "x"), Err: "post[0]: post keys cannot be empty"},
 		{Name: "post without a command", Of: post("*.sh", " "), Err: `post[0]: post value for key "*.sh" cannot be empty`},
 		{Name: "post of nothing", Of: post("*.sh", "''"), Err: `post[0]: post value for key "*.sh" is not a command`},
-		{Name: "post with half a quote", Of: post("*.sh", "sh 'x"), Err: `post[0]: post value for key "*.sh": unterminated single-quoted string (close the quote, or put a backslash before it)`},
+		{Name: "post with half a quote", Of: post("*.sh", "sh 'x"), Err: `post[0]: post value for key "*.sh": unterminated single-quoted string (close the quote, or put a backslash before the quote)`},
 		{Name: "post with half a pattern", Of: post("[", "x"), Err: `post[0]: post key "[" is not a pattern of base names (write it as "*.sh")`},
 		{Name: "post with a path", Of: post("d/*.sh", "x"), Err: `post[0]: post key "d/*.sh" is not a pattern of base names (write it as "*.sh")`},
 		{Name: "post twice in one", Of: Scaffold{Name: "/a", Source: "s", Post: []map[string]string{{"a": "b", "c": "d"}}}, Err: `post[0]: post has 2 globs in one list item (write each with its own dash: - "*.sh": COMMAND)`},

@@ -24,7 +24,7 @@ var hashes = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-const hashHint = "make one with: openssl passwd -6"
+const hashHint = "create a hash with: openssl passwd -6"
 
 // checkHash accepts a hash, also a locked one, and the marks of shadow(5) for no password. Its error never quotes the
 // text, which may be a password.
@@ -38,7 +38,7 @@ func checkHash(text string) error {
 			return nil
 		}
 	}
-	return &modules.PropertyError{Path: "password_hash", Msg: "this is not a crypt(3) password hash; a plain password is not accepted", Hint: hashHint}
+	return &modules.PropertyError{Path: "password_hash", Msg: "the value is not a crypt(3) password hash; a plain password is not accepted", Hint: hashHint}
 }
 
 // mark reports whether a field of shadow(5) means "no password": "!", "*", or two of these characters, as some tools

@@ -39,7 +39,7 @@ func parseKeys(lines []string) ([]key, error) {
 
 // keyError does not quote the line, which may be a private key.
 func keyError(i int, line string, err error) error {
-	hint := "write the line of a .pub file, such as: ssh-ed25519 AAAA… name"
+	hint := "copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name"
 	if strings.Contains(line, "PRIVATE KEY") {
 		hint = "this is a private key, which stays where it is: " + hint
 	}

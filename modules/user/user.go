@@ -151,7 +151,7 @@ func parseExpiry(text string) (days string, err error) {
 		return "", &modules.PropertyError{
 			Path: "expires",
 			Msg:  strconv.Quote(text) + " is not a date after 1970-01-01",
-			Hint: "write a day such as 2030-12-31, or never",
+			Hint: "write a date such as 2030-12-31, or the word never",
 		}
 	}
 	return strconv.FormatInt(date.Unix()/int64(oneDay/time.Second), 10), nil

@@ -38,7 +38,7 @@ func TestHashes(t *testing.T) {
 		"hunter2", "abcdefghijklm", "x", "!hunter2", "$6$short", "$6$salt$hunter2", "$6$salt$" + strings.Repeat("a", 85), "$9$a$" + strings.Repeat("a", 86),
 		"$6$sa:t$" + strings.Repeat("a", 86), "$6$salt$" + strings.Repeat("a", 86) + "\nroot:", " ", "!!!", "$6$" + strings.Repeat("a", 86),
 	} {
-		require.EqualError(t, checkHash(text), "password_hash: this is not a crypt(3) password hash; a plain password is not accepted (make one with: openssl passwd -6)", text)
+		require.EqualError(t, checkHash(text), "password_hash: the value is not a crypt(3) password hash; a plain password is not accepted (create a hash with: openssl passwd -6)", text)
 	}
 }
 
@@ -57,21 +57,21 @@ func TestValidate(t *testing.T) {
 		{Name: "dots in the home", Of: User{Name: "app", Home: "/home/../etc"}, Err: `home: "/home/../etc" is not canonical (write /etc)`},
 		{Name: "no home", Of: User{Name: "app", Home: "/"}, Err: "home: the root directory cannot be a home"},
 		{Name: "two lines", Of: User{Name: "app", Comment: text("a\nroot2:x:0:0:::")}, Err: `comment: "a\nroot2:x:0:0:::" has a colon or a control character`},
-		{Name: "password", Of: User{Name: "app", PasswordHash: "hunter2"}, Err: "password_hash: this is not a crypt(3) password hash; a plain password is not accepted (make one with: openssl passwd -6)"},
-		{Name: "date", Of: User{Name: "app", Expires: "31.12.2030"}, Err: `expires: "31.12.2030" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
-		{Name: "no such date", Of: User{Name: "app", Expires: "2030-02-30"}, Err: `expires: "2030-02-30" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
-		{Name: "first date", Of: User{Name: "app", Expires: "1970-01-01"}, Err: `expires: "1970-01-01" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{Name: "password", Of: User{Name: "app", PasswordHash: "hunter2"}, Err: "password_hash: the value is not a crypt(3) password hash; a plain password is not accepted (create a hash with: openssl passwd -6)"},
+		{Name: "date", Of: User{Name: "app", Expires: "31.12.2030"}, Err: `expires: "31.12.2030" is not a date after 1970-01-01 (write a date such as 2030-12-31, or the word never)`},
+		{Name: "no such date", Of: User{Name: "app", Expires: "2030-02-30"}, Err: `expires: "2030-02-30" is not a date after 1970-01-01 (write a date such as 2030-12-31, or the word never)`},
+		{Name: "first date", Of: User{Name: "app", Expires: "1970-01-01"}, Err: `expires: "1970-01-01" is not a date after 1970-01-01 (write a date such as 2030-12-31, or the word never)`},
 		{Name: "exclusive", Of: User{Name: "app", SSHKeysExclusive: true}, Err: "ssh_keys: 'ssh_keys_exclusive: true' needs ssh_keys"},
 		{Name: "root", Of: User{Name: "root", Ensure: absent}, Err: "ensure: the user root cannot be absent"},
 		{Name: "home of a user who stays", Of: User{Name: "app", RemoveHome: true}, Err: "remove_home: 'remove_home: true' is only valid with 'ensure: absent'"},
 		{Name: "a key twice", Of: User{Name: "app", SSHKeys: []string{annKey, beaKey, "restrict " + annKey}}, Err: "ssh_keys[2]: the same key as ssh_keys[0]"},
-		{Name: "no key", Of: User{Name: "app", SSHKeys: []string{"ann"}}, Err: "ssh_keys[0]: no key of a known type found (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{Name: "a private key", Of: User{Name: "app", SSHKeys: []string{"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"}}, Err: "ssh_keys[0]: the key has a line break or another control character (this is a private key, which stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{Name: "two keys in one", Of: User{Name: "app", SSHKeys: []string{annKey + "\n" + beaKey}}, Err: "ssh_keys[0]: the key has a line break or another control character (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{Name: "empty key", Of: User{Name: "app", SSHKeys: []string{" "}}, Err: "ssh_keys[0]: the key is empty (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{Name: "comment for a key", Of: User{Name: "app", SSHKeys: []string{"# ann"}}, Err: "ssh_keys[0]: this is a comment, not a key (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{Name: "open quote", Of: User{Name: "app", SSHKeys: []string{`command="ls ` + annKey}}, Err: "ssh_keys[0]: a quote in the options of the key is not closed (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{Name: "long key", Of: User{Name: "app", SSHKeys: []string{annKey + strings.Repeat("x", 8192)}}, Err: "ssh_keys[0]: the key is longer than 8192 bytes (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "no key", Of: User{Name: "app", SSHKeys: []string{"ann"}}, Err: "ssh_keys[0]: the line has no public key of a known type (copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "a private key", Of: User{Name: "app", SSHKeys: []string{"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"}}, Err: "ssh_keys[0]: the key has a line break or another control character (this is a private key, which stays where it is: copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "two keys in one", Of: User{Name: "app", SSHKeys: []string{annKey + "\n" + beaKey}}, Err: "ssh_keys[0]: the key has a line break or another control character (copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "empty key", Of: User{Name: "app", SSHKeys: []string{" "}}, Err: "ssh_keys[0]: the key is empty (copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "comment for a key", Of: User{Name: "app", SSHKeys: []string{"# ann"}}, Err: "ssh_keys[0]: this is a comment, not a key (copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "open quote", Of: User{Name: "app", SSHKeys: []string{`command="ls ` + annKey}}, Err: "ssh_keys[0]: a quote in the options of the key is not closed (copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "long key", Of: User{Name: "app", SSHKeys: []string{annKey + strings.Repeat("x", 8192)}}, Err: "ssh_keys[0]: the key is longer than 8192 bytes (copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
 		{Name: "many keys", Of: User{Name: "app", SSHKeys: make([]string, 1001)}, Err: "ssh_keys: more than 1000 keys"},
 	})
 }

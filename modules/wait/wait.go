@@ -73,7 +73,7 @@ func (w *Wait) Validate() error {
 	if w.Command != "" {
 		if words, err := shellquote.Split(w.Command); err != nil || len(words) == 0 || words[0] == "" {
 			errs = append(errs, &modules.PropertyError{
-				Path: "command", Msg: fmt.Sprintf("%q is not a command", w.Command), Hint: "close the quote, or put a backslash before it",
+				Path: "command", Msg: fmt.Sprintf("%q is not a command", w.Command), Hint: "close the quote, or put a backslash before the quote",
 			})
 		}
 	}

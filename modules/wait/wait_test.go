@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 		`{"name":"x","path":"/x","line":"("}`:                      "line: error parsing regexp: missing closing ): `(`",
 		`{"name":"x","url":"ftp://x"}`:                             "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)",
 		`{"name":"x","url":"http://x","status":[99]}`:              "status[0]: 99 is outside 100-599",
-		`{"name":"x","command":"echo 'x"}`:                         `command: "echo 'x" is not a command (close the quote, or put a backslash before it)`,
+		`{"name":"x","command":"echo 'x"}`:                         `command: "echo 'x" is not a command (close the quote, or put a backslash before the quote)`,
 		`{"name":"x","port":80,"timeout":"1ms"}`:                   `timeout: invalid duration "1ms" (write a duration from 10ms to 24h, such as 500ms, 10s or 5m)`,
 	})
 }

@@ -127,6 +127,6 @@ ccm:
         - block: [{file: [/x: {each: [1], source: "`+name+`"}]}]
           each: ["{{ Item }}"]
 `, Options{})
-		require.ErrorContains(t, err, "data from a host cannot be the name of a file of the play", name)
+		require.ErrorContains(t, err, "data from a host cannot choose which file ccm-push reads", name)
 	}
 }

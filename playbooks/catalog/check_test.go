@@ -21,29 +21,29 @@ func write(t *testing.T, dir, name, text string) {
 // and elements.
 func TestHostsChooseNoFiles(t *testing.T) {
 	const (
-		fileHint = "\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
-		nameHint = "\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"
+		fileHint = "\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+		nameHint = "\n  hint: choose between fixed file names, such as \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"
 	)
 	for _, c := range []struct{ name, manifest, want string }{
 		{"data that is made of facts", `data: {conf: "{{ Facts.os }}.conf"}
 ccm: {resources: [file: [/x: {source: "{{ Data.conf }}", owner: a, group: a, mode: "0600"}]]}`,
-			"site.yaml:2:39: data from a host cannot be the name of a file of the play" + nameHint},
+			"site.yaml:2:39: data from a host cannot choose which file ccm-push reads" + nameHint},
 		{"overrides that are", `overrides: {a: {conf: {deep: ["{{ Facts.os }}.conf"]}}}
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf.deep[0]) }}"}]]}`,
-			"site.yaml:2:43: file: data from a host cannot be a path" + fileHint},
+			"site.yaml:2:43: file: data from a host cannot choose which file ccm-push reads" + fileHint},
 		{"an excluded resource", `data: {conf: "{{ Facts.os }}.conf"}
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf) }}", control: {if: "false"}}]]}`,
-			"site.yaml:2:43: file: data from a host cannot be a path" + fileHint},
+			"site.yaml:2:43: file: data from a host cannot choose which file ccm-push reads" + fileHint},
 		{"elements", `ccm: {resources: [exec: [x: {each: "{{ Facts.list }}", command: "{{ file(Item) }}"}]]}`,
-			"site.yaml:1:69: file: data from a host cannot be a path" + fileHint},
+			"site.yaml:1:69: file: data from a host cannot choose which file ccm-push reads" + fileHint},
 		{"elements of data that is made of facts", `data: {l: ["{{ Facts.os }}"]}
 ccm: {resources: [file: ["/{{ Item }}": {each: "{{ Data.l }}", source: "{{ Item }}", owner: a, group: a, mode: "0600"}]]}`,
-			"site.yaml:2:72: data from a host cannot be the name of a file of the play" + nameHint},
+			"site.yaml:2:72: data from a host cannot choose which file ccm-push reads" + nameHint},
 		{"a condition", `ccm: {resources: [exec: [x: {each: "{{ Facts.list }}", control: {if: "file(Item) == 'x'"}}]]}`,
-			"site.yaml:1:71: file: data from a host cannot be a path" + fileHint},
+			"site.yaml:1:71: file: data from a host cannot choose which file ccm-push reads" + fileHint},
 		{"a message", `data: {conf: "{{ Facts.os }}.conf"}
 ccm: {pre_message: "{{ file(Data.conf) }}", resources: [exec: [x: ]]}`,
-			"site.yaml:2:24: file: data from a host cannot be a path" + fileHint},
+			"site.yaml:2:24: file: data from a host cannot choose which file ccm-push reads" + fileHint},
 		{"a choice", `data: {conf: "{{ Facts.os == 'linux' ? 'a' : 'b' }}.conf", other: "{{ Facts.os }}"}
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf) }} {{ Data.other }}"}]]}`, ""},
 	} {

@@ -77,7 +77,7 @@ ccm: {resources: [apply: [inner.yaml: {data: {name: "{{ Facts.os }}"}}]]}
 data: {path: "{{ Data.name }}.conf"}
 ccm: {resources: [file: [/a: {source: "{{ Data.path }}", `+root+`}]]}
 `, Options{})
-	require.ErrorContains(t, err, "inner.yaml:2:39: data from a host cannot be the name of a file of the play")
+	require.ErrorContains(t, err, "inner.yaml:2:39: data from a host cannot choose which file ccm-push reads")
 }
 
 // TestVariables checks that variables are evaluated in their own language, that an unread one stays a text, and that
@@ -104,5 +104,5 @@ func TestVariables(t *testing.T) {
 	require.ErrorContains(t, err, "data refers to itself: addr (hosts.yaml:2:7) needs host (hosts.yaml:3:7) needs name (site.yaml:1:14) needs addr")
 
 	_, _, err = nesting(t, "\n-- site.yaml --\ndata: {os: '{{ Facts.os }}'}\nccm: {resources: [file: [/a: {source: \"{{ Data.file }}\", "+root+"}]]}\n", Options{Variables: vars})
-	require.ErrorContains(t, err, "site.yaml:2:39: data from a host cannot be the name of a file of the play")
+	require.ErrorContains(t, err, "site.yaml:2:39: data from a host cannot choose which file ccm-push reads")
 }

@@ -141,7 +141,7 @@ func TestNeedsFull(t *testing.T) {
 // itself.
 func TestHostsDoNotChooseDownloads(t *testing.T) {
 	const choice = "data from a host cannot choose a download of the controller\n" +
-		"  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a' : 'b' }}\", use data of the inventory, or let the host download it"
+		"  hint: choose between fixed values, such as \"{{ Facts.x == 'y' ? 'a' : 'b' }}\", use data of the inventory, or let the host download it"
 	const rest = ", owner: root, group: root}]"
 	for _, test := range []struct{ name, properties, loading, compiling string }{
 		{"the host's own", "url: 'https://h/{{ Facts.os }}/a.zip'", "", ""},
@@ -251,6 +251,6 @@ func TestDownloadedFiles(t *testing.T) {
 	})
 	t.Run("what a host chooses", func(t *testing.T) {
 		_, err := load.Parse(t.Context(), "site.yaml", []byte(play(`- file: [/f: {source: "https://{{ Facts.x }}/f", checksum: none}]`)), builtin.Types())
-		require.ErrorContains(t, err, "data from a host cannot be the name of a file of the play")
+		require.ErrorContains(t, err, "data from a host cannot choose which file ccm-push reads")
 	})
 }

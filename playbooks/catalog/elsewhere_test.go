@@ -11,9 +11,9 @@ import (
 
 // TestHostsChooseNothingElsewhere has values that hosts have a say in at resources that run on others.
 func TestHostsChooseNothingElsewhere(t *testing.T) {
-	const hint = "\n  hint: use data of the inventory, or choose with control"
+	const hint = "\n  hint: use data of the inventory, or select the resource with control"
 	only := func(what string) string {
-		return "data from a host can only be the content of a file on another host, not " + what + hint
+		return "data from a host cannot be used for " + what + ", because the resource runs on another host" + hint
 	}
 	for _, c := range []struct{ name, manifest, want string }{
 		{"where", `ccm: {resources: [exec: [x: {on: "{{ Facts.os }}"}]]}`,
@@ -24,7 +24,7 @@ ccm: {resources: [exec: [x: {on: "{{ Data.d }}"}]]}`,
 		{"where, by elements", `ccm: {resources: [exec: [x: {each: "{{ Facts.list }}", on: "{{ Item }}"}]]}`,
 			"site.yaml:1:60: data from a host cannot choose where a resource runs\n  hint: use data of the inventory"},
 		{"its name", `ccm: {resources: [exec: ["x {{ Facts.os }}": {on: lb1}]]}`,
-			"site.yaml:1:26: data from a host cannot be the name of a resource that runs on another host" + hint},
+			"site.yaml:1:26: data from a host cannot be used as the name of a resource that runs on another host" + hint},
 		{"a command", `ccm: {resources: [exec: [x: {on: lb1, command: "x {{ Facts.os }}"}]]}`, "site.yaml:1:48: " + only("the property command of type exec")},
 		{"an environment", `ccm: {resources: [exec: [x: {on: lb1, environment: ["A={{ Facts.os }}"]}]]}`, "site.yaml:1:52: " + only("the property environment of type exec")},
 		{"an owner", `ccm: {resources: [file: [/x: {on: lb1, content: "", owner: "{{ Facts.os }}", group: a, mode: "0600"}]]}`, "site.yaml:1:60: " + only("the property owner of type file")},
@@ -39,7 +39,7 @@ ccm: {resources: [exec: [x: {on: controller, command: "x {{ Hosts.web2.facts.os 
 		{"words of a command", `ccm: {resources: [exec: [x: {on: controller, command: "x {{ Facts.os | upper() }}", provider: shell}]]}`,
 			"site.yaml:1:55: " + only("the property command of type exec")},
 		{"a path", `ccm: {resources: [file: ["/x/{{ Facts.os }}": {on: controller, content: "", owner: a, group: a, mode: "0600"}]]}`,
-			"site.yaml:1:26: data from a host cannot be the name of a resource that runs on another host" + hint},
+			"site.yaml:1:26: data from a host cannot be used as the name of a resource that runs on another host" + hint},
 		{"the content", `ccm: {resources: [file: [/x: {on: controller, content: "{{ Facts.os }}", owner: a, group: a, mode: "0600"}]]}`, ""},
 		{"a condition", `ccm: {resources: [exec: [x: {on: lb1, control: {if: "Facts.os == 'x'"}, command: "{{ Facts.os == 'x' ? 'a' : 'b' }}"}]]}`, ""},
 		{"the inventory's", `ccm: {resources: [exec: [x: {on: "{{ Host.name }}", command: "x {{ Host.name }}"}]]}`, ""},

@@ -91,8 +91,8 @@ func TestGeneratedErrors(t *testing.T) {
 		{"a value", "- exec: [x: {returns: [[ Facts.os ]]}]", where + ":1: returns must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
 		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: use Data or Facts in the expression itself, such as Facts.x == 'y'"},
 		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
-			where + ":1: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
-		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: Facts has cpus, evil, list, os; isset(Facts.nope) tests whether it exists"},
+			where + ":1: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: Facts has cpus, evil, list, os; to test whether the key exists, write isset(Facts.nope)"},
 		{"a reference", "- exec: [aa: , a: {require: [exec#ab]}]", where + ":1:30: no resource is called exec#ab\n  hint: did you mean exec#aa?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestTemplateOfResourcesIsCheckedBeforeAnyHost(t *testing.T) {
 	for _, c := range []struct{ name, template, want string }{
 		{"missing", "", "site.yaml:2:27: no file \"r.jet\" in "},
 		{"syntax", "[[ if ]]", "r.jet:1: parsing if: unexpected"},
-		{"a path", "[[ file(Facts.os) ]]", "r.jet:1:4: file: data from a host cannot be a path"},
+		{"a path", "[[ file(Facts.os) ]]", "r.jet:1:4: file: data from a host cannot choose which file ccm-push reads"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

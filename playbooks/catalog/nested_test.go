@@ -126,13 +126,13 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"data that is given", "-- site.yaml --\nccm: {resources: [{apply: [n.yaml: {data: {a: '{{ Data.nope }}'}}]}, {exec: [x: {require: [exec#a]}]}]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
 		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is no map", "-- site.yaml --\ndata: {l: [1]}\nccm: {resources: [apply: [n.yaml: {data: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
-		"site.yaml:2:42: data must be a map, not a list; l from site.yaml:1:11\n  hint: write a map: key: value"},
-	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: key \"port\" failed validation \"isInt(value)\"; port from site.yaml:1:49\n  hint: give it in the data of site.yaml:1:27"},
+		"site.yaml:2:42: data must be a map, not a list (value of the variable l, set at site.yaml:1:11)\n  hint: write a map, such as key: value"},
+	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: key \"port\" failed validation \"isInt(value)\" (value of the variable port, set at site.yaml:1:49)\n  hint: give it in the data of site.yaml:1:27"},
 	{"a name without a file", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n", "site.yaml:1:27: unknown manifest web.yaml"},
 	{"errors in what is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nhosts: x\nccm: {resources: [exec: [a: {commnad: x}]]}\n",
-		"web.yaml:1:1: hosts cannot be used in a nested manifest\n  hint: write the key in the play: a nested manifest uses the settings of the play that applies it\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
+		"web.yaml:1:1: the key hosts cannot be used in a nested manifest\n  hint: move the key to the play that applies this manifest\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
 	{"a circle that is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n",
-		"web.yaml:1:27: circular apply: site.yaml → web.yaml → web.yaml\n  hint: a manifest cannot apply itself, not even through others"},
+		"web.yaml:1:27: a manifest applies itself: site.yaml → web.yaml → web.yaml\n  hint: remove this apply resource, or apply another manifest"},
 	{"denied per host", "-- site.yaml --\ndata: {no: false}\nccm: {resources: [apply: [n.yaml: {allow_apply: '{{ Data.no }}'}]]}\n-- n.yaml --\nccm: {resources: [apply: [m.yaml: ]]}\n-- m.yaml --\nccm: {resources: [exec: [a: ]]}\n",
 		"n.yaml:1:27: apply resources are denied\n  hint: site.yaml:2:27 applies this manifest with allow_apply: false"},
 	{"denied to a template", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {allow_apply: false}]]}\n-- n.yaml --\nccm: {resources_jet_file: l.jet}\n-- l.jet --\n- apply: [n.yaml: ]\n",
@@ -165,14 +165,14 @@ func TestNestedFilesOfHosts(t *testing.T) {
 	for _, c := range []struct{ name, site, want string }{
 		{"not given", "data: {x: a}\nccm: {resources: [apply: [sub: ]]}", ""},
 		{"given", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: a}}]]}", ""},
-		{"from the parent", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: ]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
-		{"a fact", "ccm: {resources: [apply: [sub: {data: {x: '{{ Facts.os }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
-		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
-		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
-		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
-		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be a key"},
-		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be the name of a manifest"},
-		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be the whole data of a manifest"},
+		{"from the parent", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: ]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
+		{"a fact", "ccm: {resources: [apply: [sub: {data: {x: '{{ Facts.os }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
+		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
+		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
+		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
+		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be used as a key"},
+		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be used as the name of a manifest"},
+		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be used as the whole data of a manifest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, dir, err := nesting(t, "-- site.yaml --\n"+c.site+"\n"+sub, Options{})
@@ -425,6 +425,6 @@ func TestNestedFilesOfHostsKnownLate(t *testing.T) {
 	for range 2 {
 		_, err = c.Compile(t.Context(), web1)
 		require.Error(t, err)
-		require.Equal(t, "web.yaml:1:30: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"", strings.ReplaceAll(err.Error(), dir+"/", ""))
+		require.Equal(t, "web.yaml:1:30: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"", strings.ReplaceAll(err.Error(), dir+"/", ""))
 	}
 }

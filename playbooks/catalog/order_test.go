@@ -110,7 +110,7 @@ func compileIn(t testing.TB, text string, files map[string]string) *Compiler {
 
 var wrongOrders = []struct{ name, manifest, want string }{
 	{"a circle by expressions", graphPlay("- exec: [a: {require: ['exec#{{ Data.names[1] }}']}, b: {require: [exec#a]}]"),
-		"site.yaml:5:72: these resources wait for each other: exec#a → exec#b (require, site.yaml:5:72) → exec#a (require, site.yaml:5:28)\n  hint: remove one of these"},
+		"site.yaml:5:72: these resources wait for each other: exec#a → exec#b (require, site.yaml:5:72) → exec#a (require, site.yaml:5:28)\n  hint: remove one of these references"},
 	{"a name that no resource has", graphPlay("- exec: [a: {require: ['exec#{{ Facts.os }}']}]"), "site.yaml:5:28: no resource is called exec#linux on this host"},
 	{"before what is earlier", play("- exec: [a: {}, b: {before: ['exec#{{ Data.names[0] }}']}]"),
 		"site.yaml:4:34: exec#a comes earlier\n  hint: resources run in the order written: move exec#b above exec#a, or set strategy: graph on the play"},
@@ -122,9 +122,9 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"received from what is excluded", play("- exec: [a: {control: {if: 'false'}}]", "- file: [/b: {recv: {content: exec#a.stdout}, "+root+"}]"),
 		"site.yaml:5:35: exec#a does not exist on this host, or control or tags skip it\n  hint: recv needs a resource of the same run that sends the value; with strategy linear, that resource must come earlier"},
 	{"keys", play("- exec: [a: {retry: '{{ Data.n * 1000 }}', sema: ['{{ \"a b\" }}'], timeout: '{{ Facts.os }}'}]"),
-		"site.yaml:4:25: retry 5000 is outside 0-1000; n from site.yaml:1:22\nsite.yaml:4:55: \"a b\" names no semaphore\n  hint: write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2\n" +
+		"site.yaml:4:25: retry 5000 is outside 0-1000 (value of the variable n, set at site.yaml:1:22)\nsite.yaml:4:55: \"a b\" names no semaphore\n  hint: write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2\n" +
 			"site.yaml:4:80: timeout: invalid duration \"linux\"\n  hint: write a number and a unit, such as 30s, 5m, 2h or 1d"},
-	{"what is given besides", "strict: true\n" + play("- exec: [a: ]", "- file: [/b: {recv: {content: exec#a.stdout}, owner: '{{ \"\" }}', group: root, mode: '0644'}]"), "site.yaml:6:58: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
+	{"what is given besides", "strict: true\n" + play("- exec: [a: ]", "- file: [/b: {recv: {content: exec#a.stdout}, owner: '{{ \"\" }}', group: root, mode: '0644'}]"), "site.yaml:6:58: the property owner is missing or empty (the play sets strict: true)\n  hint: set owner here, or under defaults of the play"},
 }
 
 func TestWrongOrders(t *testing.T) {

@@ -123,7 +123,7 @@ func TestScaffoldProperties(t *testing.T) {
 	}
 }
 
-const hostilePath = "tree/f:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+const hostilePath = "tree/f:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
 
 func TestScaffoldErrors(t *testing.T) {
 	for _, test := range []struct{ name, properties, template, loading, compiling string }{
@@ -136,7 +136,7 @@ func TestScaffoldErrors(t *testing.T) {
 		{"syntax, known late", "source: \"{{ 'tree' }}\"", "[[ nope ]]", "", "tree/f:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"missing, known late", "source: \"{{ 'gone' }}\"", "", "", "site.yaml:4:31: source: no folder \"gone\" in DIR"},
 		{"a source out of facts", "source: \"{{ Facts.os }}\"", "", "", ""},
-		{"missing key", "source: tree", "x\n[[ Data.nope ]]", "", "tree/f:2:4: missing key \"Data.nope\"\n  hint: did you mean \"none\"? isset(Data.nope) tests whether it exists"},
+		{"missing key", "source: tree", "x\n[[ Data.nope ]]", "", "tree/f:2:4: missing key \"Data.nope\"\n  hint: did you mean \"none\"? to test whether the key exists, write isset(Data.nope)"},
 		{"two keys of one name", "source: tree, data: {a: 1, \"{{ 'a' }}\": 2}", "x", "", "site.yaml:4:50: two keys evaluate to \"a\""},
 		{"a key that comes to nothing", "source: tree, data: {\"{{ '' }}\": 2}", "x", "", "site.yaml:4:44: the key evaluates to an empty text"},
 		{"a command that comes to nothing", "source: tree, post: [{\"*\": \"{{ '' }}\"}]", "x", "", "site.yaml:4:44: post value for key \"*\" cannot be empty"},
@@ -147,7 +147,7 @@ func TestScaffoldErrors(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "tree/f"), []byte(test.template), 0o644))
 			plays, err := load.Parse(t.Context(), "site.yaml", []byte(play("- scaffold: [/t: {"+test.properties+"}]")), builtin.Types())
 			if test.name == "a source out of facts" {
-				require.ErrorContains(t, err, "site.yaml:4:31: data from a host cannot be the name of a file of the play")
+				require.ErrorContains(t, err, "site.yaml:4:31: data from a host cannot choose which file ccm-push reads")
 				return
 			}
 			require.NoError(t, err)

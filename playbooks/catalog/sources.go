@@ -106,14 +106,14 @@ func (h *hashed) open(s *sources, name string) {
 
 func (s *sources) hash(name string) (modules.Content, error) {
 	if filepath.IsAbs(name) {
-		return modules.Content{}, fmt.Errorf("%s is an absolute path; give one relative to %s; %s", name, s.folder, templates.FromHost(name))
+		return modules.Content{}, fmt.Errorf("%s is an absolute path; write a path relative to %s; %s", name, templates.FolderName(s.folder), templates.FromHost(name))
 	}
 	f, size, err := s.open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return modules.Content{}, fmt.Errorf("cannot read %s: no such file in %s", name, templates.FolderName(s.folder))
 	case err != nil:
-		return modules.Content{}, fmt.Errorf("%s is not a file of the play's folder %s: %w", name, s.folder, unwrapPath(err))
+		return modules.Content{}, fmt.Errorf("%s is not a file in %s: %w", name, templates.FolderName(s.folder), unwrapPath(err))
 	}
 	defer f.Close()
 	if size <= modules.InlineLimit {

@@ -35,7 +35,7 @@ func TestJSONOfYAML(t *testing.T) {
 		{"merges", "a: {b: 1, <<: {<<: [{c: 2}, {b: 3}]}}", `{"a":{"b":1,"c":2}}`},
 		{"merges within merges", merges, "m.yaml:1:202: aliases and merge keys copy too many values\n  hint: use fewer aliases (*name) and merge keys (<<): each use copies their values"},
 		{"long texts", "a: &a " + strings.Repeat("x", 2000) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n",
-			"m.yaml:1:4: more than 1024 KiB as JSON\n  hint: use fewer aliases (*name): each use copies the value"},
+			"m.yaml:1:4: more than 1024 KiB as JSON\n  hint: use fewer aliases (*name): each alias copies the value"},
 		{"deep", strings.Repeat("[", 200) + strings.Repeat("]", 200) + "#", "m.yaml:1:102: nested more than 100 levels deep"},
 		{"too long", strings.Repeat("#", modules.MaxParse+1), "m.yaml: the YAML document has more than 256 KiB"},
 		{"a tag", "a: !!binary aGk=\n", "m.yaml:1:4: tag !!binary is not supported\n  hint: name a file instead, or write the text"},

@@ -158,7 +158,7 @@ func (s *scope) parameterSource(ctx context.Context, name string, i *item) (any,
 
 // noParameter is parameters() in a default, which dsc has refused since 3.3.
 func noParameter(string) (expr.Result, error) {
-	return expr.Result{}, &expr.Error{Msg: "parameters() cannot be used in the default of a parameter", Hint: "put the expression into a variable"}
+	return expr.Result{}, &expr.Error{Msg: "parameters() cannot be used in the default value of a parameter", Hint: "define a variable with this expression, and use the variable in place of the parameter"}
 }
 
 // checkBounds refuses constraints that mean nothing for the type.

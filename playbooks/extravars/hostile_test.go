@@ -42,7 +42,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		at("pipe"): context.DeadlineExceeded.Error(), "/dev/zero": "larger than 16 MiB", at("sparse"): "larger than 16 MiB",
-		at("bomb"): "more than 1000000 values", at("deep"): "exceeded max depth", folder: "is a directory",
+		at("bomb"): "the YAML text has more than 1000000 values", at("deep"): "exceeded max depth", folder: "is a directory",
 	} {
 		for flag, read := range readers {
 			t.Run(flag+" "+filepath.Base(name), func(t *testing.T) {

@@ -17,13 +17,13 @@ func (t Taint) checkElsewhere() error {
 	if r.On == nil {
 		return nil
 	}
-	const hint = "use data of the inventory, or choose with control"
+	const hint = "use data of the inventory, or select the resource with control"
 	if r.On.FromHost(t.seen) {
 		return r.On.Node.Errorf("use data of the inventory", "data from a host cannot choose where a resource runs")
 	}
 	var errs yamlpos.Errors
 	if r.Name.FromHost(t.seen) {
-		errs.Add(r.Name.Node.Errorf(hint, "data from a host cannot be the name of a resource that runs on another host"))
+		errs.Add(r.Name.Node.Errorf(hint, "data from a host cannot be used as the name of a resource that runs on another host"))
 	}
 	content := map[string]bool{}
 	for _, f := range modules.Fields(r.Type.New()) {
@@ -33,7 +33,7 @@ func (t Taint) checkElsewhere() error {
 		switch {
 		case !t.fromHost(pair.Key) && !t.fromHost(pair.Value):
 		case t.fromHost(pair.Key) || !content[CanonicalProperty(r.Type, pair.Key.Text)]:
-			errs.Add(pair.Value.Errorf(hint, "data from a host can only be the content of a file on another host, not the property %s of type %s", pair.Key.Text, r.Type.Name))
+			errs.Add(pair.Value.Errorf(hint, "data from a host cannot be used for the property %s of type %s, because the resource runs on another host", pair.Key.Text, r.Type.Name))
 		}
 	}
 	if r.Health.FromHost(t.seen) {

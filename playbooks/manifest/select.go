@@ -217,7 +217,7 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 	}
 	typeName, name, ok := strings.Cut(s.StartAt, "#")
 	if !ok || typeName == "" || name == "" {
-		return 0, nil, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
+		return 0, nil, fmt.Errorf("--start-at %q: write TYPE#NAME, such as file#/etc/motd", s.StartAt)
 	}
 	var all []*Resource
 	var never error // set if no resource of that name would run
@@ -261,5 +261,5 @@ func rescuer(order []*Resource, within []int, j int) (block *Resource) {
 // onlyRescues returns the error for a start in a rescue: the resources that could fail are before it.
 func (s *Selection) onlyRescues(r, block *Resource) error {
 	return r.Name.Node.Errorf(fmt.Sprintf("start at the block: --start-at '%s'", block.Ref()),
-		"--start-at %q would not run: it is in the rescue of %s, and the resources that could fail come before it", s.StartAt, block.Ref())
+		"--start-at %q: this resource is in the rescue of %s, so it runs only if the block fails", s.StartAt, block.Ref())
 }

@@ -121,7 +121,7 @@ func TestWrongSelections(t *testing.T) {
 		{blocked, manifest.Selection{StartAt: "block#y"}, onlyRescues("8:17", "block#y")},
 		{blocked, manifest.Selection{StartAt: "exec#c"}, onlyRescues("9:27", "exec#c")},
 		{blocked, manifest.Selection{StartAt: "exec#d"}, onlyRescues("10:28", "exec#d")},
-		{tagged, manifest.Selection{StartAt: "exec"}, `--start-at "exec": write type#name, as in file#/etc/motd`},
+		{tagged, manifest.Selection{StartAt: "exec"}, `--start-at "exec": write TYPE#NAME, such as file#/etc/motd`},
 	} {
 		_, err := left(t, c.text, c.parts)
 		require.EqualError(t, err, c.want)
@@ -130,6 +130,6 @@ func TestWrongSelections(t *testing.T) {
 
 // onlyRescues is the error for a start in the rescue of block#x.
 func onlyRescues(at, ref string) string {
-	return fmt.Sprintf("site.yaml:%s: --start-at %q would not run: it is in the rescue of block#x, and the resources that could fail come before it\n"+
+	return fmt.Sprintf("site.yaml:%s: --start-at %q: this resource is in the rescue of block#x, so it runs only if the block fails\n"+
 		"  hint: start at the block: --start-at 'block#x'", at, ref)
 }

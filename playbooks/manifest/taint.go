@@ -63,8 +63,8 @@ func (t Taint) CheckPlayFiles() error {
 			check(item)
 		}
 		if text := properties.texts[n]; text != nil && text.FromHost(t.seen) {
-			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
-				"data from a host cannot be the name of a file of the play"))
+			errs.Add(n.Errorf(`choose between fixed file names, such as "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
+				"data from a host cannot choose which file ccm-push reads"))
 		}
 	}
 	res := t.resource.Type.New()
@@ -91,7 +91,7 @@ func (t Taint) CheckDownload(from []string) error {
 	var errs yamlpos.Errors
 	for _, name := range from {
 		if n := t.resource.PropertySet().Get(name); n != nil && t.fromHost(n) {
-			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
+			errs.Add(n.Errorf(`choose between fixed values, such as "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
 				"data from a host cannot choose a download of the controller"))
 		}
 	}
@@ -108,13 +108,13 @@ func (t Taint) CheckNested() error {
 	var errs yamlpos.Errors
 	checksum := r.PropertySet().Get("checksum")
 	if r.Name.FromHost(t.seen) {
-		errs.Add(r.Name.Node.Errorf("choose with control, or use data of the inventory", "data from a host cannot be the name of a manifest"))
+		errs.Add(r.Name.Node.Errorf("select the resource with control, or use data of the inventory", "data from a host cannot be used as the name of a manifest"))
 	}
 	if checksum != nil && t.fromHost(checksum) {
-		errs.Add(checksum.Errorf("", "data from a host cannot be the checksum of a manifest"))
+		errs.Add(checksum.Errorf("", "data from a host cannot be used as the checksum of a manifest"))
 	}
 	if own := r.DataGiven(); own != nil && own.Kind != yamlpos.Map && t.fromHost(own) {
-		errs.Add(own.Errorf("write a map: data: {key: \"{{ ... }}\"}", "data from a host cannot be the whole data of a manifest"))
+		errs.Add(own.Errorf("write a map: data: {key: \"{{ ... }}\"}", "data from a host cannot be used as the whole data of a manifest"))
 	} else if own != nil {
 		errs.Add(t.checkDataKeys(own))
 	}
@@ -128,7 +128,7 @@ func (t Taint) checkDataKeys(data *yamlpos.Node) error {
 	for _, pair := range data.Pairs {
 		if t.resource.Properties.texts[pair.Key] != nil && (t.fromHost(pair.Key) || t.fromHost(pair.Value)) {
 			errs.Add(pair.Key.Errorf("write the key as it is: data: {key: \"{{ ... }}\"}",
-				"data from a host cannot be a key of the data of a manifest, or the value of a computed key"))
+				"data from a host cannot be used as a key of the data of a manifest, or the value of a computed key"))
 		}
 	}
 	return errs.Err()

@@ -190,7 +190,7 @@ func (vr *ValueReader) LiteralTags(tags *yamlpos.Node) {
 	}
 	for _, item := range append([]*yamlpos.Node{tags}, tags.Items...) {
 		if vr.IsOpen(item) {
-			vr.report.Add(item.Errorf("use control to select by host", "a tag cannot be an expression"))
+			vr.report.Add(item.Errorf("write a fixed tag; to select resources by host, write control: {if: EXPRESSION}", "a tag cannot be an expression"))
 		}
 	}
 }

@@ -159,9 +159,9 @@ func TestUserOfJumpHosts(t *testing.T) {
 func TestRefusedConnections(t *testing.T) {
 	for _, c := range []struct{ name, config, inventory, want string }{
 		{"a circle of jump hosts", "Host a\nProxyJump b\nHost b\nProxyJump c\nHost c\nProxyJump b\n", "all: {hosts: {a: }}",
-			"$FILE:6: jump hosts lead in a circle: b -> c -> b\n  hint: one of these hosts must have no jump host: ProxyJump none for b"},
+			"$FILE:6: the jump hosts form a loop: b -> c -> b\n  hint: remove the jump host of one of these hosts: for example, write ProxyJump none for b"},
 		{"a circle that begins in the inventory", "Host c\nProxyJump b\nHost b\nProxyJump c\n", "all: {hosts: {a: {connect: {jump: c}}}}",
-			"$FILE:4: jump hosts lead in a circle: c -> b -> c\n  hint: one of these hosts must have no jump host: ProxyJump none for c"},
+			"$FILE:4: the jump hosts form a loop: c -> b -> c\n  hint: remove the jump host of one of these hosts: for example, write ProxyJump none for c"},
 		{"no cipher", "Ciphers umac-64@openssh.com,x\n", "all: {hosts: {a: }}",
 			"$FILE:1: Ciphers umac-64@openssh.com,x selects no supported algorithm\n  hint: supported are " + strings.Join(algorithmLists(&transport.Algorithms{})[1].defaults, ", ")},
 		{"no way to log in", "PubkeyAuthentication no\nPreferredAuthentications publickey,hostbased\n", "all: {hosts: {a: }}",

@@ -341,7 +341,7 @@ func TestEndlessWays(t *testing.T) {
 	inv := parseInventory(t, "all: {hosts: {web1: }}")
 	_, err := targetOf(Options{LocalUser: "me", SSH: config}, inv, "web1")
 	require.EqualError(t, err, path+":2: jump hosts lead to ever more of them: web1 -> x-web1 -> x-x-web1 -> …\n"+
-		"  hint: one of these hosts must have no jump host: ProxyJump none for x-web1")
+		"  hint: remove the jump host of one of these hosts: for example, write ProxyJump none for x-web1")
 	config, path = sshConfig(t, "Host *\n  ProxyJump %h%h%h%h%h%h%h%h%h%h\n")
 	_, err = targetOf(Options{LocalUser: "me", SSH: config}, inv, "web1")
 	require.EqualError(t, err, path+":2: ProxyJump: a host name has 4000 bytes, more than 1025")

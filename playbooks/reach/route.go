@@ -108,14 +108,14 @@ func (to *route) addJumps(r *hostSettings, as jump) error {
 	if i := slices.Index(to.names, as.Host); i >= 0 {
 		circle := strings.Join(append(slices.Clone(to.names[i:]), as.Host), " -> ")
 		return &sshconfig.Error{
-			At: as.at, Msg: "jump hosts lead in a circle: " + circle,
-			Hint: fmt.Sprintf("one of these hosts must have no jump host: ProxyJump none for %s", as.Host),
+			At: as.at, Msg: "the jump hosts form a loop: " + circle,
+			Hint: fmt.Sprintf("remove the jump host of one of these hosts: for example, write ProxyJump none for %s", as.Host),
 		}
 	}
 	if len(to.names) == maxNesting { // "ProxyJump x-%h" for all hosts has no end
 		return &sshconfig.Error{
 			At: as.at, Msg: "jump hosts lead to ever more of them: " + strings.Join(to.names[:3], " -> ") + " -> …",
-			Hint: "one of these hosts must have no jump host: ProxyJump none for " + to.names[1],
+			Hint: "remove the jump host of one of these hosts: for example, write ProxyJump none for " + to.names[1],
 		}
 	}
 	to.names = append(to.names, as.Host)

@@ -116,9 +116,9 @@ func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import
 		found := slices.DeleteFunc(slices.Clone(x.called[imp.Ref]), func(e exporter) bool { return e.resource.Unselected || !e.exports(imp.Key) })
 		if first := found[0]; first.number >= x.number[r] {
 			if circle := x.circle(r, first.resource); circle != "" {
-				return imp.From.Errorf("remove one of these", "hosts would wait for each other in a circle: %s", circle)
+				return imp.From.Errorf("remove one of these references", "hosts would wait for each other in a circle: %s", circle)
 			}
-			return imp.From.Errorf("move the resource that exports the value before the resource that receives it", "%s comes later, at %s", imp.Ref, first.resource.Name.Node.Pos())
+			return imp.From.Errorf("move "+imp.Ref+" above the resource that receives its value", "%s is defined later, at %s", imp.Ref, first.resource.Name.Node.Pos())
 		}
 	}
 	if !r.Unconditional() || c.run.Hosts == nil {

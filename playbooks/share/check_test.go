@@ -78,18 +78,18 @@ func TestImportsThatCannotBe(t *testing.T) {
 		{"what is not exported", onePlay("p", "all", "", strings.ReplaceAll(token, "stdout", "stderr"), key), "",
 			"site.yaml:8:99: exec#token, at site.yaml:6:13, does not export stdout\n  hint: write there export: [stdout]"},
 		{"a later resource", onePlay("p", "all", "", key, token), "",
-			"site.yaml:6:99: exec#token comes later, at site.yaml:8:13\n  hint: move the resource that exports the value before the resource that receives it"},
+			"site.yaml:6:99: exec#token is defined later, at site.yaml:8:13\n  hint: move exec#token above the resource that receives its value"},
 		{"itself", onePlay("p", "all", "", `
       - exec:
           - a: {command: a, export: [stdout], recv: {cwd: {host: app1, from: exec#a.stdout}}}`), "",
-			"site.yaml:6:78: hosts would wait for each other in a circle: exec#a → exec#a\n  hint: remove one of these"},
+			"site.yaml:6:78: hosts would wait for each other in a circle: exec#a → exec#a\n  hint: remove one of these references"},
 		{"a circle", onePlay("p", "all", "", `
       - exec:
           - a: {command: a, export: [stdout], recv: {cwd: {host: app1, from: exec#b.stdout}}}
           - b: {command: b, export: [stdout], recv: {cwd: {host: app2, from: exec#c.stdout}}}
           - c: {command: c, export: [stdout], recv: {cwd: {host: web1, from: exec#a.stdout}}}`), "",
-			"site.yaml:6:78: hosts would wait for each other in a circle: exec#a → exec#b → exec#c → exec#a\n  hint: remove one of these\n" +
-				"site.yaml:7:78: hosts would wait for each other in a circle: exec#b → exec#c → exec#a → exec#b\n  hint: remove one of these"},
+			"site.yaml:6:78: hosts would wait for each other in a circle: exec#a → exec#b → exec#c → exec#a\n  hint: remove one of these references\n" +
+				"site.yaml:7:78: hosts would wait for each other in a circle: exec#b → exec#c → exec#a → exec#b\n  hint: remove one of these references"},
 		{"a chain", onePlay("p", "all", "", `
       - exec:
           - a: {command: a, export: [stdout]}
@@ -115,7 +115,7 @@ func TestImportsWithoutInventory(t *testing.T) {
 	list, err := load.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
 	require.NoError(t, err)
 	require.EqualError(t, Run{Plays: list}.Check(),
-		"site.yaml:6:99: exec#token comes later, at site.yaml:8:13\n  hint: move the resource that exports the value before the resource that receives it")
+		"site.yaml:6:99: exec#token is defined later, at site.yaml:8:13\n  hint: move exec#token above the resource that receives its value")
 }
 
 func TestImportOfWhatIsNotSelected(t *testing.T) {

@@ -89,7 +89,7 @@ func (e *Expr) unknownName(name string) *diag.Fault {
 	if inShell {
 		return f.WithHint("%s", shellHint(name))
 	}
-	return f.WithHint("a value is Data.%s, Facts.… or lookup('data.%s'); a text needs quotes", name, name)
+	return f.WithHint("for data write Data.%s or lookup('data.%s'), for a fact Facts.…; put quotes around a text", name, name)
 }
 
 func shellHint(name string) string {

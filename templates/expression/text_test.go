@@ -187,7 +187,7 @@ func syntaxErrorCases() []errorCase {
 		{"{{ }}", "site.yaml:7:15: an empty expression\n  hint: to write the delimiters themselves use {{ \"{{ }}\" }}"},
 		{"é {{ a b }}", `site.yaml:7:19: unexpected Identifier("b") in the expression "a b"`},
 		{"{{ nope }}", "site.yaml:7:15: unknown name \"nope\" in the expression \"nope\"\n" +
-			"  hint: a value is Data.nope, Facts.… or lookup('data.nope'); a text needs quotes"},
+			"  hint: for data write Data.nope or lookup('data.nope'), for a fact Facts.…; put quotes around a text"},
 		{"{{ inventory_hostname }}", "site.yaml:7:15: unknown name \"inventory_hostname\" in the expression \"inventory_hostname\"\n" +
 			"  hint: write Host.name"},
 		{"{{ data.port }}", "site.yaml:7:15: unknown name \"data\" in the expression \"data.port\"\n  hint: did you mean \"Data\"?"},
@@ -218,23 +218,23 @@ func syntaxErrorCases() []errorCase {
 			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") returns the file unchanged"},
 		{"{{ template('{{ 1 + }}') }}", `site.yaml:7:31: unexpected end in the expression "1 +"`},
 		{"{{ jet('[[ Data. ]]') }}", "site.yaml:7:20: parsing pipeline: unexpected '.' (expected pipe or right delimiter)"},
-		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(lookup('facts.host.name')) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(lookup(Data.path)) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ map(Facts.list, file(#)) }}", "site.yaml:7:31: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ let p = Facts.path; file(p) }}", "site.yaml:7:35: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(lookup('facts.host.name')) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(lookup(Data.path)) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ map(Facts.list, file(#)) }}", "site.yaml:7:31: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ let p = Facts.path; file(p) }}", "site.yaml:7:35: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ filter(Data.list, 5) }}", `site.yaml:7:33: predicate should return boolean (got int) in the expression "filter(Data.list, 5)"`},
-		{"{{ file(Data.x ?? Facts.y) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(lookup('data.x', Facts.y)) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(upper(Facts.y) + '.conf') }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
-			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(Data.x ?? Facts.y) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(lookup('data.x', Facts.y)) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{"{{ file(upper(Facts.y) + '.conf') }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
+			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ file('a', 'b') }}", "site.yaml:7:15: file takes one path, not 2 arguments"},
 	}
 }

@@ -202,8 +202,8 @@ func sprigErrorCases() []errorCase {
 		{`{{ $l := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ end }}{{ toJson $l }}`, "motd.tmpl:1:66: toJson: the text grows beyond 16 MiB"},
 		{`{{ $l := list 1 }}{{ range 2000 }}{{ $l = list $l }}{{ end }}{{ print $l }}`, "motd.tmpl:1:65: print: the value is nested more than 1000 levels deep"},
 		{`{{ $l := until 9000 }}{{ uniq $l }}`, "motd.tmpl:1:26: rendering did not end within 20000000 steps\n  hint: look for a loop that does not end"},
-		{`{{ file (get .facts "os") }}`, at + "file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{`{{ print (file (dig "a" "b" "c" .facts)) }}`, "motd.tmpl:1:11: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{`{{ file (get .facts "os") }}`, at + "file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+		{`{{ print (file (dig "a" "b" "c" .facts)) }}`, "motd.tmpl:1:11: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 	}
 }
 

@@ -59,7 +59,7 @@ func TestGoDelimiters(t *testing.T) {
 }
 
 func goErrorCases() []errorCase {
-	hostile := ": file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+	hostile := ": file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
 	literal := ": jet takes the name of a file or a text, written as a literal\n  hint: only literal templates can be rendered, not computed values"
 	return []errorCase{
 		{"a\n {{ .data.nope }}", "motd.tmpl:2:10: missing key \"nope\" in .data.nope\n  hint: give a default: .data.nope | default \"…\""},
@@ -87,7 +87,7 @@ func goErrorCases() []errorCase {
 		{"{{ jet .data.name }}", "motd.tmpl:1:13" + literal},
 		{"{{ .data.name | jet }}", "motd.tmpl:1:17" + literal},
 		{"{{ $j := \"x\" }}{{ jet $j }}", "motd.tmpl:1:23" + literal},
-		{`{{ jet "[[ Data.nope ]]" }}`, "motd.tmpl:1:7: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
+		{`{{ jet "[[ Data.nope ]]" }}`, "motd.tmpl:1:7: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{`{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, `motd.tmpl:1:29: {{template "a"}}: exceeded maximum template depth (100000)`},
 		{"{{ range 99999999 }}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx{{ end }}", "motd.tmpl:1:1: the text grows beyond 16 MiB"},
 		{strings.Repeat("x", render.MaxTemplate+1), "motd.tmpl:1:1: a template of more than 1 MiB"},

@@ -69,7 +69,7 @@ func jetCases() []errorCase { // source, output
 		{`[[ block wrap() ]](yes [[ yield content ]])[[ content ]]inner[[ end ]]`, "(yes inner)"},
 		{`[[ exec("value.jet") ]] [[ includeIfExists("part.jet") ]] [[ includeIfExists("nope.jet") ]][[ if includeIfExists("nope.jet") ]]no[[ end ]]`, "8081 part "},
 		{`[[ try ]]a[[ Data.nope ]]b[[ catch ]]caught[[ end ]]|[[ try ]]fine[[ end ]]`, "caught|fine"},
-		{`[[ try ]][[ Data.nope ]][[ catch err ]][[ err ]][[ end ]]`, "motd.jet:1:13: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
+		{`[[ try ]][[ Data.nope ]][[ catch err ]][[ err ]][[ end ]]`, "motd.jet:1:13: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"{* a comment [[ Data.nope ]] *}x", "x"},
 		{`[[ upper := "shadow" ]][[ upper ]]`, "shadow"},
 		{`[[ file(Facts.host.info.os == "linux" ? "plain.txt" : "nope") | len ]]`, "18"},
@@ -101,7 +101,7 @@ func TestJetEscapesNothing(t *testing.T) {
 }
 
 func jetErrorCases() []errorCase {
-	hostile := ": file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+	hostile := ": file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
 	literal := " takes the name of a file or a text, written as a literal\n  hint: only literal templates can be rendered, not computed values"
 	return []errorCase{
 		{"a\n\n [[ nope ]]", "motd.jet:3:5: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
@@ -109,17 +109,17 @@ func jetErrorCases() []errorCase {
 		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ sise ]]", "motd.jet:1:45: identifier \"sise\" is not defined\n  hint: did you mean \"size\"?"},
 		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ size ]]", "motd.jet:1:45: identifier \"size\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ Data.zzzzzzzz ]]", "motd.jet:1:4: missing key \"Data.zzzzzzzz\"\n" +
-			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; isset(Data.zzzzzzzz) tests whether it exists"},
-		{"[[ Data.nested.prot.x ]]", "motd.jet:1:4: missing key \"Data.nested.prot\"\n  hint: did you mean \"port\"? isset(Data.nested.prot) tests whether it exists"},
-		{`[[ Data["nested"]["prot"] ]]`, "motd.jet:1:4: missing key \"Data[\\\"nested\\\"][\\\"prot\\\"]\"\n  hint: did you mean \"port\"? isset(Data[\"nested\"][\"prot\"]) tests whether it exists"},
-		{"[[ Data.nope.deeper == nil ]]", "motd.jet:1:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
+			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; to test whether the key exists, write isset(Data.zzzzzzzz)"},
+		{"[[ Data.nested.prot.x ]]", "motd.jet:1:4: missing key \"Data.nested.prot\"\n  hint: did you mean \"port\"? to test whether the key exists, write isset(Data.nested.prot)"},
+		{`[[ Data["nested"]["prot"] ]]`, "motd.jet:1:4: missing key \"Data[\\\"nested\\\"][\\\"prot\\\"]\"\n  hint: did you mean \"port\"? to test whether the key exists, write isset(Data[\"nested\"][\"prot\"])"},
+		{"[[ Data.nope.deeper == nil ]]", "motd.jet:1:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"[[ Data.name.x == nil ]]", "motd.jet:1:4: Data.name.x: a string has no keys"},
-		{"[[ Data.list[9] == nil ]]", "motd.jet:1:4: Data.list[9]: the list has only 3 elements\n  hint: isset(Data.list[9]) tests whether it exists"},
-		{"[[ Data.nope == 5 ]]", "motd.jet:1:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
+		{"[[ Data.list[9] == nil ]]", "motd.jet:1:4: Data.list[9]: the list has only 3 elements\n  hint: to test whether the key exists, write isset(Data.list[9])"},
+		{"[[ Data.nope == 5 ]]", "motd.jet:1:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"[[ nope == nil ]]", "motd.jet:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
-		{"[[ if Data.nope ]]x[[ end ]]", "motd.jet:1:7: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
-		{"[[ range Data.users ]][[ .nick ]][[ end ]]", "motd.jet:1:26: missing key \".nick\"\n  hint: it has id, name; isset(.nick) tests whether it exists"},
-		{"[[ range Data.nope ]]x[[ end ]]", "motd.jet:1:10: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
+		{"[[ if Data.nope ]]x[[ end ]]", "motd.jet:1:7: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
+		{"[[ range Data.users ]][[ .nick ]][[ end ]]", "motd.jet:1:26: missing key \".nick\"\n  hint: it has id, name; to test whether the key exists, write isset(.nick)"},
+		{"[[ range Data.nope ]]x[[ end ]]", "motd.jet:1:10: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"[[ .name ]]", "motd.jet:1:4: no context here\n  hint: use Data, Facts or a variable"},
 		{"[[ Data.nothing ]]", "motd.jet:1:4: nil in a text\n  hint: isset(…) tests for it, or give a default"},
 		{"[[ Data.list ]]", "motd.jet:1:4: a list in a text\n  hint: use range, or json(…)"},
@@ -135,7 +135,7 @@ func jetErrorCases() []errorCase {
 		{"[[ Data.nested * 2 ]]", "motd.jet:1:4: the two sides of \"Data.nested * 2\" do not fit together"},
 		{"[[ Data.secret > 2 ]]", "motd.jet:1:4: the two sides of \"Data.secret > 2\" do not fit together"},
 		{"[[ Data.list[1:9] ]]", "motd.jet:1:4: \"Data.list[1:9]\" cannot be evaluated with these values"},
-		{"[[ Data.list[9] ]]", "motd.jet:1:4: Data.list[9]: the list has only 3 elements\n  hint: isset(Data.list[9]) tests whether it exists"},
+		{"[[ Data.list[9] ]]", "motd.jet:1:4: Data.list[9]: the list has only 3 elements\n  hint: to test whether the key exists, write isset(Data.list[9])"},
 		{"[[ uper(Data.name) ]]", "motd.jet:1:4: function \"uper\" is not defined\n  hint: did you mean \"upper\"?"},
 		{"[[ dump() ]]", "motd.jet:1:4: function \"dump\" is not defined\n  hint: functions: array, exec, file, hasPrefix, hasSuffix, html, includeIfExists, ints, isset, jet, json, kvGet, len, lookup, lower, map, raw, " +
 			"readFile, registrations, repeat, replace, safeHtml, safeJs, slice, split, template, trimSpace, unsafe, upper, url, writeJson"},
@@ -159,7 +159,7 @@ func jetErrorCases() []errorCase {
 		{"[[ jet(\"loop.jet\") ]]", "loop.jet:1:4: templates render each other more than 20 levels deep: … loop.jet → loop.jet → loop.jet → loop.jet"},
 		{"[[ include \"extends.jet\" ]]", "extends.jet:1: extends.jet extends or imports itself: extends.jet → extends.jet"},
 		{"[[ include \"a.jet\" ]]", "b.jet:1: a.jet extends or imports itself: a.jet → b.jet → a.jet"},
-		{"[[ include \"badinclude.jet\" ]]", "badinclude.jet:2:6: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
+		{"[[ include \"badinclude.jet\" ]]", "badinclude.jet:2:6: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"[[ include \"badsyntax.jet\" ]]", "badsyntax.jet:2: parsing if: unexpected ']]' (expected term)"},
 		{"[[ include Data.name ]]", "motd.jet:1:12: include" + literal},
 		{"[[ exec(Data.name) ]]", "motd.jet:1:9: exec" + literal},

@@ -163,7 +163,7 @@ func TestMarkedNested(t *testing.T) {
 func TestMarkedErrors(t *testing.T) {
 	env := &templates.Env{Facts: map[string]any{"x": "v"}, Data: map[string]any{"nil": nil}}
 	for source, want := range map[string]string{
-		"a: [[ Data.nope ]]": "r.jet:1:7: missing key \"Data.nope\"\n  hint: Data has nil; isset(Data.nope) tests whether it exists",
+		"a: [[ Data.nope ]]": "r.jet:1:7: missing key \"Data.nope\"\n  hint: Data has nil; to test whether the key exists, write isset(Data.nope)",
 		"a: [[ Data.nil ]]":  "r.jet:1:7: nil in a document\n  hint: isset(…) tests for it, or give a default",
 		"a: ·value·0·value·": "r.jet:1:1: only a Jet template without \"·value·\" in it can write a document",
 	} {

@@ -200,7 +200,7 @@ func (x *execution) memberOf(s *site, a jet.Arguments) (reflect.Value, error) {
 func withIsset(err error, path string) error {
 	var f *diag.Fault
 	if errors.As(err, &f) {
-		f.Hint = strings.ReplaceAll(f.Hint, render.DefaultHint(path), "isset("+path+") tests whether it exists")
+		f.Hint = strings.ReplaceAll(f.Hint, render.DefaultHint(path), "to test whether the key exists, write isset("+path+")")
 	}
 	return err
 }

@@ -86,7 +86,7 @@ func (f *Files) HasRead(name string) bool { return f != nil && f.contents.has(pa
 
 // HostFileHint suggests how a property gets the content of a file on the host, which no template can read.
 func HostFileHint(name string) string {
-	return fmt.Sprintf("to read it on the host, write exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
+	return fmt.Sprintf("to use the file of the host, write exec: {name: read, command: cat %s} first, and here recv: {content: exec#read.stdout}", name)
 }
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.

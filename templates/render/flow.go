@@ -112,8 +112,8 @@ func (m *Reads) CheckPaths(files *Files, taint Taint) error {
 
 // HostilePath returns the error for a path that is made from facts.
 func HostilePath(function string) *diag.Fault {
-	return diag.Faultf("%s: data from a host cannot be a path", function).
-		WithHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
+	return diag.Faultf("%s: data from a host cannot choose which file ccm-push reads", function).
+		WithHint(`choose between fixed file names, such as Facts.x == "y" ? "a.conf" : "b.conf"`)
 }
 
 // CallFlow returns the flow of the result of a function whose arguments have the flows args. path is the first argument

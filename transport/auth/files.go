@@ -51,11 +51,11 @@ func (f *keyFile) noAgentError() error {
 	private := strings.TrimSuffix(f.path, ".pub")
 	hint := "start an agent and add the key: eval $(ssh-agent) && ssh-add " + transport.ShellWord(private)
 	if private != f.path {
-		hint = "name the private one, " + private + "; or " + hint
+		hint = "name the private key " + private + "; or " + hint
 	}
 	return &transport.FileError{
 		Setting: transport.SettingPrivateKey, Path: f.path, Hint: hint,
-		Err: errors.New(f.why + ", and no SSH agent runs (SSH_AUTH_SOCK is not set)"),
+		Err: errors.New(f.why + ", and no SSH agent is running (SSH_AUTH_SOCK is not set)"),
 	}
 }
 

@@ -128,8 +128,8 @@ func readKeyFile(path string) (keyFile, error) {
 	}
 	if exposed(info) && !isPublicKey(text) {
 		return keyFile{}, &transport.FileError{
-			Setting: transport.SettingPrivateKey, Path: path, Hint: "chmod 600 " + transport.ShellWord(path),
-			Err: fmt.Errorf("its mode %04o lets others read it", info.Mode().Perm()),
+			Setting: transport.SettingPrivateKey, Path: path, Hint: "run: chmod 600 " + transport.ShellWord(path),
+			Err: fmt.Errorf("its mode %04o lets other users read it", info.Mode().Perm()),
 		}
 	}
 	return parseKeyFile(path, text)
@@ -179,17 +179,17 @@ func parseKeyFile(path string, text []byte) (keyFile, error) {
 		if key.public == nil {
 			key.public = readPublicKey(path + ".pub")
 		}
-		key.locked, key.why = !isHardware(key.public), "it is encrypted"
+		key.locked, key.why = !isHardware(key.public), "the key is encrypted"
 		key.remark = key.name + " is encrypted; " + add
 		return key, nil
 	}
 	if public := publicPart(text); isHardware(public) {
-		key.public, key.why = public, "its key is in a hardware security key, which needs an SSH agent"
+		key.public, key.why = public, "the key is in a hardware security key, which needs an SSH agent"
 		key.remark = key.name + " is for a security key; " + add
 		return key, nil
 	}
 	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
-		key.public, key.why = public, "it is a public key"
+		key.public, key.why = public, "the file is a public key"
 		key.remark = key.name + " is a public key, and the agent does not have its private one"
 		return key, nil
 	}
@@ -233,7 +233,7 @@ func noKeyHint(text []byte) string {
 	if bytes.HasPrefix(text, []byte("PuTTY-User-Key-File")) {
 		return "it has the format of PuTTY; convert it with puttygen -O private-openssh-new"
 	}
-	return "name a private key file of ssh-keygen"
+	return "name a private key file, such as ~/.ssh/id_ed25519"
 }
 
 func isPublicKey(text []byte) bool {

@@ -215,6 +215,6 @@ func TestOptionalKeyFiles(t *testing.T) {
 	target.PrivateKeys = []string{"~/missing", "~/junk"}
 	err := dialOnce(t, d, target)
 	require.Equal(t, "no key to offer as deploy; name one with private_key or add one to the agent; "+
-		"private key DIR/missing: no such file or directory; private key DIR/junk: ssh: no key found; name a private key file of ssh-keygen",
+		"private key DIR/missing: no such file or directory; private key DIR/junk: ssh: no key found; name a private key file, such as ~/.ssh/id_ed25519",
 		strings.ReplaceAll(err.(*transport.HostError).Hint, dir, "DIR"))
 }

@@ -96,8 +96,8 @@ func TestAuthErrors(t *testing.T) {
 		{"both", []string{"wrong", "locked"}, "root", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
 			"  hint: offered wrong as root; check authorized_keys on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"missing", []string{"missing"}, "deploy", "web1: authenticate ADDR: private key DIR/missing: no such file or directory"},
-		{"readable by others", []string{"open"}, "deploy", "web1: authenticate ADDR: private key DIR/open: its mode 0640 lets others read it\n  hint: chmod 600 DIR/open"},
-		{"no key", []string{"junk"}, "deploy", "web1: authenticate ADDR: private key DIR/junk: ssh: no key found\n  hint: name a private key file of ssh-keygen"},
+		{"readable by others", []string{"open"}, "deploy", "web1: authenticate ADDR: private key DIR/open: its mode 0640 lets other users read it\n  hint: run: chmod 600 DIR/open"},
+		{"no key", []string{"junk"}, "deploy", "web1: authenticate ADDR: private key DIR/junk: ssh: no key found\n  hint: name a private key file, such as ~/.ssh/id_ed25519"},
 		{"no user", nil, "", "web1: authenticate ADDR: no user to log in as\n  hint: set the user of the connection"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestDefaultKeyFiles(t *testing.T) {
 	target.User = "nobody"
 	err := dialOnce(t, &dial.Dialer{Home: home}, target)
 	require.Equal(t, "offered id_ecdsa as nobody; check authorized_keys on the host; id_ed25519 is encrypted; add it to the agent (ssh-add HOME/.ssh/id_ed25519); "+
-		"private key HOME/.ssh/id_rsa: its mode 0644 lets others read it; chmod 600 HOME/.ssh/id_rsa",
+		"private key HOME/.ssh/id_rsa: its mode 0644 lets other users read it; run: chmod 600 HOME/.ssh/id_rsa",
 		masked(fmt.Errorf("%s", err.(*transport.HostError).Hint), home, "HOME"))
 }
 

@@ -130,7 +130,7 @@ func (c *Config) expandHops(t *tokens, s *Settings) error {
 	}
 	if last := hops[len(hops)-1]; strings.EqualFold(last.Host, s.host) && cmp.Or(decimal(last.Port), "22") == s.port {
 		return &Error{
-			At: at, Msg: fmt.Sprintf("jump hosts lead in a circle: %s -> %s", s.host, last.Host),
+			At: at, Msg: fmt.Sprintf("the jump hosts form a loop: %s -> %s", s.host, last.Host),
 			Hint: "it has to be reached directly: ProxyJump none for " + last.Host,
 		}
 	}

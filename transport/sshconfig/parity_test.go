@@ -280,7 +280,7 @@ func (d *dumper) ours(t testing.TB, q question) string {
 	if err != nil {
 		return ourErrors(err)
 	}
-	if _, err := c.Resolve(query); err != nil && strings.Contains(err.Error(), "lead in a circle") {
+	if _, err := c.Resolve(query); err != nil && strings.Contains(err.Error(), "form a loop") {
 		return circle
 	}
 	// ssh -G replaces the tokens in these alone.

@@ -23,7 +23,7 @@ func (d *Deadlines) Set(text string) error {
 	phase, limit, found := strings.Cut(text, "=")
 	switch {
 	case !found:
-		return fmt.Errorf("write PHASE=DURATION, such as resource=10m")
+		return fmt.Errorf("the duration is missing: write PHASE=DURATION, such as resource=10m")
 	case !slices.Contains(deadlinePhases, phase):
 		return fmt.Errorf("unknown phase %q; use one of %s", phase, strings.Join(deadlinePhases, ", "))
 	}

@@ -21,7 +21,7 @@ func TestDeadlineFlag(t *testing.T) {
 		{values: []string{"host=90", "dial=1m", "host=off"}, want: "dial=1m0s,host=off"},
 		{values: []string{"start=0"}, want: "start=off"},
 		{values: []string{"start=0s"}, want: "start=off"},
-		{values: []string{"resource"}, err: "write PHASE=DURATION, such as resource=10m"},
+		{values: []string{"resource"}, err: "the duration is missing: write PHASE=DURATION, such as resource=10m"},
 		{values: []string{"compile=1s"}, err: `unknown phase "compile"; use one of dial, handshake, auth, start, facts, resource, host`},
 		{values: []string{"host=-1s"}, err: form},
 		{values: []string{"host="}, err: form},

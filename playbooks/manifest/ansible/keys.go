@@ -80,7 +80,7 @@ var TaskKeys = map[string]Key{
 	"delegate_to":   {"", "write on: HOST, or on: controller"},
 	"local_action":  {"", "write on: controller at the resource"},
 	"run_once":      {"", "write once: true"},
-	"password":      {"password_hash", "write password_hash with the output of openssl passwd -6"},
+	"password":      {"password_hash", "set password_hash to the output of: openssl passwd -6"},
 	"retries":       {"", "write retry"},
 	"until":         {"", "write retry"},
 	"throttle":      {"", "write sema"},

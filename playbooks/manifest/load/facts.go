@@ -27,7 +27,7 @@ func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 		name, q := pair.Key, pair.Value
 		switch {
 		case slices.Contains(facts.Names(), name.Text):
-			f.report.Add(name.Errorf("give it another name", "%s are facts that all hosts have", name.Text))
+			f.report.Add(name.Errorf("rename the fact", "%s are facts that all hosts have", name.Text))
 		case !factName().MatchString(name.Text):
 			f.report.Add(name.Errorf("use letters, digits and _", "a fact cannot be called %q", name.Text))
 		case keys.Given(q) == nil:
@@ -93,7 +93,7 @@ func onlyOneQuestion(plays []*manifest.Play) error {
 	for _, p := range plays {
 		for _, a := range p.AskedFacts {
 			if other, ok := first[a.At.Text]; ok && other.Query != a.Query {
-				errs.Add(a.At.Errorf("give it another name", "the fact %s has a different query in another play: %s", a.At.Text, other.At.Pos()))
+				errs.Add(a.At.Errorf("rename the fact in one of the two plays", "the fact %s has a different query in another play, at %s", a.At.Text, other.At.Pos()))
 				continue
 			}
 			first[a.At.Text], asked[a.At.Text] = a, a.Query

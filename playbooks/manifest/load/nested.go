@@ -117,7 +117,7 @@ func checkChain(at *yamlpos.Node, chain []string) error {
 	last := len(chain) - 1
 	switch shown := strings.Join(chain, " → "); {
 	case slices.Contains(chain[:last], chain[last]):
-		return at.Errorf("a manifest cannot apply itself, not even through others", "circular apply: %s", shown)
+		return at.Errorf("remove this apply resource, or apply another manifest", "a manifest applies itself: %s", shown)
 	case last > maxNesting:
 		return at.Errorf("", "maximum apply depth of %d exceeded: %s", maxNesting, shown)
 	}
@@ -189,9 +189,9 @@ func (f *file) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 		case slices.Contains(keys.OfNested, key), !slices.Contains(keys.OfPlay, key):
 			return false
 		case hint == "":
-			hint = "write the key in the play: a nested manifest uses the settings of the play that applies it"
+			hint = "move the key to the play that applies this manifest"
 		}
-		f.report.Add(pair.Key.Errorf(hint, "%s cannot be used in a nested manifest", key))
+		f.report.Add(pair.Key.Errorf(hint, "the key %s cannot be used in a nested manifest", key))
 		return true
 	})
 	return &kept

@@ -26,7 +26,7 @@ const child = "ccm: {resources: [exec: [inner: {tags: [deep]}]]}\n"
 
 func TestWrongNested(t *testing.T) {
 	const applies = "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n-- a.yaml --\n"
-	const playKey = "\n  hint: write the key in the play: a nested manifest uses the settings of the play that applies it"
+	const playKey = "\n  hint: move the key to the play that applies this manifest"
 	for _, c := range []struct{ name, archive, want string }{
 		{"missing", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n", "site.yaml:1:27: unknown manifest a.yaml"},
 		{"a missing archive", "-- site.yaml --\nccm: {resources: [apply: [a.tgz: ]]}\n", "site.yaml:1:27: archives are not unpacked here"},
@@ -37,22 +37,22 @@ func TestWrongNested(t *testing.T) {
 		{"a scalar", applies + "x\n", "a.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section"},
 		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
 		{"two documents", applies + child + "---\n" + child, "a.yaml:3:1: a nested manifest is one document\n  hint: write an apply resource for each"},
-		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: in a manifest, a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
+		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write ccm: {resources: [...]} instead of tasks; see docs/guide/from-ansible.md"},
 		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 		{"keys of a play", applies + "name: x\nhosts: web\nbecome: true\nserial: 1\ntags: [a]\ninclude: x.yaml\nnmae: x\n" + child,
-			"a.yaml:1:1: name cannot be used in a nested manifest\n  hint: write alias at the resource that applies it\n" +
-				"a.yaml:2:1: hosts cannot be used in a nested manifest" + playKey + "\na.yaml:3:1: become cannot be used in a nested manifest" + playKey +
-				"\na.yaml:4:1: serial cannot be used in a nested manifest" + playKey +
-				"\na.yaml:5:1: tags cannot be used in a nested manifest\n  hint: write tags at the resource that applies it, or at its resources\n" +
-				"a.yaml:6:1: include cannot be used in a nested manifest\n  hint: write an apply resource\n" +
+			"a.yaml:1:1: the key name cannot be used in a nested manifest\n  hint: write alias at the resource that applies it\n" +
+				"a.yaml:2:1: the key hosts cannot be used in a nested manifest" + playKey + "\na.yaml:3:1: the key become cannot be used in a nested manifest" + playKey +
+				"\na.yaml:4:1: the key serial cannot be used in a nested manifest" + playKey +
+				"\na.yaml:5:1: the key tags cannot be used in a nested manifest\n  hint: write tags at the resource that applies it, or at its resources\n" +
+				"a.yaml:6:1: the key include cannot be used in a nested manifest\n  hint: write an apply resource\n" +
 				"a.yaml:7:1: unknown key \"nmae\"\n  hint: known keys: defaults, strict, data, vars_files, hierarchy, overrides, ccm"},
 		{"all errors of all files", "-- site.yaml --\nccm: {resources: [exec: [x: {retruns: [1]}], apply: [a.yaml: {dta: 1}]]}\n"[:0] +
 			"-- site.yaml --\nccm: {resources: [{exec: [x: {retruns: [1]}]}, {apply: [a.yaml: ]}, {apply: [a.yaml: ]}]}\n-- a.yaml --\nccm: {resources: [exec: [x: {commnad: y}]]}\n",
 			"a.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean command?\nsite.yaml:1:31: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
 		{"itself", "-- site.yaml --\nccm: {resources: [apply: [./site.yaml: ]]}\n",
-			"site.yaml:1:27: circular apply: site.yaml → site.yaml\n  hint: a manifest cannot apply itself, not even through others"},
+			"site.yaml:1:27: a manifest applies itself: site.yaml → site.yaml\n  hint: remove this apply resource, or apply another manifest"},
 		{"a circle", applies + "ccm: {resources: [apply: [b/b.yaml: ]]}\n-- b/b.yaml --\nccm: {resources: [apply: [../a.yaml: ]]}\n",
-			"b/b.yaml:1:27: circular apply: site.yaml → a.yaml → b/b.yaml → a.yaml\n  hint: a manifest cannot apply itself, not even through others"},
+			"b/b.yaml:1:27: a manifest applies itself: site.yaml → a.yaml → b/b.yaml → a.yaml\n  hint: remove this apply resource, or apply another manifest"},
 		{"denied", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {allow_apply: false}]]}\n-- a.yaml --\nccm: {resources: [apply: [b.yaml: ]]}\n-- b.yaml --\n" + child,
 			"a.yaml:1:27: apply resources are denied\n  hint: site.yaml:1:27 applies this manifest with allow_apply: false"},
 		{"checksum of a file", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {checksum: " + strings.Repeat("0", 64) + "}]]}\n-- a.yaml --\n" + child,
@@ -64,13 +64,13 @@ func TestWrongNested(t *testing.T) {
 		{"a URL of no archive", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.yaml': ]]}\n",
 			"site.yaml:1:27: name: the URL does not lead to a .tar.gz\n  hint: pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz ."},
 		{"what a host sent", "-- site.yaml --\nccm: {resources: [apply: ['{{ Facts.x }}': ]]}\n",
-			"site.yaml:1:27: data from a host cannot be the name of a manifest\n  hint: choose with control, or use data of the inventory"},
+			"site.yaml:1:27: data from a host cannot be used as the name of a manifest\n  hint: select the resource with control, or use data of the inventory"},
 		{"a checksum that a host sent", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.tgz': {checksum: '{{ Facts.x }}', data: '{{ Facts }}'}]]}\n",
-			"site.yaml:1:57: data from a host cannot be the checksum of a manifest\nsite.yaml:1:80: data from a host cannot be the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
+			"site.yaml:1:57: data from a host cannot be used as the checksum of a manifest\nsite.yaml:1:80: data from a host cannot be used as the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
 		{"a key that a host sent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Facts.x }}': y}}]]}\n-- a.yaml --\n" + child,
-			"site.yaml:1:43: data from a host cannot be a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
+			"site.yaml:1:43: data from a host cannot be used as a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
 		{"below a key that is not known", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Data.x }}': '{{ Facts.x }}', '{{ Data.y }}': z}}]]}\n-- a.yaml --\n" + child,
-			"site.yaml:1:43: data from a host cannot be a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
+			"site.yaml:1:43: data from a host cannot be used as a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
 		{"a subscription", "-- site.yaml --\nccm: {resources: [{exec: [x: ]}, {apply: [a.yaml: {subscribe: [exec#x]}]}]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:63: type apply has no refresh, so it cannot subscribe\n  hint: use require for the order"},
 		{"absent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {ensure: absent}]]}\n-- a.yaml --\n" + child,
@@ -91,13 +91,13 @@ func TestNestedReferences(t *testing.T) {
 		{"to one of the parent", "[{exec: [x: ]}, {apply: [b.yaml: ]}]", "[exec: [inner: {require: [exec#x]}]]", ""},
 		{"between two nested manifests", "[{apply: [a.yaml: ]}, {apply: [c.yaml: ]}]", "[exec: [inner: ]]", ""},
 		{"to a later one of the parent", "[{apply: [a.yaml: ]}, {exec: [x: ]}]", "[exec: [inner: {require: [exec#x]}]]",
-			"a.yaml:1:44: exec#x comes later, at site.yaml:1:48\n  hint: resources run in the order written: move exec#x up"},
+			"a.yaml:1:44: exec#x is defined later, at site.yaml:1:48\n  hint: move exec#x above this resource: resources run in the order written"},
 		{"to a later one of a nested manifest", "[{exec: [x: {require: [exec#inner]}]}, {apply: [b.yaml: ]}]", "[exec: [inner: ]]",
-			"site.yaml:1:41: exec#inner comes later, at a.yaml:1:26\n  hint: resources run in the order written: move exec#inner up"},
+			"site.yaml:1:41: exec#inner is defined later, at a.yaml:1:26\n  hint: move exec#inner above this resource: resources run in the order written"},
 		{"to what applies it", "[apply: [a.yaml: ]]", "[exec: [inner: {require: [apply#a.yaml]}]]",
 			"a.yaml:1:44: apply#a.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest"},
 		{"to what it applies", "[apply: [a.yaml: {require: [exec#inner]}]]", "[exec: [inner: ]]",
-			"site.yaml:1:46: exec#inner is applied by apply#a.yaml\n  hint: remove the reference: it already runs as a part of this resource"},
+			"site.yaml:1:46: apply#a.yaml refers to exec#inner, a resource of the manifest that it applies\n  hint: remove the reference: exec#inner already runs as a part of apply#a.yaml"},
 		{"to nothing", "[apply: [b.yaml: ]]", "[exec: [inner: {require: [exec#iner]}]]",
 			"a.yaml:1:44: no resource is called exec#iner"},
 		{"to nothing, while a manifest is not known", "[{apply: ['{{ Data.x }}': ]}, {exec: [x: {require: [exec#anything]}]}]", "[exec: [inner: ]]", ""},

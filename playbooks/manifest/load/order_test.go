@@ -33,14 +33,14 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"before itself", resourcesOf(byLine, "exec: [a: {before: [exec#a]}]"), "site.yaml:3:21: exec#a refers to itself"},
 	{"notify what has no refresh", resourcesOf(byLine, "exec: [a: {notify: [file#/b]}],\nfile: [/b: {"+anOwner+"}]"),
 		"site.yaml:3:21: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
-	{"no reference", resourcesOf(byGraph, "exec: [a: {before: [x]}]"), "site.yaml:3:21: \"x\" names no resource\n  hint: write type#name, as in file#/etc/motd"},
+	{"no reference", resourcesOf(byGraph, "exec: [a: {before: [x]}]"), "site.yaml:3:21: \"x\" is not a reference to a resource\n  hint: write TYPE#NAME, such as file#/etc/motd"},
 	{"unknown type", resourcesOf(byGraph, "exec: [a: {require: [flie#x]}]"), "site.yaml:3:22: unknown resource type \"flie\"\n  hint: did you mean file?"},
 	{"not a list", resourcesOf(byGraph, "exec: [a: {before: exec#b}, b: {}]"), "site.yaml:3:20: before must be a list, not the text \"exec#b\"\n  hint: write a list: - exec#b"},
 	{"itself in a graph", resourcesOf(byGraph, "exec: [a: {require: [exec#a]}]"), "site.yaml:3:22: exec#a refers to itself"},
 	{"a circle", resourcesOf(byGraph, "exec: [a: {require: [exec#b]}],\nexec: [b: {notify: [exec#c]}],\nexec: [c: {refreshonly: true, before: [exec#b]}]"),
-		"site.yaml:4:21: these resources wait for each other: exec#b → exec#c (notify, site.yaml:4:21) → exec#b (before, site.yaml:5:40)\n  hint: remove one of these"},
+		"site.yaml:4:21: these resources wait for each other: exec#b → exec#c (notify, site.yaml:4:21) → exec#b (before, site.yaml:5:40)\n  hint: remove one of these references"},
 	{"a circle over what is received", resourcesOf(byGraph, "exec: [a: {require: [file#/b]}],\nfile: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"),
-		"site.yaml:4:29: these resources wait for each other: exec#a → file#/b (recv, site.yaml:4:29) → exec#a (require, site.yaml:3:22)\n  hint: remove one of these"},
+		"site.yaml:4:29: these resources wait for each other: exec#a → file#/b (recv, site.yaml:4:29) → exec#a (require, site.yaml:3:22)\n  hint: remove one of these references"},
 	{"retry", resourcesOf(byLine, "exec: [a: {retry: 1001}, b: {retry: -1}, c: {retry: x}]"),
 		"site.yaml:3:19: retry 1001 is outside 0-1000\nsite.yaml:3:37: retry -1 is outside 0-1000\nsite.yaml:3:53: retry must be an integer, not the text \"x\""},
 	{"delay without retry", resourcesOf(byLine, "exec: [a: {delay: 1s}]"), "site.yaml:3:19: delay is the time between tries, but retry is missing\n  hint: write retry as well"},
@@ -77,7 +77,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:3:29: \"stdout\" names no value of a resource\n  hint: write type#name.key, as in exec#token.stdout"},
 	{"received from nowhere", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"), "site.yaml:3:29: no resource is called exec#a"},
 	{"received from a later one", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}],\nexec: [a: {}]"),
-		"site.yaml:3:29: exec#a comes later, at line 4\n  hint: resources run in the order written: move exec#a up"},
+		"site.yaml:3:29: exec#a is defined later, at line 4\n  hint: move exec#a above this resource: resources run in the order written"},
 	{"received from a hidden one", resourcesOf(byLine, "exec: [a: {hidden: true}],\nfile: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"),
 		"site.yaml:4:29: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there"},
 	{"received from null", resourcesOf(byLine, "file: [/b: {recv: {content: }, "+anOwner+"}]"), "site.yaml:3:20: content in recv has no source\n  hint: write PROPERTY: type#name.key"},
@@ -89,10 +89,10 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"export", resourcesOf(byLine, "exec: [a: {export: [stdot, stdout, stdout]}]"),
 		"site.yaml:3:21: type exec has no value \"stdot\"\n  hint: it has " + execValues + "\nsite.yaml:3:36: stdout is exported twice"},
 	{"what is wrong besides what is received", "strict: true\n" + resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {content: exec#a.stdout}, owner: root, group: root}]"),
-		"site.yaml:5:8: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
+		"site.yaml:5:8: the property mode is missing or empty (the play sets strict: true)\n  hint: set mode here, or under defaults of the play"},
 	{"recv of a manifest", resourcesOf(byLine, "exec: [a: {}],\napply: [x.yaml: {recv: {data: exec#a.stdout}, retry: 3}]"),
-		"site.yaml:4:9: unknown manifest x.yaml\nsite.yaml:4:25: a resource that applies a manifest receives nothing\n  hint: write it at the resources of that manifest\n" +
-			"site.yaml:4:47: retry has no meaning for a resource that applies a manifest\n  hint: write it at the resources of that manifest"},
+		"site.yaml:4:9: unknown manifest x.yaml\nsite.yaml:4:25: a resource that applies a manifest receives nothing\n  hint: write the key in the resources of the applied manifest\n" +
+			"site.yaml:4:47: retry cannot be set for a resource that applies a manifest\n  hint: write the key in the resources of the applied manifest"},
 }
 
 const (

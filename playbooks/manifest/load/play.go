@@ -86,7 +86,7 @@ func (f *file) playbook(ctx context.Context, n *yamlpos.Node, into any) bool {
 		return false
 	}
 	key := n.Pairs[first].Key.Text
-	f.report.Add(n.Errorf(fmt.Sprintf("in a manifest, a play has %s in place of %s; see docs/guide/from-ansible.md", ansible.PlaybookKeys[key], key), "this is a playbook of Ansible"))
+	f.report.Add(n.Errorf(fmt.Sprintf("in a manifest, write %s instead of %s; see docs/guide/from-ansible.md", ansible.PlaybookKeys[key], key), "this is an Ansible playbook, not a manifest"))
 	rest := *n
 	rest.Pairs = slices.Delete(slices.Clone(n.Pairs), first, first+1)
 	f.report.Decode(f.withoutForeign(&rest), into)

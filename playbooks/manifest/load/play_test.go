@@ -26,7 +26,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"list of scalars", "[a]", "site.yaml:1:2: this is not a play\n  hint: a play is a map: - hosts: ..."},
 	{"no ccm", "name: x\n", "site.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 	{"null ccm", "ccm:\n", "site.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
-	{"ccm is text", "ccm: x\n", "site.yaml:1:6: ccm must be a map, not the text \"x\"\n  hint: write a map: key: value"},
+	{"ccm is text", "ccm: x\n", "site.yaml:1:6: ccm must be a map, not the text \"x\"\n  hint: write a map, such as key: value"},
 	{"no resources", "ccm: {fail_on_error: true}\n", "site.yaml:1:6: manifest must contain resources"},
 	{"null resources", "ccm: {resources: }\n", "site.yaml:1:6: manifest must contain resources"},
 	{"empty resources", "ccm: {resources: []}\n", "site.yaml:1:18: manifest must contain resources"},
@@ -34,11 +34,11 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"unknown key of a play", "nmae: x\n" + some, "site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)"},
 	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
 	{"a strategy of Ansible", "strategy: free\n" + some, "site.yaml:1:11: strategy \"free\" is not known\n  hint: write linear, for the order written, or graph"},
-	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is a playbook of Ansible\n  hint: in a manifest, a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
+	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write ccm: {resources: [...]} instead of tasks; see docs/guide/from-ansible.md"},
 	{"a playbook with many keys of Ansible", "- hosts: all\n  gather_facts: false\n  vars: {a: b}\n  roles: [x]\n  tasks: [{shell: x}]\n  handlers: []\n  nmae: x\n  serial: x\n  ccm: {resources: [copy: []]}\n" +
 		"- vars: {}\n  tasks: []\n",
-		`site.yaml:1:3: this is a playbook of Ansible
-  hint: in a manifest, a play has ccm: {resources: [...]} in place of roles; see docs/guide/from-ansible.md
+		`site.yaml:1:3: this is an Ansible playbook, not a manifest
+  hint: in a manifest, write ccm: {resources: [...]} instead of roles; see docs/guide/from-ansible.md
 site.yaml:2:3: unknown key "gather_facts"
   hint: remove it: facts in expressions are collected automatically
 site.yaml:3:3: unknown key "vars"
@@ -52,8 +52,8 @@ site.yaml:8:11: the text "x" is not a batch size
   hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]
 site.yaml:9:21: "copy" is a module of Ansible
   hint: use the type file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
-site.yaml:10:3: this is a playbook of Ansible
-  hint: in a manifest, a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md
+site.yaml:10:3: this is an Ansible playbook, not a manifest
+  hint: in a manifest, write ccm: {resources: [...]} instead of tasks; see docs/guide/from-ansible.md
 site.yaml:10:3: unknown key "vars"
   hint: write data`},
 	{"tasks without a play", "- name: nginx\n  apt: {name: nginx}\n- file: []\n", `site.yaml:1:3: no ccm section
@@ -75,7 +75,7 @@ site.yaml:3:3: no ccm section
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
 	{"defaults of nothing", "defaults: [file]\n" + some, "site.yaml:1:11: defaults must be a map, not a list\n  hint: write defaults: {owner: root, exec: {timeout: 5m}}"},
 	{"defaults that are none", "defaults:\n  content: x\n  alias: y\n  fiel: {mode: \"0644\"}\n  exec: 5m\n  file: {contnt: x}\n  noop: perhaps\n  control: {if: x}\n  colour: red\n" + some,
-		"site.yaml:2:3: defaults has no key \"content\"\n  hint: write it below its type: file: {content: ...}\nsite.yaml:3:3: defaults has no key \"alias\"\n  hint: write it at the resources, or below a type: exec: {alias: ...}\nsite.yaml:4:3: defaults has no key \"fiel\"\n  hint: did you mean file?\nsite.yaml:5:9: the defaults of exec must be a map, not the text \"5m\"\nsite.yaml:6:10: type file has no property \"contnt\"\n  hint: did you mean content?\nsite.yaml:7:9: noop must be true or false, not the text \"perhaps\"\nsite.yaml:8:17: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:9:3: defaults has no key \"colour\"\n  hint: it has types, and for all of them control, noop, sensitive, retry, rerun, delay, timeout, limit, sema, history, confirm, watch, autoedge, autogroup, owner, group, mode"},
+		"site.yaml:2:3: defaults has no key \"content\"\n  hint: write it below its type: file: {content: ...}\nsite.yaml:3:3: defaults has no key \"alias\"\n  hint: write it at the resources, or below a type: exec: {alias: ...}\nsite.yaml:4:3: defaults has no key \"fiel\"\n  hint: did you mean file?\nsite.yaml:5:9: the defaults of exec must be a map, not the text \"5m\"\nsite.yaml:6:10: type file has no property \"contnt\"\n  hint: did you mean content?\nsite.yaml:7:9: noop must be true or false, not the text \"perhaps\"\nsite.yaml:8:17: unknown name \"x\" in the expression \"x\"\n  hint: for data write Data.x or lookup('data.x'), for a fact Facts.…; put quotes around a text\nsite.yaml:9:3: defaults has no key \"colour\"\n  hint: it has types, and for all of them control, noop, sensitive, retry, rerun, delay, timeout, limit, sema, history, confirm, watch, autoedge, autogroup, owner, group, mode"},
 	{"confirm", "confirm: sometimes\nconfirm_within: 2h\n" + some, "site.yaml:1:10: confirm \"sometimes\" is not known\n  hint: write auto, always or never\nsite.yaml:2:17: confirm_within 2h is outside 5s-1h\n  hint: write something like 60s"},
 	{"confirm without history", "confirm: always\nhistory: false\n" + some, "site.yaml:1:10: confirm: always needs history: with history: false no state is saved that could be restored\n  hint: remove one of them"},
 	{"confirm_via", "confirm_via: [a b, 'h:0', ':', ssh://-x@h, [h], '{{ 1 + }}']\n" + some,
@@ -83,7 +83,7 @@ site.yaml:3:3: no ccm section
 			"\nsite.yaml:1:27: confirm_via: \":\" is not an address" + viaHint + "\nsite.yaml:1:32: confirm_via: \"ssh://-x@h\" names no user" + viaHint +
 			"\nsite.yaml:1:44: confirm_via[4] must be a single value, not a list\nsite.yaml:1:56: unexpected end in the expression \"1 +\""},
 	{"confirm_via of nothing", "confirm_via: []\n" + some, "site.yaml:1:14: confirm_via has no address\n  hint: remove confirm_via to use the address of the inventory"},
-	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control to select by host"},
+	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: write a fixed tag; to select resources by host, write control: {if: EXPRESSION}"},
 	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, any_errors_fatal, rollout, watch, hostfacts, facts, strategy, parallel, tags, remembered_as, history, confirm, confirm_within, confirm_via, confirm_boot, defaults, strict, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
 		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
@@ -132,11 +132,11 @@ func TestForeignKeysOfAPlay(t *testing.T) {
 	}
 	for _, key := range []string{"tasks", "roles", "pre_tasks", "post_tasks", "handlers"} {
 		_, err := parse(key + ": []\n" + some)
-		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: in a manifest, a play has ccm: {resources: [...]} in place of "+key+"; see docs/guide/from-ansible.md")
+		require.EqualError(t, err, "site.yaml:1:1: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write ccm: {resources: [...]} instead of "+key+"; see docs/guide/from-ansible.md")
 	}
 	for _, key := range []string{"import_playbook", "ansible.builtin.import_playbook"} {
 		_, err := parse(key + ": other.yml\n")
-		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: in a manifest, a play has include: FILE in place of "+key+"; see docs/guide/from-ansible.md")
+		require.EqualError(t, err, "site.yaml:1:1: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write include: FILE instead of "+key+"; see docs/guide/from-ansible.md")
 	}
 	for _, both := range []string{"become: true", "serial: 1", "max_fail_percentage: 5", "strategy: linear", "vars_files: []"} {
 		_, err := parse(both + "\n" + some)

@@ -34,11 +34,11 @@ func TestWrongReverse(t *testing.T) {
 		{"included twice", "- {include: other.yaml}\n- {include: other.yaml}\n",
 			"other.yaml:1:16: another play already has remembered_as: b: other.yaml:1:16\n  hint: give each play its own remembered_as"},
 		{"in a nested manifest", "remembered_as: a\nccm: {resources: [{apply: [nested.yaml: {}]}]}\n",
-			"nested.yaml:1:87: reverse cannot be used in a nested manifest\n  hint: move the resource into the play itself: the resources of a nested manifest are not always known"},
+			"nested.yaml:1:87: the key reverse cannot be used in a nested manifest\n  hint: move the resource into the play itself: the resources of a nested manifest are not always known"},
 		{"of a nested manifest", "remembered_as: a\nccm: {resources: [{apply: [plain.yaml: {reverse: true}]}]}\n",
-			"site.yaml:2:41: reverse has no meaning for a resource that applies a manifest\n  hint: move the resources with reverse into the play itself"},
+			"site.yaml:2:41: reverse cannot be set for a resource that applies a manifest\n  hint: move the resources with reverse into the play itself"},
 		{"a name for a nested manifest", "ccm: {resources: [{apply: [other.yaml: {}]}]}\n",
-			"other.yaml:1:1: remembered_as cannot be used in a nested manifest\n  hint: write the key in the play: a nested manifest uses the settings of the play that applies it\nother.yaml:2:18: manifest must contain resources"},
+			"other.yaml:1:1: the key remembered_as cannot be used in a nested manifest\n  hint: move the key to the play that applies this manifest\nother.yaml:2:18: manifest must contain resources"},
 		{"nothing, and no name", "ccm: {resources: []}\n", "site.yaml:1:18: manifest must contain resources"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

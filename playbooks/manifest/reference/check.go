@@ -87,11 +87,12 @@ func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 
 // part is the error of a reference of resource number i to a part of itself.
 func (x *Index) part(ref *yamlpos.Node, i int) error {
-	of := "is applied by " + x.all[i].Ref()
+	of := "a resource of the manifest that it applies"
 	if !x.all[i].Applies {
-		of = "is in " + x.all[i].Ref()
+		of = "a resource in this block"
 	}
-	return ref.Errorf("remove the reference: it already runs as a part of this resource", "%s %s", ref.Text, of)
+	hint := fmt.Sprintf("remove the reference: %s already runs as a part of %s", ref.Text, x.all[i].Ref())
+	return ref.Errorf(hint, "%s refers to %s, %s", x.all[i].Ref(), ref.Text, of)
 }
 
 // around returns the error of a reference to what contains the resource.
@@ -109,7 +110,7 @@ func (x *Index) tooEarly(ref *yamlpos.Node, i, later int) error {
 		x.circles = findCircles(x)
 	}
 	if x.circles.of[i] != x.circles.of[later] {
-		return ref.Errorf("resources run in the order written: move "+ref.Text+" up", "%s comes later, at %s", ref.Text, x.place(later, ref))
+		return ref.Errorf("move "+ref.Text+" above this resource: resources run in the order written", "%s is defined later, at %s", ref.Text, x.place(later, ref))
 	}
 	if x.circles.first(i) != i {
 		return nil

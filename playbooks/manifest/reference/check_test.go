@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"an earlier one", []Resource{a, resource(2, "exec", "b", Require, "exec#a")}, "", ""},
 		{"a later one", []Resource{resource(1, "exec", "b", Require, "exec#a"), resource(2, "exec", "a", Require)},
-			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move exec#a up", ""},
+			"site.yaml:1:1: exec#a is defined later, at line 2\n  hint: move exec#a above this resource: resources run in the order written", ""},
 		{"a later one, from there", []Resource{resource(1, "exec", "b", Before, "exec#a"), resource(2, "exec", "a", Require)}, "", ""},
 		{"an earlier one, from there", []Resource{a, resource(2, "exec", "b", Before, "exec#a")},
 			"site.yaml:2:1: exec#a comes earlier, at line 1\n  hint: resources run in the order written: move exec#b above exec#a, or set strategy: graph on the play", ""},
@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		{"no type", []Resource{resource(1, "exec", "b", Require, "exce#a")},
 			"site.yaml:1:1: unknown resource type \"exce\"\n  hint: did you mean exec?", "site.yaml:1:1: unknown resource type \"exce\"\n  hint: did you mean exec?"},
 		{"no name", []Resource{resource(1, "exec", "b", Require, "exec#")},
-			"site.yaml:1:1: \"exec#\" names no resource\n  hint: write type#name, as in file#/etc/motd", "site.yaml:1:1: \"exec#\" names no resource\n  hint: write type#name, as in file#/etc/motd"},
+			"site.yaml:1:1: \"exec#\" is not a reference to a resource\n  hint: write TYPE#NAME, such as file#/etc/motd", "site.yaml:1:1: \"exec#\" is not a reference to a resource\n  hint: write TYPE#NAME, such as file#/etc/motd"},
 		{"itself", []Resource{resource(1, "exec", "b", Require, "exec#b")}, "site.yaml:1:1: exec#b refers to itself", "site.yaml:1:1: exec#b refers to itself"},
 		{"an element of its own each", []Resource{with(resource(1, "exec", "b", Require, "exec#b"), func(r *Resource) { r.Each, r.Open = true, true })}, "", "site.yaml:1:1: exec#b refers to itself"},
 		{"a circle", []Resource{resource(1, "exec", "a", Require, "exec#b"), resource(2, "exec", "b", Require, "exec#a")},
@@ -73,8 +73,8 @@ func TestCheck(t *testing.T) {
 			"site.yaml:1:1: no resource is called exec#token", ""},
 		{"what is not known yet", []Resource{with(applied, func(r *Resource) { r.Unknown, r.Within = true, 0 }), resource(4, "exec", "b", Require, "exec#x")}, "", ""},
 		{"what belongs to it", []Resource{a, with(applied, func(r *Resource) { r.Lists = []List{{Require, []*yamlpos.Node{at(3, "exec#a")}}} })},
-			"site.yaml:3:1: exec#a is applied by apply#n.yaml\n  hint: remove the reference: it already runs as a part of this resource",
-			"site.yaml:3:1: exec#a is applied by apply#n.yaml\n  hint: remove the reference: it already runs as a part of this resource"},
+			"site.yaml:3:1: apply#n.yaml refers to exec#a, a resource of the manifest that it applies\n  hint: remove the reference: exec#a already runs as a part of apply#n.yaml",
+			"site.yaml:3:1: apply#n.yaml refers to exec#a, a resource of the manifest that it applies\n  hint: remove the reference: exec#a already runs as a part of apply#n.yaml"},
 		{"what it belongs to", []Resource{resource(1, "exec", "a", Require, "apply#n.yaml"), applied},
 			"site.yaml:1:1: apply#n.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest",
 			"site.yaml:1:1: apply#n.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest"},
@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 			"site.yaml:1:1: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
 		{"a value", []Resource{a, receiver(2, "b", "exec#a.stdout")}, "", ""},
 		{"a value of a later one", []Resource{receiver(1, "b", "exec#a.stdout"), with(a, func(r *Resource) { r.Name = at(2, "a") })},
-			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move exec#a up", ""},
+			"site.yaml:1:1: exec#a is defined later, at line 2\n  hint: move exec#a above this resource: resources run in the order written", ""},
 		{"a value of what is hidden", []Resource{with(a, func(r *Resource) { r.Hidden = true }), receiver(2, "b", "exec#a.stdout")},
 			"site.yaml:2:1: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there",
 			"site.yaml:2:1: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there"},
@@ -105,7 +105,7 @@ func TestCheckGraph(t *testing.T) {
 	all := []Resource{resource(1, "exec", "a", Require, "exec#b"), resource(2, "exec", "b", Before, "exec#c"), resource(3, "exec", "c", Before, "exec#b")}
 	x := NewIndex(all, builtin.Types(), true)
 	require.NoError(t, x.Check())
-	require.EqualError(t, x.CheckGraph(), "site.yaml:2:1: these resources wait for each other: exec#b → exec#c (before, site.yaml:2:1) → exec#b (before, site.yaml:3:1)\n  hint: remove one of these")
+	require.EqualError(t, x.CheckGraph(), "site.yaml:2:1: these resources wait for each other: exec#b → exec#c (before, site.yaml:2:1) → exec#b (before, site.yaml:3:1)\n  hint: remove one of these references")
 	require.NoError(t, NewIndex(all[:2], builtin.Types(), true).CheckGraph())
 }
 

@@ -91,7 +91,7 @@ func (x *Index) received(i int) []graph.Edge {
 func Circular(circle *graph.CircleError) error {
 	for _, e := range circle.Edges {
 		if e.At != nil {
-			return e.At.Errorf("remove one of these", "%v", circle)
+			return e.At.Errorf("remove one of these references", "%v", circle)
 		}
 	}
 	return circle

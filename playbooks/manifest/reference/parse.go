@@ -13,7 +13,7 @@ import (
 func Parse(n *yamlpos.Node) (typeName, name string, err error) {
 	typeName, name, _ = strings.Cut(n.Text, "#")
 	if typeName == "" || name == "" {
-		return "", "", n.Errorf("write type#name, as in file#/etc/motd", "%q names no resource", n.Text)
+		return "", "", n.Errorf("write TYPE#NAME, such as file#/etc/motd", "%q is not a reference to a resource", n.Text)
 	}
 	return typeName, name, nil
 }

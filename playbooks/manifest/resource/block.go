@@ -35,14 +35,14 @@ func (rd *Reader) block(ctx context.Context, item *yamlpos.Node) []*manifest.Res
 		case slices.Contains(keys.OfBlock, key): // user is a type as well
 			rest.Pairs = append(rest.Pairs, pair)
 		case isType:
-			rd.Report.Add(pair.Key.Errorf("write it as an item of block: - block: [{"+key+": [...]}]", "%s is on the same level as a block", key))
+			rd.Report.Add(pair.Key.Errorf("move the resource into the block: - block: [{"+key+": [...]}]", "the resource type %s is on the same level as a block", key))
 		default:
-			rd.Report.Add(pair.Key.Errorf(blockHint(key), "a block has no key %q", key))
+			rd.Report.Add(pair.Key.Errorf(blockHint(key), "a block cannot have the key %q", key))
 		}
 	}
 	if item.Get("block") == nil {
 		at := item.Pairs[slices.IndexFunc(item.Pairs, func(p yamlpos.Pair) bool { return slices.Contains(blockLists, p.Key.Text) })].Key
-		rd.Report.Add(at.Errorf("add a block on the same level with the resources that can fail: - block: [...]", "%s has no block", at.Text))
+		rd.Report.Add(at.Errorf("on the same level, write a block with the resources that can fail: - block: [...]", "the block for %s is missing", at.Text))
 	}
 	r := rd.blockItself(ctx, item, rest)
 	inner := *rd
@@ -121,7 +121,7 @@ func (rd *Reader) blockItself(ctx context.Context, item, rest *yamlpos.Node) *ma
 func blockHint(key string) string {
 	switch foreign, ok := ansible.TaskKeys[key]; {
 	case key == "subscribe":
-		return "write it at the resources in the block"
+		return "write the key in the resources of the block"
 	case ok && foreign.Here == "":
 		return foreign.Hint
 	case ansible.PlayKeys[key] != "":
@@ -130,13 +130,13 @@ func blockHint(key string) string {
 	if near := yamlpos.Suggest(key, keys.OfBlock); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "write it at the resources in the block"
+	return "write the key in the resources of the block"
 }
 
 // checkRescue refuses keys that do not fit a resource which most runs skip.
 func (rd *Reader) checkRescue(r *manifest.Resource) {
 	for _, key := range r.Exports {
-		rd.Report.Add(key.Errorf("export from the block, or from always", "resources in rescue cannot export values: they run only if the block fails"))
+		rd.Report.Add(key.Errorf("move the export to a resource in block or always", "resources in rescue cannot export values, because rescue runs only if the block fails"))
 		return
 	}
 }

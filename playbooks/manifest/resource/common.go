@@ -56,7 +56,7 @@ func (rd *Reader) checkEach(each *manifest.Value) {
 	if each == nil || each.Node.Kind == yamlpos.List || each.Open(each.Node) {
 		return
 	}
-	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that returns a list: each: "{{ Data.sites }}"`, "each must be a list, not %s", each.Node.Describe()))
+	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that returns a list: each: "{{ Data.sites }}"`, "the value of each must be a list, not %s", each.Node.Describe()))
 }
 
 // meta reads the common keys of a resource.
@@ -77,14 +77,14 @@ func (rd *Reader) meta(r *manifest.Resource, n *yamlpos.Node) {
 		return
 	}
 	for _, pair := range own.Pairs {
-		hint := "write it at the resources of that manifest"
+		hint := "write the key in the resources of the applied manifest"
 		switch pair.Key.Text {
 		case "autoedge", "watch":
 			continue
 		case "reverse":
 			hint = "move the resources with reverse into the play itself"
 		}
-		rd.Report.Add(pair.Key.Errorf(hint, "%s has no meaning for a resource that applies a manifest", pair.Key.Text))
+		rd.Report.Add(pair.Key.Errorf(hint, "%s cannot be set for a resource that applies a manifest", pair.Key.Text))
 	}
 }
 
@@ -101,7 +101,7 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 	case !can:
 		rd.Report.Add(at.Errorf("these can: "+strings.Join(rd.Registry.Reversers(), ", "), "type %s cannot be undone", r.Type.Name))
 	case rd.Nested:
-		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", "reverse cannot be used in a nested manifest"))
+		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", "the key reverse cannot be used in a nested manifest"))
 	case !rd.Remembered:
 		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play; no other manifest for its hosts may have this name", "reverse needs a name under which hosts store the play"))
 	}

@@ -133,7 +133,7 @@ func (rd *Reader) named(ctx context.Context, t modules.Type, body *yamlpos.Node)
 	name := keys.Given(body.Get("name"))
 	switch {
 	case name == nil && len(body.Pairs) > 0 && mapsOnly(body):
-		rd.Report.Add(body.Errorf("put a dash before each name: - "+body.Pairs[0].Key.Text+": {...}", "the resources of %s must be a list", t.Name))
+		rd.Report.Add(body.Errorf("put a dash before each name: - "+body.Pairs[0].Key.Text+": {...}", "the resources of type %s must be a list", t.Name))
 		return nil
 	case name == nil:
 		rd.Report.Add(body.Errorf("", "name is required"))

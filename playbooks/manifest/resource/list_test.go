@@ -56,7 +56,7 @@ site.yaml:14:13: type exec has no property "retruns"
 site.yaml:15:7: exec has no resources
   hint: write a list: - NAME: {...}`},
 	{"what is wrong three times at one place", "strict: true\n" + list("- file: [/tmp/own: {content: x}]"),
-		"site.yaml:4:14: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
+		"site.yaml:4:14: the property owner is missing or empty (the play sets strict: true)\n  hint: set owner here, or under defaults of the play\nsite.yaml:4:14: the property group is missing or empty (the play sets strict: true)\n  hint: set group here, or under defaults of the play\nsite.yaml:4:14: the property mode is missing or empty (the play sets strict: true)\n  hint: set mode here, or under defaults of the play"},
 	{"keys that are no misspelt ones", list("- file: [/a: {src: /x/y/zzz, home: x, path: /a, "+root+"}]", "- exec: [a: {create: /x, mode: x, src: y, recurse: true}]", "- service: [b: {shell: x, chdir: /, enabled: true}]"),
 		`site.yaml:3:19: type file has no property "src"
   hint: write source, or content with template(...)
@@ -127,7 +127,7 @@ site.yaml:3:75: name: file path must be absolute
 	{"two names in one entry", list("- exec: [{a: , b: }]"), "site.yaml:3:14: multiple resource names found in exec resource\n  hint: start each resource with its own dash, and indent its properties below its name"},
 	{"two defaults", list("- exec: [{defaults: {}}, {a: }, {defaults: {}}]"), "site.yaml:3:37: multiple defaults found in exec resource"},
 	{"defaults that are no map", list("- exec: [{defaults: x}, {a: }]"), "site.yaml:3:25: defaults must be a map, not the text \"x\"\n  hint: write properties: - defaults: {owner: root}"},
-	{"properties that are no map", list("- exec: [{a: b}]"), "site.yaml:3:18: the properties of exec must be a map, not the text \"b\"\n  hint: write the properties below the name, one per line"},
+	{"properties that are no map", list("- exec: [{a: b}]"), "site.yaml:3:18: the properties of exec must be a map, not the text \"b\"\n  hint: write the properties below the name, one per line, such as key: value"},
 	{"no name", list("- exec: {command: ls}"), "site.yaml:3:13: name is required"},
 	{"a list for a name", list("- exec: {name: [ls]}"), "site.yaml:3:20: name must be a single value, not a list"},
 	{"unknown property", list("- file: [/a: {contnt: x, " + root + "}]"), "site.yaml:3:19: type file has no property \"contnt\"\n  hint: did you mean content?"},
@@ -154,25 +154,25 @@ site.yaml:7:17: registration is invalid: priority is required
 site.yaml:7:30: unknown key "adress" in register_when_stable[1] (did you mean "address"?)
 site.yaml:7:51: register_when_stable[1].port must be an integer, not the text "http"
 site.yaml:8:17: register_when_stable[2] must be a map, not the text "x"
-  hint: write a map: key: value
+  hint: write a map, such as key: value
 site.yaml:9:20: a tag cannot be an expression
-  hint: use control to select by host`},
+  hint: write a fixed tag; to select resources by host, write control: {if: EXPRESSION}`},
 	{"circular references", list("- exec: [a: {require: [exec#b]}, b: {require: [exec#c]}, c: {subscribe: [exec#a]}]"),
 		"site.yaml:3:28: circular reference: exec#a → exec#b → exec#c → exec#a\n  hint: remove one of these references"},
-	{"a password that is no hash", list("- user: [ann: {password: x}]"), "site.yaml:3:20: type user has no property \"password\"\n  hint: write password_hash with the output of openssl passwd -6"},
+	{"a password that is no hash", list("- user: [ann: {password: x}]"), "site.yaml:3:20: type user has no property \"password\"\n  hint: set password_hash to the output of: openssl passwd -6"},
 	{"a play's key at a resource", list("- exec: [a: {strategy: free}]"), "site.yaml:3:18: type exec has no property \"strategy\""},
 	{"two spellings", list("- file: [/a: {content: x, contents: y, " + root + "}]"), "site.yaml:3:31: content and contents are two spellings of one key\n  hint: keep one of them"},
 	{"shapes of common keys", list("- exec:", "  - a:", "      alias: [x]", "      require: exec#b", "      control: x", "      noop: maybe", "      sensitive: [x]", "      tags: web", "      each: 5"),
 		"site.yaml:5:18: alias must be a single value, not a list\nsite.yaml:6:20: require must be a list, not the text \"exec#b\"\n  hint: write a list: - exec#b\n" +
 			"site.yaml:7:20: control must be a map, not the text \"x\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:8:17: noop must be true or false, not the text \"maybe\"\n" +
 			"site.yaml:9:22: sensitive must be a single value, not a list\nsite.yaml:10:17: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
-			"site.yaml:11:17: each must be a list, not the number 5\n  hint: write a list, or an expression that returns a list: each: \"{{ Data.sites }}\""},
+			"site.yaml:11:17: the value of each must be a list, not the number 5\n  hint: write a list, or an expression that returns a list: each: \"{{ Data.sites }}\""},
 	{"expressions where there can be none", list("- exec:", "  - a:", "      control: \"{{ Data.c }}\"", "      tags: [\"{{ Data.t }}\"]", "  - b: {control: {if: \"{{ Data.x }}\", unless: 5}}", "  - c: {control: {iff: x}}"),
-		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:6:18: a tag cannot be an expression\n  hint: use control to select by host\n" +
+		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:6:18: a tag cannot be an expression\n  hint: write a fixed tag; to select resources by host, write control: {if: EXPRESSION}\n" +
 			"site.yaml:7:27: control.if is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:7:51: control.unless must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\n" +
 			"site.yaml:8:23: unknown key \"iff\" in control (did you mean \"if\"?)"},
 	{"shapes of control", list("- exec: [a: {control: {if: 5, unless: {}}}]"), "site.yaml:3:32: control.if must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\nsite.yaml:3:43: control.unless must be an expression, not a map\n  hint: write a comparison, such as Data.x == \"y\", or a list of them"},
-	{"lists of control", list("- exec: [a: {control: {if: ['x', '{{ y }}', [z]], unless: []}}]"), "site.yaml:3:34: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:3:38: control.if[1] is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:3:49: control.if[2] must be an expression, not a list\n  hint: write a comparison, such as Data.x == \"y\", or a list of them\nsite.yaml:3:63: control.unless is empty\n  hint: write a comparison, such as Data.x == \"y\", or remove the key"},
+	{"lists of control", list("- exec: [a: {control: {if: ['x', '{{ y }}', [z]], unless: []}}]"), "site.yaml:3:34: unknown name \"x\" in the expression \"x\"\n  hint: for data write Data.x or lookup('data.x'), for a fact Facts.…; put quotes around a text\nsite.yaml:3:38: control.if[1] is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:3:49: control.if[2] must be an expression, not a list\n  hint: write a comparison, such as Data.x == \"y\", or a list of them\nsite.yaml:3:63: control.unless is empty\n  hint: write a comparison, such as Data.x == \"y\", or remove the key"},
 	{"syntax of expressions", list("- file:", "  - \"/{{ Data. }}\": {content: \"{{ 1 + }}\", mode: \"{{ ) }}\", owner: root, group: root, alias: '{{ 2 + }}', control: {if: 'a =='}}"),
 		"site.yaml:4:19: unexpected end of expression in the expression \"Data.\"\nsite.yaml:4:42: unexpected end in the expression \"1 +\"\n" +
 			"site.yaml:4:58: unexpected Bracket(\")\") in the expression \")\"\nsite.yaml:4:105: unexpected end in the expression \"2 +\"\nsite.yaml:4:129: unexpected end in the expression \"a ==\""},
@@ -181,14 +181,14 @@ site.yaml:9:20: a tag cannot be an expression
 	{"mode", list("- file: [/a: {mode: '0999', owner: root, group: root}]"), "site.yaml:3:25: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"ensure", list("- file: [/a: {ensure: there, " + root + "}]"), "site.yaml:3:27: ensure: \"there\" is not one of \"present\", \"absent\", \"directory\""},
 	{"a fact in the name of a source", list("- file: [/a: {source: 'keys/{{ Facts.fqdn }}', " + root + "}]"),
-		"site.yaml:3:27: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+		"site.yaml:3:27: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 	{"an element from facts in the name of a source", list("- file: ['/{{ Item }}': {each: '{{ Facts.list }}', source: '{{ Item }}', " + root + "}]"),
-		"site.yaml:3:64: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+		"site.yaml:3:64: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 	{"relative path", list("- file: [a: {" + root + "}]"), "site.yaml:3:14: name: file path must be absolute"},
-	{"missing properties", "strict: true\n" + list("- file: [/a: ]"), "site.yaml:4:14: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
-	{"null properties are not given", "strict: true\n" + list("- file: [/a: {owner: , group: , mode: }]"), "site.yaml:4:26: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:35: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:43: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
+	{"missing properties", "strict: true\n" + list("- file: [/a: ]"), "site.yaml:4:14: the property owner is missing or empty (the play sets strict: true)\n  hint: set owner here, or under defaults of the play\nsite.yaml:4:14: the property group is missing or empty (the play sets strict: true)\n  hint: set group here, or under defaults of the play\nsite.yaml:4:14: the property mode is missing or empty (the play sets strict: true)\n  hint: set mode here, or under defaults of the play"},
+	{"null properties are not given", "strict: true\n" + list("- file: [/a: {owner: , group: , mode: }]"), "site.yaml:4:26: the property owner is missing or empty (the play sets strict: true)\n  hint: set owner here, or under defaults of the play\nsite.yaml:4:35: the property group is missing or empty (the play sets strict: true)\n  hint: set group here, or under defaults of the play\nsite.yaml:4:43: the property mode is missing or empty (the play sets strict: true)\n  hint: set mode here, or under defaults of the play"},
 	{"both content and source", list("- file: [/a: {content: x, source: y, " + root + "}]"), "site.yaml:3:39: 'content' and 'source' are mutually exclusive"},
-	{"quotes", list("- exec: [\"echo 'a\": ]"), "site.yaml:3:14: name: unterminated single-quoted string\n  hint: close the quote, or put a backslash before it"},
+	{"quotes", list("- exec: [\"echo 'a\": ]"), "site.yaml:3:14: name: unterminated single-quoted string\n  hint: close the quote, or put a backslash before the quote"},
 	{"an element of a list", list("- exec: [a: {environment: [A=1, B], returns: [0, 300]}]"), "site.yaml:3:37: invalid environment variable \"B\": missing '='" + "\nsite.yaml:3:54: returns[1]: exit code 300 is outside 0-255"},
 	{"types", list("- exec: [a: {refreshonly: maybe, returns: [x], environment: A=1}]"),
 		"site.yaml:3:31: refreshonly must be true or false, not the text \"maybe\"\nsite.yaml:3:48: returns[0] must be an integer, not the text \"x\"\nsite.yaml:3:65: environment must be a list, not the text \"A=1\"\n  hint: write a list: - A=1"},
@@ -199,22 +199,22 @@ site.yaml:9:20: a tag cannot be an expression
 	{"literals beside expressions", list("- file: [a: {content: \"{{ Data.x }}\", mode: '0999', owner: root, group: root}]"), "site.yaml:3:14: name: file path must be absolute\nsite.yaml:3:49: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"a literal below an open name", list("- file: [\"{{ Data.x }}\": {mode: '0999', owner: root, group: root}]"), "site.yaml:3:37: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"an element beside an open one", list("- exec: [a: {environment: [\"{{ Data.x }}\", B]}]"), "site.yaml:3:48: invalid environment variable \"B\": missing '='"},
-	{"missing whatever is open", "strict: true\n" + list("- file: [/a: {content: \"{{ Data.x }}\", owner: root, group: root}]"), "site.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
+	{"missing whatever is open", "strict: true\n" + list("- file: [/a: {content: \"{{ Data.x }}\", owner: root, group: root}]"), "site.yaml:4:14: the property mode is missing or empty (the play sets strict: true)\n  hint: set mode here, or under defaults of the play"},
 
 	{"references", list("- exec:", "  - a: {require: [exec#a]}", "  - b: {require: [exec#c, exec#a, exec#d, file#x, exce#a, apply#ppp, a, 'exec#', '#a', \"\"]}", "  - c: {alias: sea, require: [exec#seb]}", "  - d: {require: [exec#sea, exec#see]}"),
-		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c comes later, at line 6\n  hint: resources run in the order written: move exec#c up\n" +
-			"site.yaml:5:39: exec#d comes later, at line 7\n  hint: resources run in the order written: move exec#d up\nsite.yaml:5:47: no resource is called file#x\n" +
+		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c is defined later, at line 6\n  hint: move exec#c above this resource: resources run in the order written\n" +
+			"site.yaml:5:39: exec#d is defined later, at line 7\n  hint: move exec#d above this resource: resources run in the order written\nsite.yaml:5:47: no resource is called file#x\n" +
 			"site.yaml:5:55: unknown resource type \"exce\"\n  hint: did you mean exec?\nsite.yaml:5:63: no resource is called apply#ppp\n" +
-			"site.yaml:5:74: \"a\" names no resource" + refHint + "\nsite.yaml:5:77: \"exec#\" names no resource" + refHint + "\nsite.yaml:5:86: \"#a\" names no resource" + refHint + "\nsite.yaml:5:92: \"\" names no resource" + refHint +
+			"site.yaml:5:74: \"a\" is not a reference to a resource" + refHint + "\nsite.yaml:5:77: \"exec#\" is not a reference to a resource" + refHint + "\nsite.yaml:5:86: \"#a\" is not a reference to a resource" + refHint + "\nsite.yaml:5:92: \"\" is not a reference to a resource" + refHint +
 			"\nsite.yaml:6:35: no resource is called exec#seb\nsite.yaml:7:33: no resource is called exec#see\n  hint: did you mean exec#sea?"},
 	{"a later open name is no hope", list("- exec:", "  - a: {require: [exec#reload]}", "  - \"{{ Data.x }}\":"), "site.yaml:4:23: no resource is called exec#reload"},
 	{"an open name of another type is no hope", list("- file: [\"{{ Data.x }}\": {"+root+"}]", "- exec: [a: {require: [exec#reload]}]"), "site.yaml:4:28: no resource is called exec#reload"},
-	{"a broken target is no second error", list("- exec:", "  - a: 5", "  - b: {require: [exec#a]}"), "site.yaml:4:12: the properties of exec must be a map, not the number 5\n  hint: write the properties below the name, one per line"},
+	{"a broken target is no second error", list("- exec:", "  - a: 5", "  - b: {require: [exec#a]}"), "site.yaml:4:12: the properties of exec must be a map, not the number 5\n  hint: write the properties below the name, one per line, such as key: value"},
 }
 
 const (
 	modeHint = "\n  hint: write an octal string such as mode: \"0644\""
-	refHint  = "\n  hint: write type#name, as in file#/etc/motd"
+	refHint  = "\n  hint: write TYPE#NAME, such as file#/etc/motd"
 )
 
 func TestWrongResources(t *testing.T) {

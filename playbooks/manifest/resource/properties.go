@@ -23,7 +23,7 @@ type parts struct {
 // the name of the resource; nil if that is not known.
 func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok bool) {
 	if body.Kind != yamlpos.Map {
-		rd.Report.Add(body.Errorf("write the properties below the name, one per line", "the properties of %s must be a map, not %s", t.Name, body.Describe()))
+		rd.Report.Add(body.Errorf("write the properties below the name, one per line, such as key: value", "the properties of %s must be a map, not %s", t.Name, body.Describe()))
 		return p, false
 	}
 	p = parts{props: without(body), common: without(body), guessed: map[*yamlpos.Node]bool{}}
@@ -218,7 +218,7 @@ func (rd *Reader) member(t modules.Type, body *yamlpos.Node) (modules.Type, *yam
 			switch value := keys.Given(pair.Value); {
 			case value == nil:
 			case value.Kind != yamlpos.Map:
-				rd.Report.Add(value.Errorf("write a map: key: value", "properties must be a map, not %s", value.Describe()))
+				rd.Report.Add(value.Errorf("write a map, such as key: value", "properties must be a map, not %s", value.Describe()))
 			default:
 				inner.Pairs = append(inner.Pairs, value.Pairs...)
 			}

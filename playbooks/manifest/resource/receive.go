@@ -57,7 +57,7 @@ func (rd *Reader) receivable(r *manifest.Resource, key *yamlpos.Node) bool {
 	}
 	switch {
 	case r.Applies():
-		rd.Report.Add(key.Errorf("write it at the resources of that manifest", "a resource that applies a manifest receives nothing"))
+		rd.Report.Add(key.Errorf("write the key in the resources of the applied manifest", "a resource that applies a manifest receives nothing"))
 	case name == "name":
 		rd.Report.Add(key.Errorf("", "the name of a resource cannot be received"))
 	case field == nil:
@@ -111,7 +111,7 @@ func (rd *Reader) exports(r *manifest.Resource, n *yamlpos.Node) {
 		switch {
 		case item.Kind != yamlpos.Scalar:
 		case r.Applies():
-			rd.Report.Add(item.Errorf("write it at the resources of that manifest", "a resource that applies a manifest has no values"))
+			rd.Report.Add(item.Errorf("write the key in the resources of the applied manifest", "a resource that applies a manifest has no values"))
 		case rd.Values.IsOpen(item):
 			rd.Report.Add(item.Errorf("", "export needs literal names, not expressions"))
 		case unknown != nil:
