@@ -166,7 +166,7 @@ func SplitOptions(words, options []string) (Words, error) {
 		_, twice := w.Options[name]
 		switch {
 		case !slices.Contains(options, name):
-			return w, fmt.Errorf("--%s is not an option here; use --%s, and write the flags of ccm-push before the pattern", name, strings.Join(options, ", --"))
+			return w, fmt.Errorf("--%s is not allowed here, only --%s; write the flags of ccm-push before the host pattern", name, strings.Join(options, ", --"))
 		case twice:
 			return w, fmt.Errorf("--%s is given twice", name)
 		case !given && i == len(words)-1:

@@ -24,7 +24,7 @@ func TestTakeApart(t *testing.T) {
 		{"a -x b", "a -x b", "", ""},
 		{"a --input", "", "", "--input lacks its value"},
 		{"a --input 1 --input=2", "", "", "--input is given twice"},
-		{"a --become", "", "", "--become is not an option here; use --input, --version, and write the flags of ccm-push before the pattern"},
+		{"a --become", "", "", "--become is not allowed here, only --input, --version; write the flags of ccm-push before the host pattern"},
 	}
 	for _, tt := range tests {
 		got, err := modules.SplitOptions(strings.Fields(tt.words), []string{"input", "version"})

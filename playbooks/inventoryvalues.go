@@ -154,10 +154,10 @@ func variableValue(path string, n *yamlpos.Node) any {
 		return templates.SealedValue(n)
 	case n.Sealed != nil:
 		err := unevaluatedError(path, n)
-		return templates.Unusable(err.Hint, "%s: %s", n.Pos(), err.Msg)
+		return templates.Unusable(err.Hint, "%s (set at %s)", err.Msg, n.Pos())
 	case yamlpos.IsTemplate(n):
-		return templates.Unusable("write the value itself, or use the expression where the value is needed; for literal text, write !unsafe '…' in YAML",
-			"%s: %s", n.Pos(), unevaluatedError(path, n).Msg)
+		return templates.Unusable("write the value without {{ }}; if {{ }} must stay in the text, write !unsafe '…'",
+			"%s (set at %s)", unevaluatedError(path, n).Msg, n.Pos())
 	case n.Kind == yamlpos.Map:
 		m := make(map[string]any, len(n.Pairs))
 		for _, p := range n.Pairs {

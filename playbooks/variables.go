@@ -161,5 +161,5 @@ func unevaluatedError(path string, n *yamlpos.Node) *yamlpos.Error {
 	case n.Sealed != nil:
 		return n.EncryptedErrorf("the variable %q is encrypted by ansible-vault", path)
 	}
-	return n.Errorf("", "the variable %q is an expression to Ansible, and nothing evaluates it here", path)
+	return n.Errorf("", "the variable %q contains a Jinja expression, which ccm-push cannot evaluate here", path)
 }

@@ -75,8 +75,8 @@ func TestParseSourceErrors(t *testing.T) {
 		{"hierarchy: {order: [x], mrege: deep}", "data.yaml:1:25: unknown key \"mrege\" in hierarchy\n  hint: it has order and merge"},
 		{"data: {a: '{{ 1 + }}', b: \"x ${nope}\"}", "data.yaml:1:18: unexpected end in the expression \"1 +\"\n" +
 			"data.yaml:1:32: unknown name \"nope\" in the expression \"nope\"\n  hint: write a shell variable as $nope, or as ${ '${nope}' }"},
-		{"data: {a: '{{ template(Facts.x) }}'}", "data.yaml:1:30: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: only literal templates can be rendered, not computed values"},
+		{"data: {a: '{{ template(Facts.x) }}'}", "data.yaml:1:30: the argument of template must be a fixed text or file name, not a computed value\n" +
+			"  hint: write the file name or the template text directly, in quotes"},
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {

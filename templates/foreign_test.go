@@ -30,7 +30,7 @@ func TestForeignFunctions(t *testing.T) {
 		{"{{ env('HOME') }}", "site.yaml:7:15: unknown name \"env\" in the expression \"env('HOME')\"\n  hint: write Environ.NAME"},
 		{"{{ regex_replace(Data.x, 'a', 'b') }}", "site.yaml:7:15: unknown name \"regex_replace\" in the expression \"regex_replace(Data.x, 'a', 'b')\"\n" +
 			"  hint: replace(…) takes a literal text; Go templates have regexReplaceAll"},
-		{"{{ hostvars['a'] }}", "site.yaml:7:15: unknown name \"hostvars\" in the expression \"hostvars['a']\"\n  hint: write Hosts[NAME]"},
+		{"{{ hostvars['a'] }}", "site.yaml:7:15: unknown name \"hostvars\" in the expression \"hostvars['a']\"\n  hint: write Hosts[NAME], where NAME is a host of the inventory"},
 		{"{{ 'web' in group_names }}", "site.yaml:7:24: unknown name \"group_names\" in the expression \"'web' in group_names\"\n  hint: write Host.groups"},
 		{"{{ groups['web'][0] }}", "site.yaml:7:15: unknown name \"groups\" in the expression \"groups['web'][0]\"\n  hint: write Groups"},
 		{"{{ ansible_play_hosts }}", "site.yaml:7:15: unknown name \"ansible_play_hosts\" in the expression \"ansible_play_hosts\"\n  hint: write Play.hosts"},
@@ -46,7 +46,7 @@ func TestForeignFunctions(t *testing.T) {
 		{`[[ env("HOME") ]]`, "motd.jet:1:4: function \"env\" is not defined\n  hint: write Environ.NAME"},
 		{`[[ to_json(Data) ]]`, "motd.jet:1:4: function \"to_json\" is not defined\n  hint: write json(…)"},
 		{`[[ items(Data) ]]`, "motd.jet:1:4: function \"items\" is not defined\n  hint: write range key, value := …"},
-		{`[[ hostvars("a") ]]`, "motd.jet:1:4: function \"hostvars\" is not defined\n  hint: write Hosts[NAME]"},
+		{`[[ hostvars("a") ]]`, "motd.jet:1:4: function \"hostvars\" is not defined\n  hint: write Hosts[NAME], where NAME is a host of the inventory"},
 		{`[[ inventory_hostname ]]`, "motd.jet:1:4: identifier \"inventory_hostname\" is not defined\n  hint: write Host.name"},
 	} {
 		t.Run(c.source, func(t *testing.T) {

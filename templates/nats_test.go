@@ -101,8 +101,8 @@ func TestNATSErrors(t *testing.T) {
 		in               *templates.Inventory
 		want             string
 	}{
-		{"expression", "a {{ kvGet('B', 'k') }}", nil, "site.yaml:7:17: kvGet" + none},
-		{"expression", "{{ registrations('a', 'b', 'c', 'd') }}", &templates.Inventory{}, "site.yaml:7:15: registrations" + none},
+		{"expression", "a {{ kvGet('B', 'k') }}", nil, "site.yaml:7:17: the function kvGet" + none},
+		{"expression", "{{ registrations('a', 'b', 'c', 'd') }}", &templates.Inventory{}, "site.yaml:7:15: the function registrations" + none},
 		{"expression", "{{ kvGet('B', 'none') }}", with, "site.yaml:7:15: kvGet: no such key"},
 		{"expression", "{{ kvGet('B', nil) }}", with, "site.yaml:7:15: kvGet: argument 2 must be a string, not nil"},
 		{"Jet", `[[ kvGet("B", "none") ]]`, with, "a.jet:1:4: kvGet: no such key"},

@@ -96,7 +96,7 @@ func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, diag.Faultf("%q is not a folder", l.scaffold.Folder).WithHint("a file resource has one file as its source")
+		return nil, diag.Faultf("%q is not a folder", l.scaffold.Folder).WithHint("write the name of a folder; to copy a single file, use a file resource")
 	}
 	l.tree.Mode = info.Mode().Perm()
 	l.folder("", false)

@@ -129,7 +129,7 @@ func (p *plays) readAll(ctx context.Context, load func(context.Context, []string
 // apply runs manifest files, or lists their resources or hosts.
 func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 	if p.fleet.flags.Work.Resources != "" {
-		return errors.New("--resources is for ad-hoc calls: a manifest uses the folder resources/ next to it")
+		return errors.New("--resources cannot be used with a manifest; ccm-push reads the folder resources/ next to the manifest file")
 	}
 	if p.fleet.flags.Selection.List {
 		return p.printResources(ctx, out, paths)

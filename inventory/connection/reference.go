@@ -72,13 +72,13 @@ func (s Setting) followed(counting Settings, v Variables) Setting {
 		}
 		n := variableOf(name, counting, v)
 		if n == nil {
-			s.refuse(last.at.Errorf(meantFor(name, counting, v), "%s refers to %s, which is not set for the host", last.name, name))
+			s.refuse(last.at.Errorf(meantFor(name, counting, v), "%s refers to the variable %s, which is not set for the host", last.name, name))
 			return s
 		}
 		n = asVariable(n)
 		path = append(path, link{name, n})
 		if circle := slices.IndexFunc(path, func(l link) bool { return l.at == n }); circle < len(path)-1 {
-			s.refuse(n.Errorf("write the password itself at one of these places", "passwords refer to each other in a circle: %s", joined(path[circle:])))
+			s.refuse(n.Errorf("write the password itself as the value of one of these variables", "passwords refer to each other in a circle: %s", joined(path[circle:])))
 			return s
 		}
 	}

@@ -138,8 +138,8 @@ func (l *linter) password(at, key string) {
 	file, line, column := splitPosition(at)
 	l.add(&yamlpos.Node{File: file, Line: line, Column: column}, Finding{
 		Text:    Withheld,
-		Message: fmt.Sprintf("a password (%s) is here in clear text", key),
-		Hint:    "use a prompt (-k, -K), or log in with a key",
+		Message: fmt.Sprintf("the key %s contains a password in clear text", key),
+		Hint:    "let ccm-push prompt for the password, with -k (login) or -K (become); or log in with an SSH key",
 	})
 }
 
@@ -195,9 +195,9 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 	f := Finding{Text: n.Text, Ansible: value, Here: here, Hint: lintHint(kind, n)}
 	switch {
 	case kind == ansible.YAMLDate:
-		f.Message = fmt.Sprintf("%s%s is a date to Ansible, and text here", what, n.Text)
+		f.Message = fmt.Sprintf("Ansible reads %s%s as a date, but ccm-push reads %[2]s as text", what, n.Text)
 	case value != here:
-		f.Message = fmt.Sprintf("%s%s is %s to Ansible, and %s here", what, n.Text, value, here)
+		f.Message = fmt.Sprintf("Ansible reads %s%s as %s, but ccm-push reads %[2]s as %[4]s", what, n.Text, value, here)
 	case kind == ansible.YAMLInt && value != n.Text && n.Text != "+"+value:
 		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, value)
 	case kind == ansible.YAMLFloat && digits(n) != strings.TrimPrefix(n.Text, "+"):
@@ -233,11 +233,11 @@ func lintHint(kind ansible.YAMLKind, n *yamlpos.Node) string {
 	}
 	switch {
 	case kind == ansible.YAMLBool:
-		return fmt.Sprintf("write true or false, or %s", quoted)
+		return fmt.Sprintf("write true or false for a boolean, or %s for a text", quoted)
 	case kind == ansible.YAMLBase60, kind == ansible.YAMLDate:
 		return fmt.Sprintf("write %s", quoted)
 	}
-	return fmt.Sprintf("write the number in digits, or %s", quoted)
+	return fmt.Sprintf("write the number in decimal digits, or %s for a text", quoted)
 }
 
 // FindingsText shows findings, a line each.

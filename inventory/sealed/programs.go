@@ -69,7 +69,7 @@ func (p *Programs) Open(n *yamlpos.Node) (string, error) {
 	p.mu.Unlock()
 	text, err := ask()
 	if err != nil {
-		return "", n.Errorf("run it by hand; it must print the secret alone, and end with status 0", "the program %q returned no secret: %v", q.argv[0], err)
+		return "", n.Errorf("run the program in a terminal; it must print only the secret, and exit with status 0", "the program %q returned no secret: %v", q.argv[0], err)
 	}
 	return text, nil
 }
@@ -110,7 +110,7 @@ func questionOf(n *yamlpos.Node) (q question, err error) {
 
 // words reads the program and its arguments. They are texts: nothing is evaluated in them.
 func words(n *yamlpos.Node) (argv []string, err error) {
-	const hint = "write the program and each argument as a list item: cmd: [vault, kv, get, -field=password, secret/db]"
+	const hint = "write the program and each argument as a list item, such as cmd: [vault, kv, get, -field=password, secret/db]"
 	if n.Kind == yamlpos.List && len(n.Items) == 0 {
 		return nil, n.Errorf(hint, "cmd is an empty list")
 	}
@@ -124,7 +124,7 @@ func words(n *yamlpos.Node) (argv []string, err error) {
 		case item.Kind != yamlpos.Scalar || item.Value == nil || i == 0 && item.Text == "":
 			return nil, item.Errorf(hint, "a word of cmd must be a text, not %s", item.Describe())
 		case strings.Contains(item.Text, "{{"), strings.Contains(item.Text, "${"):
-			return nil, item.Errorf("write the word itself", "a word of cmd cannot be an expression")
+			return nil, item.Errorf("write a fixed text without {{ }} and ${ }", "a word of cmd cannot be an expression")
 		case strings.Contains(item.Text, "\x00"):
 			return nil, item.Errorf("", "a word of cmd has a NUL in it")
 		}
@@ -158,7 +158,7 @@ func Ask(ctx context.Context, argv []string, timeout time.Duration) (string, err
 	err := cmd.Run()
 	said := ""
 	if text := strings.TrimSpace(string(stderr.b)); text != "" {
-		said = "; it said: " + printable.Line(text)
+		said = "; its error output: " + printable.Line(text)
 	}
 	switch {
 	case ctx.Err() != nil:

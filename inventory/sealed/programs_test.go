@@ -49,7 +49,7 @@ func TestProgramIsAskedOnce(t *testing.T) {
 func TestProgramErrors(t *testing.T) {
 	r := asking(func([]string, time.Duration) (string, error) { return "", errors.New("exit status 3") })
 	_, err := parse(t, "a: {secret: {cmd: [get]}}", r).Get("a").Open()
-	require.EqualError(t, err, "f.yaml:1:4: the program \"get\" returned no secret: exit status 3\n  hint: run it by hand; it must print the secret alone, and end with status 0")
+	require.EqualError(t, err, "f.yaml:1:4: the program \"get\" returned no secret: exit status 3\n  hint: run the program in a terminal; it must print only the secret, and exit with status 0")
 	for text, want := range map[string]string{
 		"a: {secret: {cmd: get x}}":                  `f.yaml:1:19: cmd must be a list of words, not the text "get x"`,
 		"a: {secret: {cmd: [get, [x]]}}":             "f.yaml:1:25: a word of cmd must be a text, not a list",
@@ -76,8 +76,8 @@ func TestAsk(t *testing.T) {
 	for _, c := range []struct{ name, script, want, err string }{
 		{"the end of the last line", `printf 'a\nb\n'`, "a\nb", ""},
 		{"no end of a line", `printf ' a '`, " a ", ""},
-		{"nothing", `echo oops >&2`, "", "it printed nothing; it said: oops"},
-		{"a failure", `echo hunter2; printf 'x\033[1m' >&2; exit 7`, "", `exit status 7; it said: x\x1b[1m`},
+		{"nothing", `echo oops >&2`, "", "it printed nothing; its error output: oops"},
+		{"a failure", `echo hunter2; printf 'x\033[1m' >&2; exit 7`, "", `exit status 7; its error output: x\x1b[1m`},
 		{"too much", `head -c 100000 /dev/zero`, "", "it printed more than 64 KiB"},
 		{"no text", `printf '\377\376'`, "", "its output is not UTF-8"},
 		{"standard input", `cat; echo end`, "end", ""},

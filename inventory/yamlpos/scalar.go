@@ -49,7 +49,7 @@ func (c *converter) isSecret(n *yaml.Node) bool { return c.secrets && n.Tag == s
 
 const (
 	secretTag  = "!secret"
-	secretHint = "secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; write an expression here: \"{{ Data.… }}\""
+	secretHint = "move the secret into data of the manifest or into a variable of the inventory, and write an expression here, such as \"{{ Data.password }}\""
 )
 
 // RefuseSecrets adds an error for each secret in n, where secrets are not allowed.
@@ -58,7 +58,7 @@ func (n *Node) RefuseSecrets(errs *Errors) {
 		return
 	}
 	if n.Kind == Scalar {
-		errs.Add(n.Errorf(secretHint, "%s has no meaning here", n.mark()))
+		errs.Add(n.Errorf(secretHint, "%s is not allowed here", n.mark()))
 	}
 	for _, item := range n.Items {
 		item.RefuseSecrets(errs)

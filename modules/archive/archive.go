@@ -178,7 +178,7 @@ func (a *Archive) validateURL() error {
 		return modules.Errorf("url", "url and name must have the same archive type: url is %s, name is %s", is, name)
 	}
 	if _, twice := u.User.Password(); (twice || u.User.Username() != "") && (a.Username != "" || a.Password != "") {
-		return modules.Errorf("url", "url already has a user; remove it from url, or remove username and password")
+		return &modules.PropertyError{Path: "url", Msg: "url contains a user name, but username or password is also set", Hint: "remove the user name from url, or remove username and password"}
 	}
 	return nil
 }

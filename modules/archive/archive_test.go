@@ -43,7 +43,7 @@ func TestValidate(t *testing.T) {
 		{"another ending of the name", `"name":"/tmp/a","url":"https://example.com/a.zip"`, "name: name must end in .zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar"},
 		{"two types", `"url":"https://example.com/a.zip"`, "url: url and name must have the same archive type: url is zip, name is tar.gz"},
 		{"the same type", `"name":"/tmp/a.tgz","url":"https://example.com/a.tar.gz"`, ""},
-		{"two users", `"url":"https://u:p@example.com/a.tar.gz","username":"v","password":"w"`, "url: url already has a user; remove it from url, or remove username and password"},
+		{"two users", `"url":"https://u:p@example.com/a.tar.gz","username":"v","password":"w"`, "url: url contains a user name, but username or password is also set (remove the user name from url, or remove username and password)"},
 		{"a relative name", `"name":"a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be absolute"},
 		{"a name that is not clean", `"name":"/tmp/../a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be canonical (write /a.tar.gz)"},
 		{"relative places", `"url":"https://example.com/a.tar.gz","extract_parent":"a","creates":"b"`, "extract_parent: extract_parent path must be absolute\ncreates: creates path must be absolute"},

@@ -74,7 +74,7 @@ func (v value) span(from, to string) (msg, hint string) {
 	high, msg, hint := v.number(to)
 	if msg == "" && high < low {
 		msg = fmt.Sprintf("the range %s-%s ends before it begins", from, to)
-		hint = fmt.Sprintf("write two: %s-%d,%d-%s", from, v.high, v.low, to)
+		hint = fmt.Sprintf("write two ranges: %s-%d,%d-%s", from, v.high, v.low, to)
 	}
 	return msg, hint
 }

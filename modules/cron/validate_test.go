@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		{Name: "random", Of: job(func(c *Cron) { c.Minute = "0~30" }), Err: `minute: minute "0~30": "0~30" is not a number` + hint},
 		{Name: "range of everything", Of: job(func(c *Cron) { c.Minute = "*-5" }), Err: `minute: minute "*-5": "*" is not a number` + hint},
 		{Name: "half a range", Of: job(func(c *Cron) { c.Minute = "5-" }), Err: `minute: minute "5-": a number is missing` + hint},
-		{Name: "backwards", Of: job(func(c *Cron) { c.Weekday = "fri-mon" }), Err: `weekday: weekday "fri-mon": the range fri-mon ends before it begins (write two: fri-7,0-mon)`},
+		{Name: "backwards", Of: job(func(c *Cron) { c.Weekday = "fri-mon" }), Err: `weekday: weekday "fri-mon": the range fri-mon ends before it begins (write two ranges: fri-7,0-mon)`},
 		{Name: "step without a range", Of: job(func(c *Cron) { c.Minute = "5/10" }), Err: `minute: minute "5/10": the step /10 has no range (write 5-59/10)`},
 		{Name: "step of nothing", Of: job(func(c *Cron) { c.Minute = "*/0" }), Err: `minute: minute "*/0": the step "0" is not a number from 1 to 59`},
 		{Name: "no step", Of: job(func(c *Cron) { c.Minute = "*/" }), Err: `minute: minute "*/": the step "" is not a number from 1 to 59`},

@@ -63,10 +63,10 @@ func Compile(property, expression string) (*regexp.Regexp, error) {
 	invalid := &modules.PropertyError{
 		Path: property,
 		Msg:  "invalid regular expression: " + err.Error(),
-		Hint: "use RE2 syntax, without look-around and back-references",
+		Hint: "use the syntax of RE2, which has no look-around and no back-references",
 	}
 	if s, ok := errors.AsType[*syntax.Error](err); ok {
-		invalid.Msg = "invalid regular expression: " + string(s.Code) + ": " + s.Expr
+		invalid.Msg = "invalid regular expression: " + string(s.Code) + ` in "` + s.Expr + `"`
 	}
 	return nil, invalid
 }

@@ -36,15 +36,15 @@ func forShell(command string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	const none = "and exec starts none: write provider: shell"
+	const none = "needs a shell, but exec does not start one; add provider: shell"
 	first := words[0].bare
 	switch {
 	case first == "cd":
-		return "cd is a command of the shell, " + none + ", or cwd for the folder"
+		return "cd " + none + ", or set cwd to the folder"
 	case slices.Contains(shellCommands, first):
-		return first + " is a command of the shell, " + none
+		return first + " " + none
 	case assignment().MatchString(first):
-		return fmt.Sprintf("%s… is for a shell, %s, or environment for the variable", first[:strings.Index(first, "=")+1], none)
+		return fmt.Sprintf("%s… %s, or set the variable under environment", first[:strings.Index(first, "=")+1], none)
 	}
 	inner := slices.Contains(interpreters, path.Base(first)) // they expand $ themselves
 	for i, w := range words {
@@ -62,7 +62,7 @@ func forShell(command string) string {
 			found = expansion().FindString(w.expanded)
 		}
 		if found != "" {
-			return fmt.Sprintf("%s is for a shell, %s, or put it in single quotes to use it literally", found, none)
+			return fmt.Sprintf("%s %s, or put %[1]s in single quotes to pass it unchanged", found, none)
 		}
 		inner = inner || script().MatchString(w.bare)
 	}

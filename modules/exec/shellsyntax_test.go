@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const asShell = ", and exec starts none: write provider: shell"
+const asShell = " needs a shell, but exec does not start one; add provider: shell"
 
 func isForShell(found string) string {
-	return found + " is for a shell" + asShell + ", or put it in single quotes to use it literally"
+	return found + asShell + ", or put " + found + " in single quotes to pass it unchanged"
 }
 
-func isShellCommand(name string) string { return name + " is a command of the shell" + asShell }
+func isShellCommand(name string) string { return name + asShell }
 
 func TestForShell(t *testing.T) {
 	for command, want := range map[string]string{
@@ -22,7 +22,7 @@ func TestForShell(t *testing.T) {
 		"make 2>&1":                                 isForShell("2>&1"),
 		"make 2>/dev/null":                          isForShell("2>/dev/null"),
 		"sort < /etc/passwd":                        isForShell("<"),
-		"cd /tmp && ls":                             isShellCommand("cd") + ", or cwd for the folder",
+		"cd /tmp && ls":                             isShellCommand("cd") + ", or set cwd to the folder",
 		"ls /a && ls /b":                            isForShell("&&"),
 		"ls | wc":                                   isForShell("|"),
 		"test -e /a || touch /a":                    isForShell("||"),
@@ -40,7 +40,7 @@ func TestForShell(t *testing.T) {
 		"ulimit -n 9":                               isShellCommand("ulimit"),
 		"command -v git":                            isShellCommand("command"),
 		"for i in 1 2; do echo $i; done":            isShellCommand("for"),
-		"LANG=C sort":                               "LANG=… is for a shell" + asShell + ", or environment for the variable",
+		"LANG=C sort":                               "LANG=…" + asShell + ", or set the variable under environment",
 		"sh -c 'echo x' > /tmp/x":                   isForShell(">"),
 		"":                                          "",
 		"  ":                                        "",
@@ -83,7 +83,7 @@ func TestWarnings(t *testing.T) {
 	for _, w := range e.Warnings() {
 		found = append(found, w.Path+": "+w.Msg)
 	}
-	require.Equal(t, []string{"command: " + isForShell("|"), "onlyif: " + isShellCommand("cd") + ", or cwd for the folder"}, found)
+	require.Equal(t, []string{"command: " + isForShell("|"), "onlyif: " + isShellCommand("cd") + ", or set cwd to the folder"}, found)
 	e.Provider = "shell"
 	require.Empty(t, e.Warnings())
 }

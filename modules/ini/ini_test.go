@@ -120,7 +120,7 @@ func TestValidate(t *testing.T) {
 		{Name: "an option", Of: Ini{Name: "/a", Section: "s", Option: "o", Value: "v"}},
 		{Name: "several values", Of: Ini{Name: "n", Path: "/a", Option: "o", Values: []string{"v", "w"}}},
 		{Name: "no section", Of: Ini{Name: "/a", Section: "s", Ensure: absent}},
-		{Name: "no path", Of: Ini{Name: "a", Option: "o"}, Err: "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
+		{Name: "no path", Of: Ini{Name: "a", Option: "o"}, Err: "path: path is missing, and the name of the resource is not the path of a file (write the path of the file, such as path: /etc/hosts)"},
 		{Name: "no option", Of: Ini{Name: "/a", Section: "s"}, Err: "option: option cannot be empty"},
 		{Name: "nothing is absent", Of: Ini{Name: "/a", Ensure: absent}, Err: "option: ensure: absent needs an option or a section (write option, or section for all of one)"},
 		{Name: "a value of nothing", Of: Ini{Name: "/a", Section: "s", Value: "v", Ensure: absent}, Err: "value: a value needs an option"},

@@ -12,7 +12,7 @@ func TestValidate(t *testing.T) {
 		{Name: "the name is the path", Of: Line{Name: "/etc/hosts", Line: "x"}},
 		{Name: "a name and a path", Of: Line{Name: "web server", Path: "/etc/hosts", Line: "x"}},
 		{Name: "a path and another", Of: Line{Name: "/etc/motd", Path: "/etc/hosts", Line: "x"}},
-		{Name: "no path", Of: Line{Name: "web server", Line: "x"}, Err: "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
+		{Name: "no path", Of: Line{Name: "web server", Line: "x"}, Err: "path: path is missing, and the name of the resource is not the path of a file (write the path of the file, such as path: /etc/hosts)"},
 		{Name: "relative path", Of: Line{Name: "x", Path: "etc/hosts", Line: "x"}, Err: "path: file path must be absolute"},
 		{Name: "dots", Of: Line{Name: "/etc/../hosts", Line: "x"}, Err: "name: file path must be canonical (write /hosts)"},
 		// what
@@ -40,10 +40,10 @@ func TestValidate(t *testing.T) {
 		// regular expressions
 		{Name: "EOF", Of: Line{Name: "/a", Line: "x", After: "EOF"}},
 		{Name: "after and before", Of: Line{Name: "/a", Line: "x", After: "a", Before: "b"}, Err: "before: 'after' and 'before' are mutually exclusive"},
-		{Name: "look-ahead", Of: Line{Name: "/a", Line: "x", Regexp: "(?=x)"}, Err: "regexp: invalid regular expression: invalid or unsupported Perl syntax: (?= (use RE2 syntax, without look-around and back-references)"},
-		{Name: "parentheses", Of: Line{Name: "/a", Line: "x", After: "(", Regexp: "["}, Err: "regexp: invalid regular expression: missing closing ]: [ (use RE2 syntax, without look-around and back-references)\n" +
-			"after: invalid regular expression: missing closing ): ( (use RE2 syntax, without look-around and back-references)"},
-		{Name: "before", Of: Line{Name: "/a", Line: "x", Before: "*"}, Err: "before: invalid regular expression: missing argument to repetition operator: * (use RE2 syntax, without look-around and back-references)"},
+		{Name: "look-ahead", Of: Line{Name: "/a", Line: "x", Regexp: "(?=x)"}, Err: "regexp: invalid regular expression: invalid or unsupported Perl syntax in \"(?=\" (use the syntax of RE2, which has no look-around and no back-references)"},
+		{Name: "parentheses", Of: Line{Name: "/a", Line: "x", After: "(", Regexp: "["}, Err: "regexp: invalid regular expression: missing closing ] in \"[\" (use the syntax of RE2, which has no look-around and no back-references)\n" +
+			"after: invalid regular expression: missing closing ) in \"(\" (use the syntax of RE2, which has no look-around and no back-references)"},
+		{Name: "before", Of: Line{Name: "/a", Line: "x", Before: "*"}, Err: "before: invalid regular expression: missing argument to repetition operator in \"*\" (use the syntax of RE2, which has no look-around and no back-references)"},
 		// create
 		{Name: "create", Of: Line{Name: "/a", Line: "x", Create: true, Owner: "root", Group: "0", Mode: "0644"}},
 		{Name: "create, absent", Of: Line{Name: "/a", Line: "x", Create: true, Ensure: absent}},

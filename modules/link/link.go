@@ -56,7 +56,7 @@ func (l *Link) validateName() error {
 func (l *Link) validateTarget() error {
 	switch {
 	case l.Target == "" && l.Ensure != absent:
-		return &modules.PropertyError{Path: "target", Msg: "target cannot be empty", Hint: "write where the link leads, such as target: /opt/app/current"}
+		return &modules.PropertyError{Path: "target", Msg: "target cannot be empty", Hint: "write the path that the link points to, such as target: /opt/app/current"}
 	case strings.ContainsRune(l.Target, 0):
 		return modules.Errorf("target", "target must not contain a NUL byte")
 	case len(l.Target) > maxTarget:

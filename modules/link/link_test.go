@@ -25,7 +25,7 @@ func TestValidate(t *testing.T) {
 		{Name: "dots", Of: Link{Name: "/opt/./current", Target: "v2"}, Err: "name: file path must be canonical (write /opt/current)"},
 		{Name: "NUL", Of: Link{Name: "/a\x00", Target: "v2"}, Err: "name: file path must not contain a NUL byte"},
 		{Name: "root directory", Of: Link{Name: "/", Target: "v2"}, Err: "name: the root directory cannot be a link"},
-		{Name: "no target", Of: Link{Name: "/a"}, Err: "target: target cannot be empty (write where the link leads, such as target: /opt/app/current)"},
+		{Name: "no target", Of: Link{Name: "/a"}, Err: "target: target cannot be empty (write the path that the link points to, such as target: /opt/app/current)"},
 		{Name: "target with NUL", Of: Link{Name: "/a", Target: "b\x00"}, Err: "target: target must not contain a NUL byte"},
 		{Name: "target too long", Of: Link{Name: "/a", Target: strings.Repeat("x", 4096)}, Err: "target: target has 4096 bytes, more than the 4095 that a link can hold"},
 		{Name: "itself", Of: Link{Name: "/a/b", Target: "/a/b"}, Err: `target: target "/a/b" leads back to the link itself`},

@@ -37,7 +37,7 @@ func TestPackageApt(t *testing.T) {
 		{"no-such-package", "absent", "stable"},
 		{"no-such-package", "present", `failed: provider package::apt: no resource "no-such-package", and none can be made [unknown]`},
 		{"bash", "absent", "failed: provider package::apt: update ended with exit code 1: not implemented [failed]\n  ensure: " + string(version) + " -> absent"},
-		{"bash", "5.2", `failed: properties.ensure: "5.2" is not one of present, installed, absent, purged, latest (it is of type enum[present, installed, absent, purged, latest]) [failed]`},
+		{"bash", "5.2", `failed: properties.ensure: "5.2" is not one of present, installed, absent, purged, latest (the type of this attribute is enum[present, installed, absent, purged, latest]) [failed]`},
 	} {
 		t.Run(test.name+" "+test.ensure, func(t *testing.T) {
 			require.Equal(t, test.want, brief(one(t, dir, `{"name":"`+test.name+`","type":"package","properties":{"ensure":"`+test.ensure+`"}}`)))

@@ -65,7 +65,7 @@ func (r *Ral) exposed(m *metadata) error {
 	if !r.discreet || m.Invoke != invokeSimple || len(r.Properties) == 0 {
 		return nil
 	}
-	return modules.Refuse("the resource is sensitive, and provider %s takes values as arguments, which other users can see; use a provider with invoke: json", m.full())
+	return modules.Refuse("provider %s passes the values of a sensitive resource as command arguments, which other users can read; use a provider with invoke: json", m.full())
 }
 
 // Requires implements [modules.Requirer].

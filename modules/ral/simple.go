@@ -26,7 +26,7 @@ const (
 func unfit(text string) error {
 	switch {
 	case strings.ContainsAny(text, "\n\r"):
-		return fmt.Errorf("%q has a line break, which the simple convention cannot carry", text)
+		return fmt.Errorf("%q has a line break, which a provider with invoke: simple cannot read", text)
 	case strings.ContainsRune(text, 0):
 		return errors.New("has a NUL byte")
 	}

@@ -43,15 +43,15 @@ func TestValidate(t *testing.T) {
 		{`"type":"kv","properties":{"tags":[["a"]]}`, []string{"properties.tags[0]: a list is not an element that libral knows"}},
 		{`"type":"kv","properties":{"valu":"x","name":"y"}`, []string{
 			"properties.name: the name of the resource is its key",
-			`properties.valu: provider kv::python has no attribute "valu" (it has ensure, level, on, tags, token, value)`,
+			`properties.valu: provider kv::python has no attribute "valu" (known attributes: ensure, level, on, tags, token, value)`,
 		}},
 		{`"type":"kv","properties":{"size":"1"}`, []string{`properties.size: provider kv::python reports "size" and cannot set it`}},
-		{`"type":"kv","properties":{"level":"mid"}`, []string{`properties.level: "mid" is not one of low, high (it is of type enum[low, high])`}},
-		{`"type":"kv","properties":{"on":"true"}`, []string{`properties.on: "true" is not true or false (it is of type boolean)`}},
-		{`"type":"kv","properties":{"tags":"a"}`, []string{`properties.tags: "a" is not a list (it is of type array[string])`}},
-		{`"type":"kv","properties":{"value":["a"]}`, []string{`properties.value: a list is not a single value (it is of type string)`}},
-		{`"type":"both","properties":{"c":1}`, []string{`properties.c: provider both::p has no attribute "c" (it has b)`}},
-		{`"type":"s","properties":{"a":"x\ny"}`, []string{`properties.a: the value "x\ny" has a line break, which the simple convention cannot carry`}},
+		{`"type":"kv","properties":{"level":"mid"}`, []string{`properties.level: "mid" is not one of low, high (the type of this attribute is enum[low, high])`}},
+		{`"type":"kv","properties":{"on":"true"}`, []string{`properties.on: "true" is not true or false (the type of this attribute is boolean)`}},
+		{`"type":"kv","properties":{"tags":"a"}`, []string{`properties.tags: "a" is not a list (the type of this attribute is array[string])`}},
+		{`"type":"kv","properties":{"value":["a"]}`, []string{`properties.value: a list is not a single value (the type of this attribute is string)`}},
+		{`"type":"both","properties":{"c":1}`, []string{`properties.c: provider both::p has no attribute "c" (known attributes: b)`}},
+		{`"type":"s","properties":{"a":"x\ny"}`, []string{`properties.a: the value "x\ny" has a line break, which a provider with invoke: simple cannot read`}},
 		{`"type":"s","properties":{"a":null}`, []string{"properties.a: the value null cannot be written in the simple convention"}},
 		{`"type":"s","properties":{"l":["x,y"]}`, []string{`properties.l: the value "x,y" cannot be an element of a list in the simple convention`}},
 	} {
@@ -71,7 +71,7 @@ func TestValidate(t *testing.T) {
 	}
 	r := &Ral{Name: "a\nb", TypeName: "s"}
 	require.NoError(t, r.Prepare(t.Context(), source(dir)))
-	require.EqualError(t, r.Validate(), `name: the name "a\nb" has a line break, which the simple convention cannot carry`)
+	require.EqualError(t, r.Validate(), `name: the name "a\nb" has a line break, which a provider with invoke: simple cannot read`)
 	r = &Ral{Name: "a\x00b", TypeName: "kv"}
 	require.EqualError(t, r.Validate(), "name: the name must not contain a NUL byte")
 }
@@ -82,7 +82,7 @@ func TestHostHoldsToMetadata(t *testing.T) {
 	dir := canned(t, "", map[string]string{"get": there})
 	r := &Ral{Name: "n", TypeName: "thing", Properties: map[string]any{"x": "s3cret", "b": "s3cret"}}
 	_, err := r.Check(t.Context(), modules.ReadOnly(hostWith(dir)))
-	require.EqualError(t, err, `properties.b: "s3cret" is not true or false (it is of type boolean); properties.x: provider thing::canned has no attribute "x" (it has a, b, ensure, l, w)`)
+	require.EqualError(t, err, `properties.b: "s3cret" is not true or false (the type of this attribute is boolean); properties.x: provider thing::canned has no attribute "x" (known attributes: a, b, ensure, l, w)`)
 	require.Equal(t, "the properties are not what provider thing::canned takes", err.(modules.Redactor).Redacted())
 	require.Empty(t, read(t, dir, "canned.log"))
 }
@@ -224,7 +224,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // TestSensitiveAttributes checks that secrets are only passed on standard input.
 func TestSensitiveAttributes(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
-	const want = "the resource is sensitive, and provider conf::conf takes values as arguments, which other users can see; use a provider with invoke: json"
+	const want = "provider conf::conf passes the values of a sensitive resource as command arguments, which other users can read; use a provider with invoke: json"
 	dir := folder(t, nil)
 	r := of(t, dir,
 		`{"name":"x","type":"conf","properties":{"ensure":"present","text":"s3cret"}}`,

@@ -49,14 +49,14 @@ func (m *metadata) wantedValue(key string, value any) (any, error) {
 		return nil, &modules.PropertyError{
 			Path: property(key),
 			Msg:  "provider " + m.full() + " has no attribute " + quoted(key),
-			Hint: "it has " + strings.Join(m.settable(), ", "),
+			Hint: "known attributes: " + strings.Join(m.settable(), ", "),
 		}
 	case a.Kind == kindRead:
 		return nil, modules.Errorf(property(key), "provider %s reports %q and cannot set it", m.full(), key)
 	}
 	v, err := a.convert(value)
 	if err != nil {
-		return nil, &modules.PropertyError{Path: property(key), Msg: err.Error(), Hint: "it is of type " + a.spelt()}
+		return nil, &modules.PropertyError{Path: property(key), Msg: err.Error(), Hint: "the type of this attribute is " + a.spelt()}
 	}
 	if m.Invoke == invokeSimple {
 		if _, err := simpleText(v); err != nil {

@@ -93,15 +93,15 @@ func FuzzEdit(f *testing.F) {
 func TestValidate(t *testing.T) {
 	modtest.Validates(t, []modtest.Verdict[Replace]{
 		{Name: "the name is the path", Of: Replace{Name: "/a", Regexp: "x"}},
-		{Name: "no path", Of: Replace{Name: "a", Regexp: "x"}, Err: "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
-		{Name: "no expression", Of: Replace{Name: "/a", Regexp: "("}, Err: "regexp: invalid regular expression: missing closing ): ( (use RE2 syntax, without look-around and back-references)"},
+		{Name: "no path", Of: Replace{Name: "a", Regexp: "x"}, Err: "path: path is missing, and the name of the resource is not the path of a file (write the path of the file, such as path: /etc/hosts)"},
+		{Name: "no expression", Of: Replace{Name: "/a", Regexp: "("}, Err: "regexp: invalid regular expression: missing closing ) in \"(\" (use the syntax of RE2, which has no look-around and no back-references)"},
 		{Name: "everywhere", Of: Replace{Name: "/a", Regexp: "x*"}, Err: "regexp: the expression matches the empty text, so it matches everywhere (write x+ in place of x*)"},
 		{Name: "no group", Of: Replace{Name: "/a", Regexp: "x", Replace: `\1`}, Err: `replace: the expression has no group \1 (write \\ for a backslash)`},
 		{Name: "no named group", Of: Replace{Name: "/a", Regexp: "(x)", Replace: `\g<y>`}, Err: `replace: the expression has no group \g<y> (write \\ for a backslash)`},
 		{Name: "group without an end", Of: Replace{Name: "/a", Regexp: "(x)", Replace: `\g<1`}, Err: `replace: the expression has no group \g<1 (write \\ for a backslash)`},
 		{Name: "half a backslash", Of: Replace{Name: "/a", Regexp: "x", Replace: `a\`}, Err: `replace: it ends with a single backslash (write \\ for a backslash)`},
 		{Name: "another letter", Of: Replace{Name: "/a", Regexp: "x", Replace: `\d`}, Err: `replace: \d means nothing (write \\ for a backslash)`},
-		{Name: "after", Of: Replace{Name: "/a", Regexp: "x", After: "["}, Err: "after: invalid regular expression: missing closing ]: [ (use RE2 syntax, without look-around and back-references)"},
+		{Name: "after", Of: Replace{Name: "/a", Regexp: "x", After: "["}, Err: "after: invalid regular expression: missing closing ] in \"[\" (use the syntax of RE2, which has no look-around and no back-references)"},
 		{Name: "command", Of: Replace{Name: "/a", Regexp: "x", Validation: "visudo"}, Err: `validate: "visudo" has no %s, which stands for the file to look at (write it as in validate: "visudo -cf %s")`},
 	})
 }

@@ -151,7 +151,7 @@ func validatePost(at string, entry map[string]string) error {
 			return modules.Errorf(at, "post keys cannot be empty")
 		}
 		if _, err := path.Match(glob, ""); err != nil || strings.Contains(glob, "/") {
-			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post key %q is not a pattern of base names", glob), Hint: `write it as "*.sh"`}
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("the key %q under post is not a valid pattern for file names", glob), Hint: `write a pattern without a folder, such as "*.sh"`}
 		}
 		words, err := shellquote.Split(command)
 		switch {

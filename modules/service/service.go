@@ -24,7 +24,7 @@ type Service struct {
 	Enable   *bool  `json:"enable,omitempty" doc:"start at boot; default: unchanged"`
 	Masked   *bool  `json:"masked,omitempty" doc:"masked: systemd never starts it; default: unchanged"`
 	Reload   bool   `json:"reload,omitempty" doc:"after a change of a subscribed resource, reload instead of restart, if the service can and its unit file is the same"`
-	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and subscribe to the resources whose changes must restart it; with reload: true it is reloaded" doc:"ad hoc only: restart or reload; a stopped service is started"`
+	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and list under subscribe the resources whose changes must restart the service; to reload the service instead, add reload: true" doc:"ad hoc only: restart or reload; a stopped service is started"`
 	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"service manager; default: the host's"`
 	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"limit for starting, stopping and reloading, each"`
 
@@ -104,7 +104,7 @@ func (s *Service) validateName() error {
 		return modules.Errorf("name", "service name has %d characters, and at most %d are possible", len(s.Name), maxName)
 	case strings.HasSuffix(name, "@"):
 		return &modules.PropertyError{
-			Path: "name", Msg: "service name is a template: " + s.Name, Hint: "name an instance, such as " + name + "1",
+			Path: "name", Msg: s.Name + " is a systemd template, which needs an instance name", Hint: "add an instance name, such as " + name + "1",
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ ccm:
 	require.Equal(t, "exec#name a\nexec#secret sensitive\nexec#a 1\nexec#outer sensitive\nexec#list sensitive\nblock#x [5] rescue 0 always 0", showBlocks(compiled.Catalog.Entries))
 	for _, name := range []string{`"{{ Item.k }}": {}`, `"{{ Outer.k }}": {each: [1]}`} {
 		_, err := compiler(t, fmt.Sprintf(text, "            - "+name+"\n"), nil, Options{}).Compile(t.Context(), web1)
-		require.ErrorContains(t, err, "a secret would be shown here", name)
+		require.ErrorContains(t, err, "ccm-push would print a secret here", name)
 	}
 }
 

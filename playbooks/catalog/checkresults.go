@@ -75,8 +75,8 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 			x.errs.Add(r.Register.Errorf("remove strategy: graph, or pass values with recv",
 				"register needs resources that run in the order written"))
 		case other != nil:
-			x.errs.Add(r.Register.Errorf("write a different name for each register; a resource that control excludes also has a result: Results."+name+".skipped",
-				"Results.%s is registered twice, also at %s", name, other.Pos()))
+			x.errs.Add(r.Register.Errorf("write a different name after each register:, even if control runs only one of the two resources",
+				"another resource also registers Results.%s, at %s", name, other.Pos()))
 		}
 		if here[name] = r.Register; !r.Unselected {
 			x.before[name] = r
@@ -103,10 +103,10 @@ func (x *resultCheck) reads(r *manifest.Resource, at *yamlpos.Node, reads templa
 		switch {
 		case field == "":
 		case from.Each != nil && notNumber != nil:
-			x.errs.Add(at.Errorf("write Results."+name+"[0]."+field+", or any(Results."+name+", #."+field+")",
-				"Results.%s is a list, since %s has each", name, from.Ref()))
+			x.errs.Add(at.Errorf("write Results."+name+"[0]."+field+" for one element, or any(Results."+name+", #."+field+") to test every element",
+				"Results.%s is a list, because %s has the key each", name, from.Ref()))
 		case from.Each == nil && !slices.Contains(outcomeFields, field) && !slices.Contains(saidFields, field):
-			x.errs.Add(at.Errorf(suggestField(field), "a result has no %s: Results.%s.%s", field, name, field))
+			x.errs.Add(at.Errorf(suggestField(field), "Results.%s.%s does not exist: a result has no key %q", name, field, field))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (x *resultCheck) subscribes(r *manifest.Resource, files *templates.Files) {
 			continue
 		}
 		if paths, all := v.Inputs(files).Results(); all && len(x.before) > 0 || len(paths) > 0 {
-			x.errs.Add(v.Node.Errorf("write the name as it is, and choose with control", "a resource with subscribe cannot have a name from Results: if the run ended before it, its pending refresh would be lost"))
+			x.errs.Add(v.Node.Errorf("write a fixed name; to skip the resource on a condition, use control", "a resource with subscribe cannot use Results in its name or in each"))
 		}
 	}
 }
@@ -131,12 +131,12 @@ func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name 
 		other := all[0]
 		switch {
 		case other == r:
-			return at.Errorf("use it in later resources", "Results.%s is the result of this resource itself, which does not exist yet", name)
+			return at.Errorf("use Results."+name+" only in later resources", "Results.%s does not exist yet: this resource itself registers it", name)
 		case other.Unselected:
 			return at.Errorf("select it too, or remove this resource", "Results.%s is registered by %s (%s), which --tags, --skip-tags or --start-at skip",
 				name, other.Ref(), other.Name.Node.Pos())
 		}
-		return at.Errorf("move this resource after it", "Results.%s is registered later, by %s (%s)", name, other.Ref(), other.Name.Node.Pos())
+		return at.Errorf("move this resource after "+other.Ref(), "Results.%s does not exist yet: %s registers it later (%s)", name, other.Ref(), other.Name.Node.Pos())
 	}
 	if x.anything {
 		return nil
@@ -150,7 +150,7 @@ func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name 
 	if meant := yamlpos.Suggest(name, known); meant != "" {
 		hint = "did you mean Results." + meant + "?"
 	}
-	return at.Errorf(hint, "no resource registers a result called %s", name)
+	return at.Errorf(hint, "no resource registers a result with the name %q", name)
 }
 
 // suggestField returns a hint about the fields of a result.
@@ -160,5 +160,5 @@ func suggestField(field string) string {
 		return "did you mean " + meant + "?"
 	}
 	slices.Sort(all)
-	return "it has " + strings.Join(all, ", ")
+	return "a result has the keys " + strings.Join(all, ", ")
 }

@@ -140,7 +140,7 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"a reference to nothing", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nccm: {resources: [exec: [{aaa: }, {b: {require: [exec#aab]}}]]}\n",
 		"web.yaml:1:50: no earlier resource is called exec#aab on this host\n  hint: did you mean exec#aaa?"},
 	{"a file of another folder", "-- site.yaml --\nccm: {resources: [apply: [sub: ]]}\n-- x --\n-- sub/manifest.yaml --\nccm: {resources: [exec: [\"{{ file('../x') }}\": ]]}\n",
-		"sub/manifest.yaml:1:30: \"../x\" is outside the folder sub\n  hint: a play can read only files in its own folder"},
+		"sub/manifest.yaml:1:30: \"../x\" is outside the folder sub\n  hint: move the file into this folder: a play can read only files in its own folder"},
 	{"too many", "-- site.yaml --\ndata: {l: '{{ 1..400 }}'}\nccm: {resources: [apply: [n.yaml: {each: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Item }}': {each: '{{ Data.l }}'}]]}\n",
 		"n.yaml:1:47: each has 400 elements, and a host may have 100000 resources\n  hint: 99849 entries come before it"},
 }
@@ -170,9 +170,9 @@ func TestNestedFilesOfHosts(t *testing.T) {
 		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
 		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
 		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
-		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be used as a key"},
-		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be used as the name of a manifest"},
-		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be used as the whole data of a manifest"},
+		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be a key"},
+		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be the name of a manifest"},
+		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be the whole data of a manifest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, dir, err := nesting(t, "-- site.yaml --\n"+c.site+"\n"+sub, Options{})

@@ -133,7 +133,7 @@ func TestScaffoldErrors(t *testing.T) {
 		{"a path out of data that are facts", "source: tree, data: \"{{ Facts }}\"", "[[ file(Data.p) ]]", hostilePath, ""},
 		{"a path out of an element that is a fact", "source: tree, each: \"{{ Facts.list }}\", require: [], alias: \"{{ Item }}\"", "[[ file(Item) ]]", hostilePath, ""},
 		{"the same, known late", "source: \"{{ 'tree' }}\", data: {p: \"{{ Facts.os }}\"}", "[[ file(Data.p) ]]", "", hostilePath},
-		{"syntax, known late", "source: \"{{ 'tree' }}\"", "[[ nope ]]", "", "tree/f:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
+		{"syntax, known late", "source: \"{{ 'tree' }}\"", "[[ nope ]]", "", "tree/f:1:4: identifier \"nope\" is not defined\n  hint: defined names: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"missing, known late", "source: \"{{ 'gone' }}\"", "", "", "site.yaml:4:31: source: no folder \"gone\" in DIR"},
 		{"a source out of facts", "source: \"{{ Facts.os }}\"", "", "", ""},
 		{"missing key", "source: tree", "x\n[[ Data.nope ]]", "", "tree/f:2:4: missing key \"Data.nope\"\n  hint: did you mean \"none\"? to test whether the key exists, write isset(Data.nope)"},

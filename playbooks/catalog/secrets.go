@@ -99,7 +99,7 @@ func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u
 	var errs yamlpos.Errors
 	for _, part := range static.shown {
 		if in.reads(part.inputs, u.item) || in.readsOuter(part.inputs, r, env) {
-			errs.Add(part.at.Errorf("use secrets only in properties and health checks, because ccm-push prints the other keys of a resource", "a secret would be shown here%s", in.secretRead(part.inputs)))
+			errs.Add(part.at.Errorf("use secrets only in properties and health checks; ccm-push prints the other keys of a resource", "ccm-push would print a secret here%s", in.secretRead(part.inputs)))
 		}
 	}
 	u.visible = errs.Err()
@@ -176,7 +176,7 @@ func (x *expansion) checkShown(r *manifest.Resource, in *scope, e *wire.Entry) e
 	}
 	for _, text := range append([]string{e.Name, e.Alias}, e.Sema...) {
 		if x.compiler.opts.Mask.Text(text) != text {
-			return r.Name.Node.Errorf("use secrets only in properties and health checks, because ccm-push prints the other keys of a resource", "the name, or another printed part of the resource, contains a secret")
+			return r.Name.Node.Errorf("use secrets only in properties and health checks; ccm-push prints the other keys of a resource", "the name, or another printed part of the resource, contains a secret")
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ func (in *scope) messages(ctx context.Context, errs *yamlpos.Errors) (pre, post 
 	p := in.manifest.play
 	for _, v := range []*manifest.Value{p.Pre, p.Post} {
 		if v != nil && in.hasSecrets() && in.reads(v.Inputs(in.env.Files), secret.Paths{}) {
-			errs.Add(v.Node.Errorf("remove the secret: messages are printed", "the message would show a secret%s", in.secretRead(v.Inputs(in.env.Files))))
+			errs.Add(v.Node.Errorf("remove the secret, because ccm-push prints this message", "the message contains a secret%s", in.secretRead(v.Inputs(in.env.Files))))
 			return "", ""
 		}
 	}

@@ -75,7 +75,7 @@ func (vr *ValueReader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templat
 		vr.report.Warn(n, fmt.Sprintf(`this %s is not closed, so it stays text; close the expression, or write {{ "%[1]s" }}`, open))
 	}
 	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
-		vr.report.Warn(n, leftover+`, or {{ "{%" }} to write it literally`)
+		vr.report.Warn(n, leftover+`, or write {{ "{%" }} to keep {% in the text`)
 	}
 	if !vr.IsOpen(n) {
 		return
@@ -176,7 +176,7 @@ func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
 	case n.Kind != yamlpos.Scalar: // which decoding has reported
 		return nil
 	case vr.IsOpen(n):
-		vr.report.Add(n.Errorf("write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources",
+		vr.report.Add(n.Errorf("write a fixed value without an expression, because ccm-push reads this key before any host is known",
 			"%s cannot be an expression", key))
 		return nil
 	}

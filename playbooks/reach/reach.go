@@ -194,7 +194,7 @@ func (r *hostSettings) hostKeys() {
 	wanted := r.option(sshconfig.StrictHostKeyChecking)
 	switch wanted.value {
 	case "no":
-		r.opts.warn(fmt.Sprintf("%s: StrictHostKeyChecking no has no effect: host keys are always verified", wanted.origin))
+		r.opts.warn(fmt.Sprintf("%s: StrictHostKeyChecking no is ignored, because ccm-push always verifies host keys", wanted.origin))
 		wanted.value = "yes"
 	case "ask": // a run has no prompts for it
 		wanted.value = "yes"
@@ -237,7 +237,7 @@ func (r *hostSettings) knownHosts() {
 		r.noteEach("known_hosts", sshconfig.UserKnownHostsFile)
 	} else {
 		if len(files) > 0 {
-			r.opts.warn(fmt.Sprintf("%s: UserKnownHostsFile %s has no effect: host keys are always verified, with the default files", r.ssh.Origin(sshconfig.UserKnownHostsFile), files[0]))
+			r.opts.warn(fmt.Sprintf("%s: UserKnownHostsFile %s is ignored, because ccm-push always verifies host keys, here with the default known_hosts files", r.ssh.Origin(sshconfig.UserKnownHostsFile), files[0]))
 		}
 		r.note("known_hosts", byDefault, "~/.ssh/known_hosts")
 	}

@@ -356,6 +356,6 @@ func TestNoKnownHosts(t *testing.T) {
 		target, err := targetOf(Options{LocalUser: "me", SSH: config, Warn: func(text string) { warned = append(warned, text) }}, inv, "web1")
 		require.NoError(t, err)
 		require.Equal(t, transport.Target{Host: "web1", Address: "web1", User: "me", GlobalKnownHosts: []string{}}, target)
-		require.Equal(t, []string{path + ":1: UserKnownHostsFile " + file + " has no effect: host keys are always verified, with the default files"}, warned)
+		require.Equal(t, []string{path + ":1: UserKnownHostsFile " + file + " is ignored, because ccm-push always verifies host keys, here with the default known_hosts files"}, warned)
 	}
 }

@@ -66,7 +66,7 @@ func ForeignFunction(name string) (Equivalent, bool) {
 		"combine":         {"", "", "write merge, with the preferred map first"},
 		"include":         {`write template("file.templ")`, "", `write template "name" .`},
 		"ansible_facts":   {"write Facts.…", "write Facts.…", "write .Facts.…"},
-		"hostvars":        {"write Hosts[NAME]", "write Hosts[NAME]", "write index .Hosts NAME"},
+		"hostvars":        {"write Hosts[NAME], where NAME is a host of the inventory", "write Hosts[NAME], where NAME is a host of the inventory", "write index .Hosts NAME, where NAME is a host of the inventory"},
 		"regexReplaceAll": {"Go templates have it (template(\"file.gotmpl\"))", "Go templates have it (template(\"file.gotmpl\"))", ""},
 	}[foreignSpelling(name)]
 	return words, ok

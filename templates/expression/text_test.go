@@ -204,15 +204,15 @@ func syntaxErrorCases() []errorCase {
 		{"{{ 'a' + 1 }}", `site.yaml:7:19: invalid operation: + (mismatched types string and int) in the expression "'a' + 1"`},
 		{"{{ let Data = 1; Data }}", `site.yaml:7:19: cannot redeclare Data in the expression "let Data = 1; Data"`},
 		{"{{ \"\\q\" }}", `site.yaml:7:17: invalid char escape in the expression "\"\\q\""`},
-		{"{{ template(Data.name) }}", "site.yaml:7:29: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: only literal templates can be rendered, not computed values"},
-		{"{{ jet('[' + '[') }}", "site.yaml:7:23: jet takes the name of a file or a text, written as a literal\n" +
-			"  hint: only literal templates can be rendered, not computed values"},
-		{"{{ map(Facts.list, template(#)) }}", "site.yaml:7:40: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: only literal templates can be rendered, not computed values"},
+		{"{{ template(Data.name) }}", "site.yaml:7:29: the argument of template must be a fixed text or file name, not a computed value\n" +
+			"  hint: write the file name or the template text directly, in quotes"},
+		{"{{ jet('[' + '[') }}", "site.yaml:7:23: the argument of jet must be a fixed text or file name, not a computed value\n" +
+			"  hint: write the file name or the template text directly, in quotes"},
+		{"{{ map(Facts.list, template(#)) }}", "site.yaml:7:40: the argument of template must be a fixed text or file name, not a computed value\n" +
+			"  hint: write the file name or the template text directly, in quotes"},
 		{"{{ let t = template; t('x') }}", "site.yaml:7:23: template is a function\n  hint: call it: template(…)"},
-		{"{{ Data.name | template() }}", "site.yaml:7:20: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: only literal templates can be rendered, not computed values"},
+		{"{{ Data.name | template() }}", "site.yaml:7:20: the argument of template must be a fixed text or file name, not a computed value\n" +
+			"  hint: write the file name or the template text directly, in quotes"},
 		{"{{ template() }}", "site.yaml:7:15: template: 0 arguments\n  hint: write template(\"name.templ\"), jet(\"name.jet\") or jet(\"name.jet\", \"<<\", \">>\")"},
 		{"{{ template('motd.j2') }}", "site.yaml:7:15: template: \"motd.j2\" is neither a template file nor a template\n" +
 			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") returns the file unchanged"},

@@ -60,7 +60,7 @@ func TestGoDelimiters(t *testing.T) {
 
 func goErrorCases() []errorCase {
 	hostile := ": file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
-	literal := ": jet takes the name of a file or a text, written as a literal\n  hint: only literal templates can be rendered, not computed values"
+	literal := ": the argument of jet must be a fixed text or file name, not a computed value\n  hint: write the file name or the template text directly, in quotes"
 	return []errorCase{
 		{"a\n {{ .data.nope }}", "motd.tmpl:2:10: missing key \"nope\" in .data.nope\n  hint: give a default: .data.nope | default \"…\""},
 		{"{{ .dat.name }}", "motd.tmpl:1:8: missing key \"dat\" in .dat.name\n  hint: did you mean \"data\"?"},

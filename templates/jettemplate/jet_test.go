@@ -102,12 +102,12 @@ func TestJetEscapesNothing(t *testing.T) {
 
 func jetErrorCases() []errorCase {
 	hostile := ": file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
-	literal := " takes the name of a file or a text, written as a literal\n  hint: only literal templates can be rendered, not computed values"
+	literal := " must be a fixed text or file name, not a computed value\n  hint: write the file name or the template text directly, in quotes"
 	return []errorCase{
-		{"a\n\n [[ nope ]]", "motd.jet:3:5: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
+		{"a\n\n [[ nope ]]", "motd.jet:3:5: identifier \"nope\" is not defined\n  hint: defined names: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ Dat.name ]]", "motd.jet:1:4: identifier \"Dat\" is not defined\n  hint: did you mean \"Data\"?"},
 		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ sise ]]", "motd.jet:1:45: identifier \"sise\" is not defined\n  hint: did you mean \"size\"?"},
-		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ size ]]", "motd.jet:1:45: identifier \"size\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
+		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ size ]]", "motd.jet:1:45: identifier \"size\" is not defined\n  hint: defined names: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ Data.zzzzzzzz ]]", "motd.jet:1:4: missing key \"Data.zzzzzzzz\"\n" +
 			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; to test whether the key exists, write isset(Data.zzzzzzzz)"},
 		{"[[ Data.nested.prot.x ]]", "motd.jet:1:4: missing key \"Data.nested.prot\"\n  hint: did you mean \"port\"? to test whether the key exists, write isset(Data.nested.prot)"},
@@ -116,7 +116,7 @@ func jetErrorCases() []errorCase {
 		{"[[ Data.name.x == nil ]]", "motd.jet:1:4: Data.name.x: a string has no keys"},
 		{"[[ Data.list[9] == nil ]]", "motd.jet:1:4: Data.list[9]: the list has only 3 elements\n  hint: to test whether the key exists, write isset(Data.list[9])"},
 		{"[[ Data.nope == 5 ]]", "motd.jet:1:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
-		{"[[ nope == nil ]]", "motd.jet:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
+		{"[[ nope == nil ]]", "motd.jet:1:4: identifier \"nope\" is not defined\n  hint: defined names: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ if Data.nope ]]x[[ end ]]", "motd.jet:1:7: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"[[ range Data.users ]][[ .nick ]][[ end ]]", "motd.jet:1:26: missing key \".nick\"\n  hint: it has id, name; to test whether the key exists, write isset(.nick)"},
 		{"[[ range Data.nope ]]x[[ end ]]", "motd.jet:1:10: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
@@ -161,12 +161,12 @@ func jetErrorCases() []errorCase {
 		{"[[ include \"a.jet\" ]]", "b.jet:1: a.jet extends or imports itself: a.jet → b.jet → a.jet"},
 		{"[[ include \"badinclude.jet\" ]]", "badinclude.jet:2:6: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"[[ include \"badsyntax.jet\" ]]", "badsyntax.jet:2: parsing if: unexpected ']]' (expected term)"},
-		{"[[ include Data.name ]]", "motd.jet:1:12: include" + literal},
-		{"[[ exec(Data.name) ]]", "motd.jet:1:9: exec" + literal},
-		{"[[ includeIfExists(Data.name) ]]", "motd.jet:1:20: includeIfExists" + literal},
-		{"[[ template(Data.name) ]]", "motd.jet:1:13: template" + literal},
-		{"[[ jet(\"a\" + \"b\") ]]", "motd.jet:1:8: jet" + literal},
-		{"[[ Data.name | template ]]", "motd.jet:1:4: template" + literal},
+		{"[[ include Data.name ]]", "motd.jet:1:12: the argument of include" + literal},
+		{"[[ exec(Data.name) ]]", "motd.jet:1:9: the argument of exec" + literal},
+		{"[[ includeIfExists(Data.name) ]]", "motd.jet:1:20: the argument of includeIfExists" + literal},
+		{"[[ template(Data.name) ]]", "motd.jet:1:13: the argument of template" + literal},
+		{"[[ jet(\"a\" + \"b\") ]]", "motd.jet:1:8: the argument of jet" + literal},
+		{"[[ Data.name | template ]]", "motd.jet:1:4: the argument of template" + literal},
 		{"[[ x := exec ]]", "motd.jet:1:9: exec is a function\n  hint: call it: exec(…)"},
 		{"[[ file(Facts.host.info.os) ]]", "motd.jet:1:4" + hostile},
 		{"[[ file(lookup(\"facts.host.info.os\")) ]]", "motd.jet:1:4" + hostile},

@@ -125,7 +125,7 @@ func undefined(name string, declared []string) *diag.Fault {
 		return f
 	}
 	slices.Sort(names)
-	return f.WithHint("defined: %s", diag.ListNames(slices.Compact(names)))
+	return f.WithHint("defined names: %s", diag.ListNames(slices.Compact(names)))
 }
 
 func (w *rewriter) template(t *jet.Template) {

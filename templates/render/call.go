@@ -154,8 +154,8 @@ func (c *Call) RenderWith(r *Run, dot any) (any, error) {
 
 // NotLiteral returns the error for a template that is computed.
 func NotLiteral(function string) *diag.Fault {
-	return diag.Faultf("%s takes the name of a file or a text, written as a literal", function).
-		WithHint("only literal templates can be rendered, not computed values")
+	return diag.Faultf("the argument of %s must be a fixed text or file name, not a computed value", function).
+		WithHint("write the file name or the template text directly, in quotes")
 }
 
 // A Source is a text with expressions or a template, parsed.
@@ -210,7 +210,7 @@ func JetFile(f *Files, in Languages, name string, delims Delims) (*Template, err
 func warnOfJinja(f *Files, name string, content []byte, delims Delims) {
 	left, right := cmp.Or(delims.Left, "[["), cmp.Or(delims.Right, "]]")
 	if l := diag.JinjaInJet(string(content), left, right); l != nil {
-		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" around literal text")
+		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" to keep the text unchanged")
 	}
 }
 

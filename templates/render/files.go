@@ -167,8 +167,12 @@ func (f *Files) explain(name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Msg = fmt.Sprintf("no file %q in %s", name, FolderName(f.dir))
 	case err.Error() == "path escapes from parent": // os.Root has no sentinel for it
-		e.Msg = fmt.Sprintf("%q is outside the folder %s", name, f.dir)
-		e.Hint = "a play can read only files in its own folder"
+		folder := "the folder " + f.dir
+		if f.dir == "." {
+			folder = FolderName(f.dir)
+		}
+		e.Msg = fmt.Sprintf("%q is outside %s", name, folder)
+		e.Hint = "move the file into this folder: a play can read only files in its own folder"
 	default:
 		e.Msg = fmt.Sprintf("reading %q: %v", name, err)
 	}

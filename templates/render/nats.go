@@ -45,7 +45,7 @@ type NATSCall struct {
 
 // NoNATS returns the error for a function that queries NATS without a configured server.
 func NoNATS(function string) *diag.Fault {
-	return diag.Faultf("%s reads from NATS, but no NATS server is given", function).
+	return diag.Faultf("the function %s reads from NATS, but no NATS server is given", function).
 		WithHint("pass --nats tls://HOST:4222 or --nats-context NAME; see docs/guide/nats.md")
 }
 

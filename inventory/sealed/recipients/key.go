@@ -47,9 +47,9 @@ func ParseKey(line string) (Key, error) {
 	public, _, options, _, err := ssh.ParseAuthorizedKey([]byte(line))
 	switch {
 	case err != nil && (strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "sk-") || strings.HasPrefix(kind, "ecdsa-")):
-		return Key{}, &unsuited{fmt.Sprintf("this is not a key of type %s", kind), "copy the whole line of the .pub file"}
+		return Key{}, &unsuited{fmt.Sprintf("this is not a valid key of type %s", kind), "copy the whole line from the .pub file"}
 	case err != nil:
-		return Key{}, &unsuited{"this is not a public key", "write a line of authorized_keys (ssh-ed25519 AAAA… or ssh-rsa AAAA…), or age1…"}
+		return Key{}, &unsuited{"this is not a public key", "write an SSH public key (ssh-ed25519 AAAA… or ssh-rsa AAAA…), or a recipient of age (age1…)"}
 	case len(options) > 0:
 		return Key{}, &unsuited{"options of authorized_keys have no meaning here", "write the key alone"}
 	}

@@ -49,7 +49,7 @@ func TestParseKey(t *testing.T) {
 	for bad, want := range map[string]string{
 		line(t, curve.Public()):      "a key of type ecdsa-sha2-nistp256 cannot be encrypted to: age knows ssh-ed25519 and ssh-rsa",
 		sk:                           "a key of type sk-ssh-ed25519@openssh.com is stored in hardware that can sign, but cannot decrypt",
-		"ssh-ed25519 AAAA":           "this is not a key of type ssh-ed25519",
+		"ssh-ed25519 AAAA":           "this is not a valid key of type ssh-ed25519",
 		"no key":                     "this is not a public key",
 		`command="x" ` + line(t, ed): "options of authorized_keys have no meaning here",
 		native.String():              "this is a private key; it must not be in this file",
@@ -98,7 +98,7 @@ func TestFileErrors(t *testing.T) {
 		{"empty", "", ".ccm-secrets.yaml:1:1: no people and no groups are listed\n  hint: write people: {anna: ssh-ed25519 AAAA…}\n.ccm-secrets.yaml:1:1: no rules, so no person can read a file\n  hint: write rules: [{path: \"**\", to: [anna]}]"},
 		{"list", "- a\n", ".ccm-secrets.yaml:1:1: this is a list, not a map\n  hint: write people: and rules:"},
 		{"unknown key", "peeple: {}\npeople: {a: " + anna + "}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:1: unknown key \"peeple\"\n  hint: did you mean people?"},
-		{"bad key", "people: {a: [" + anna + ", ecdsa-sha2-nistp256 AAAA]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:78: a: this is not a key of type ecdsa-sha2-nistp256\n  hint: copy the whole line of the .pub file"},
+		{"bad key", "people: {a: [" + anna + ", ecdsa-sha2-nistp256 AAAA]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:78: a: this is not a valid key of type ecdsa-sha2-nistp256\n  hint: copy the whole line from the .pub file"},
 		{"no key", "people: {a: }\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:10: \"a\" has no key\n  hint: write a: ssh-ed25519 AAAA…"},
 		{"nobody", "people: {anna: " + anna + "}\nrules: [{path: x, to: [ana]}]\n", ".ccm-secrets.yaml:2:24: no person and no group has the name \"ana\"\n  hint: did you mean anna?\n.ccm-secrets.yaml:2:23: the rule lists no recipients\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
 		{"above", "people: {a: " + anna + "}\nrules: [{path: ../x, to: a}]\n", ".ccm-secrets.yaml:2:16: the path \"../x\" is not relative to the folder of this file\n  hint: write it without / ./ and ../"},

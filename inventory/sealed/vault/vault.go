@@ -66,9 +66,9 @@ func (s *Scheme) open(at *yamlpos.Node, text, what string) ([]byte, error) {
 	}
 	hint := "the password is wrong, or the text was changed; check with ansible-vault view"
 	if e.label != "" && !s.has(e.label) {
-		hint = fmt.Sprintf("give the password of %q: --vault-id %s@FILE", e.label, e.label)
+		hint = fmt.Sprintf("pass --vault-id %s@FILE; FILE must contain the password of the vault id %q", e.label, e.label)
 	}
-	return nil, at.Errorf(hint, "the %s is encrypted by ansible-vault%s, and none of the passwords decrypts it (tried: %s)", what, of, strings.Join(s.labels(), ", "))
+	return nil, at.Errorf(hint, "the %s is encrypted by ansible-vault%s, and none of the given passwords can decrypt it (tried: %s)", what, of, strings.Join(s.labels(), ", "))
 }
 
 func labelOr(label string) string {

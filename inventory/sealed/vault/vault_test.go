@@ -32,7 +32,7 @@ func TestVectors(t *testing.T) {
 
 			s = Scheme{[]Password{{labelOr(label), []byte("wrong")}}}
 			_, err = s.Open(v.Get("value"))
-			require.ErrorContains(t, err, "none of the passwords decrypts it (tried: "+labelOr(label)+")")
+			require.ErrorContains(t, err, "none of the given passwords can decrypt it (tried: "+labelOr(label)+")")
 			s = Scheme{[]Password{{"another", right.Text}}} // the label is a hint, as with Ansible
 			text, err = s.Open(v.Get("value"))
 			require.NoError(t, err)
@@ -71,11 +71,11 @@ func TestErrors(t *testing.T) {
 			"  hint: pass its password: --vault-id default@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"no password with an id", value(1), nil, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password is given\n" +
 			"  hint: pass its password: --vault-id dev@FILE, --vault-password-file FILE or --ask-vault-pass"},
-		{"another id", value(1), password, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the passwords decrypts it (tried: default)\n" +
-			"  hint: give the password of \"dev\": --vault-id dev@FILE"},
-		{"wrong", value(1), []Password{{"dev", []byte("x")}, {"prod", []byte("y")}}, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the passwords decrypts it (tried: dev, prod)\n" +
+		{"another id", value(1), password, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the given passwords can decrypt it (tried: default)\n" +
+			"  hint: pass --vault-id dev@FILE; FILE must contain the password of the vault id \"dev\""},
+		{"wrong", value(1), []Password{{"dev", []byte("x")}, {"prod", []byte("y")}}, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the given passwords can decrypt it (tried: dev, prod)\n" +
 			"  hint: the password is wrong, or the text was changed; check with ansible-vault view"},
-		{"changed", flip(value(0)), password, "f.yaml:3:7: the value is encrypted by ansible-vault, and none of the passwords decrypts it (tried: default)\n" +
+		{"changed", flip(value(0)), password, "f.yaml:3:7: the value is encrypted by ansible-vault, and none of the given passwords can decrypt it (tried: default)\n" +
 			"  hint: the password is wrong, or the text was changed; check with ansible-vault view"},
 		{"cut short", value(0)[:100], password, unreadable + "it has been cut short, or something was added" + again},
 		{"no header", "hunter2", password, unreadable + "it does not begin with $ANSIBLE_VAULT;" + again},

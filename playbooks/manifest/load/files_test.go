@@ -49,7 +49,7 @@ func TestGossfile(t *testing.T) {
 		{"a list", "a.yaml: {}", "-- a.yaml --\n- x\n", "a.yaml:1:1: a file of goss must be a map, not a list\n  hint: write rules: {service: {nginx: {running: true}}}"},
 		{"rules that are wrong", "a.yaml: {}", "-- a.yaml --\nservices: {x: {running: true}}\n", "site.yaml:1:59: goss_rules: unknown kind of rules \"services\"\n  hint: known kinds: addr, command, dns, file, group, http, interface, kernel-param, matching, mount, package, port, process, service, user"},
 		{"a circle", "a.yaml: {}", "-- a.yaml --\ngossfile: {a.yaml: {}}\n", "a.yaml:1:12: files of rules include each other more than 10 levels deep"},
-		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources"},
+		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a fixed value without an expression, because ccm-push reads this key before any host is known"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			plays, text := load(t, fmt.Sprintf(site, test.files)+test.archive)

@@ -168,7 +168,7 @@ func (f *file) hostFacts(n *yamlpos.Node) []*yamlpos.Node {
 	}
 	var patterns []*yamlpos.Node
 	for _, item := range n.Items {
-		if item.Kind == yamlpos.Scalar && f.values.LiteralText("a pattern of hostfacts", item) != nil {
+		if item.Kind == yamlpos.Scalar && f.values.LiteralText("a host pattern under hostfacts", item) != nil {
 			patterns = append(patterns, item)
 		}
 	}
@@ -222,7 +222,7 @@ const defaultParallel = 4
 func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over ordering) {
 	p.Strategy = k.Strategy
 	if s := keys.Given(n.Get("strategy")); s != nil && s.Kind == yamlpos.Scalar && !slices.Contains([]string{manifest.Linear, manifest.Graph}, s.Text) {
-		f.report.Add(s.Errorf("write linear, for the order written, or graph", "strategy %q is not known", s.Text))
+		f.report.Add(s.Errorf("write linear for the order in the manifest, or graph for the order of the dependencies", "strategy %q is not known", s.Text))
 		p.Strategy = manifest.Graph // in which fewer references are wrong
 	}
 	if over.strategy != "" {

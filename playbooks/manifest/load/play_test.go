@@ -33,7 +33,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"resources is a map", "ccm: {resources: {file: []}}\n", "site.yaml:1:18: resources is not a list\n  hint: write a list: - file: [...]"},
 	{"unknown key of a play", "nmae: x\n" + some, "site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)"},
 	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
-	{"a strategy of Ansible", "strategy: free\n" + some, "site.yaml:1:11: strategy \"free\" is not known\n  hint: write linear, for the order written, or graph"},
+	{"a strategy of Ansible", "strategy: free\n" + some, "site.yaml:1:11: strategy \"free\" is not known\n  hint: write linear for the order in the manifest, or graph for the order of the dependencies"},
 	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write ccm: {resources: [...]} instead of tasks; see docs/guide/from-ansible.md"},
 	{"a playbook with many keys of Ansible", "- hosts: all\n  gather_facts: false\n  vars: {a: b}\n  roles: [x]\n  tasks: [{shell: x}]\n  handlers: []\n  nmae: x\n  serial: x\n  ccm: {resources: [copy: []]}\n" +
 		"- vars: {}\n  tasks: []\n",
@@ -106,7 +106,7 @@ site.yaml:3:3: no ccm section
 }
 
 const (
-	chooseHint  = "\n  hint: write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources"
+	chooseHint  = "\n  hint: write a fixed value without an expression, because ccm-push reads this key before any host is known"
 	viaHint     = "\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"
 	includeHint = "\n  hint: write it into the included manifest"
 	some        = "ccm: {resources: [exec: [x: ]]}\n"

@@ -16,15 +16,15 @@ func TestWrongReverse(t *testing.T) {
 	const motd = "/motd: {content: x, owner: root, group: root, mode: '0644', reverse: true}"
 	for _, test := range []struct{ name, text, want string }{
 		{"no name", "ccm: {resources: [{file: [" + motd + "]}]}\n",
-			"site.yaml:1:87: reverse needs a name under which hosts store the play\n  hint: write remembered_as: OWNER/NAME in the play; no other manifest for its hosts may have this name"},
+			"site.yaml:1:87: reverse is set, but the play has no key remembered_as\n  hint: write remembered_as: OWNER/NAME in the play, with a name that no other manifest for the same hosts has"},
 		{"no name, and an expression", "ccm: {resources: [{file: [/motd: {ensure: absent, reverse: '{{ Data.x }}'}]}]}\n",
-			"site.yaml:1:51: reverse needs a name under which hosts store the play\n  hint: write remembered_as: OWNER/NAME in the play; no other manifest for its hosts may have this name"},
+			"site.yaml:1:51: reverse is set, but the play has no key remembered_as\n  hint: write remembered_as: OWNER/NAME in the play, with a name that no other manifest for the same hosts has"},
 		{"a type that cannot", "remembered_as: a\nccm: {resources: [{exec: [x: {command: 'true', reverse: true}]}]}\n",
 			"site.yaml:2:48: type exec cannot be undone\n  hint: these can: " + strings.Join(builtin.Types().Reversers(), ", ")},
 		{"a program of others", "remembered_as: a\nccm: {resources: [{dsc: [x: {type: A/B, properties: {}, reverse: true}]}]}\n",
 			"site.yaml:2:57: type dsc cannot be undone\n  hint: these can: " + strings.Join(builtin.Types().Reversers(), ", ")},
 		{"an expression", "remembered_as: '{{ Data.x }}'\nccm: {resources: [{file: [" + motd + "]}]}\n",
-			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a literal, because ccm-push reads this value before it knows any host; for a value per host, use hierarchy and overrides in data, or control in resources"},
+			"site.yaml:1:16: remembered_as cannot be an expression\n  hint: write a fixed value without an expression, because ccm-push reads this key before any host is known"},
 		{"no words", "remembered_as: acme//web\nccm: {resources: [{file: [" + motd + "]}]}\n",
 			"site.yaml:1:16: \"acme//web\" is not the name of a play: use words of letters, digits, ., _ and - with / between them, at most 128 bytes\n  hint: write something like acme/web-base"},
 		{"two plays of one name", "- {remembered_as: a, ccm: {resources: []}}\n- {remembered_as: a, ccm: {resources: []}}\n",

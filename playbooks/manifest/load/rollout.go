@@ -82,7 +82,7 @@ func (f *file) besideRollout(n *yamlpos.Node) {
 var insteadOf = map[string]string{
 	"serial":              "write rollout: {batches: [...]}",
 	"max_fail_percentage": "write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it",
-	"any_errors_fatal":    "remove it: a rollout stops at the first failed host, unless stop sets another limit",
+	"any_errors_fatal":    "remove any_errors_fatal: a rollout stops at the first failed host, unless stop sets another limit",
 }
 
 // rolloutBlock reads the block itself.
@@ -143,7 +143,7 @@ func (f *file) checkRollout(n *yamlpos.Node, r *manifest.Rollout) {
 
 // rolloutBatches reads batch sizes. The last one may be the rest.
 func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
-	const hint = "write a number of hosts, a percentage, or rest as the last one: batches: [1, 10%, rest]"
+	const hint = "write a number of hosts or a percentage; the last batch can be rest, for all remaining hosts: batches: [1, 10%, rest]"
 	if n = keys.Given(n); n == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
 		isRest := item.Kind == yamlpos.Scalar && item.Text == "rest"
 		switch {
 		case isRest && i < len(items)-1:
-			f.report.Add(item.Errorf("move rest to the end of the list, or remove it", "rest contains all remaining hosts: no batch can follow it"))
+			f.report.Add(item.Errorf("move rest to the end of the list, or remove it", "no batch can follow rest, because rest contains all remaining hosts"))
 		case isRest:
 			size.Rest = true
 		case !ok:
@@ -178,7 +178,7 @@ func (f *file) amount(key string, of *yamlpos.Node) *rollout.Amount {
 	}
 	a, ok := amountOf(n)
 	if !ok {
-		f.report.Add(n.Errorf(fmt.Sprintf("write a number from 1, or a percentage up to 100%%: %s: 3, %[1]s: 10%%", key), "%s cannot be %s", key, n.Describe()))
+		f.report.Add(n.Errorf(fmt.Sprintf("write a number of hosts, at least 1, or a percentage up to 100%%, such as %s: 3 or %[1]s: 10%%", key), "%s cannot be %s", key, n.Describe()))
 	}
 	return &a
 }
@@ -278,7 +278,7 @@ func (f *file) gate(p *manifest.Play, n *yamlpos.Node, number int) *manifest.Gat
 	}
 	check := keys.Given(n.Get("check"))
 	if check == nil {
-		f.report.Add(n.Errorf("write check: {command: /usr/lib/nagios/plugins/check_http -H web}", "a gate needs a check"))
+		f.report.Add(n.Errorf("write a check under gate, such as check: {command: /usr/lib/nagios/plugins/check_http -H web}", "the gate has no check"))
 		return nil
 	}
 	g.Name = cmp.Or(g.Name, f.checkName(check), fmt.Sprintf("gate %d", number))
@@ -347,6 +347,6 @@ func (f *file) checkDrain(r *manifest.Resource) {
 	case r.Once:
 		f.report.Add(at.Errorf("remove once", "each host is drained separately, so %s cannot run once for all hosts", r.Ref()))
 	case r.On == nil:
-		f.report.Add(at.Errorf("write on: HOST, or on: controller", "%s has no on: resources of drain run on another host", r.Ref()))
+		f.report.Add(at.Errorf("write on: HOST for a host of the inventory, or on: controller for this machine", "%s has no key on, but resources under drain must run on another host", r.Ref()))
 	}
 }

@@ -141,13 +141,13 @@ func TestDefaultsOfRollout(t *testing.T) {
 }
 
 const (
-	batchesHint = "\n  hint: write a number of hosts, a percentage, or rest as the last one: batches: [1, 10%, rest]"
-	secretHint  = "\n  hint: secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; write an expression here: \"{{ Data.… }}\""
+	batchesHint = "\n  hint: write a number of hosts or a percentage; the last batch can be rest, for all remaining hosts: batches: [1, 10%, rest]"
+	secretHint  = "\n  hint: move the secret into data of the manifest or into a variable of the inventory, and write an expression here, such as \"{{ Data.password }}\""
 	pauseHint   = "\n  hint: write true, or the longest wait: pause: 2h"
 )
 
 func amountHint(key string) string {
-	return "\n  hint: write a number from 1, or a percentage up to 100%: " + key + ": 3, " + key + ": 10%"
+	return "\n  hint: write a number of hosts, at least 1, or a percentage up to 100%, such as " + key + ": 3 or " + key + ": 10%"
 }
 
 var wrongRollouts = []struct{ name, manifest, want string }{
@@ -160,7 +160,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 		"site.yaml:2:13: the number 0 is not a batch size" + batchesHint + "\nsite.yaml:2:16: the text \"0%\" is not a batch size" + batchesHint +
 			"\nsite.yaml:2:20: the text \"101%\" is not a batch size" + batchesHint + "\nsite.yaml:2:26: the number 1.5 is not a batch size" + batchesHint +
 			"\nsite.yaml:2:31: the text \"x\" is not a batch size" + batchesHint + "\nsite.yaml:2:34: a map is not a batch size" + batchesHint +
-			"\nsite.yaml:2:42: rest contains all remaining hosts: no batch can follow it\n  hint: move rest to the end of the list, or remove it"},
+			"\nsite.yaml:2:42: no batch can follow rest, because rest contains all remaining hosts\n  hint: move rest to the end of the list, or remove it"},
 	{"no batches", withRollout("batches: []"), "site.yaml:2:12: batches is empty" + batchesHint},
 	{"amounts", withRollout("max_unavailable: 0", "stop: {failed: rest, unreachable: [1], restarts: 0%}"),
 		"site.yaml:2:20: max_unavailable cannot be the number 0" + amountHint("max_unavailable") + "\nsite.yaml:3:18: failed cannot be the text \"rest\"" + amountHint("failed") +
@@ -179,7 +179,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 		"site.yaml:2:39: count 0 is outside 1-1000\nsite.yaml:2:57: failure_limit -1 is outside 0-1000\nsite.yaml:2:74: error_limit 1001 is outside 0-1000\n" +
 			"site.yaml:2:128: the gate would always pass: it makes 2 checks, and 2 of them may fail\n  hint: write a larger count, or a smaller failure_limit"},
 	{"gates that are none", withRollout("gate: [x, {on: lb}, {check: [command]}]"),
-		"site.yaml:2:10: gate must be a map, not the text \"x\"\n  hint: write gate: {check: {command: ...}}\nsite.yaml:2:13: a gate needs a check\n  hint: write check: {command: /usr/lib/nagios/plugins/check_http -H web}\n" +
+		"site.yaml:2:10: gate must be a map, not the text \"x\"\n  hint: write gate: {check: {command: ...}}\nsite.yaml:2:13: the gate has no check\n  hint: write a check under gate, such as check: {command: /usr/lib/nagios/plugins/check_http -H web}\n" +
 			"site.yaml:2:31: check must be a map, not a list\n  hint: write check: {command: /usr/lib/nagios/plugins/check_http -H web}"},
 	{"a wrong check", withRollout("gate: {check: {comand: x, timeout: soon}}"),
 		"site.yaml:2:18: unknown key \"comand\" in check (did you mean \"command\"?)"},
@@ -189,8 +189,8 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 	{"compare with a gate elsewhere", withRollout("gate: {check: {command: x}, on: lb, compare: untouched}"),
 		"site.yaml:2:48: compare queries hosts of the rollout, but on is lb\n  hint: remove the key on; then the gate queries each host of the batch, and as many unchanged hosts for comparison"},
 	{"drain without on", withRollout("drain: {before: [exec: [out: ], {block: [exec: [within: ]]}], after: [exec: [in: {on: lb, once: true}, {in2: {on: lb, tags: [x]}}]]}"),
-		"site.yaml:2:27: exec#out has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller\n" +
-			"site.yaml:2:51: exec#within has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller\n" +
+		"site.yaml:2:27: exec#out has no key on, but resources under drain must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine\n" +
+			"site.yaml:2:51: exec#within has no key on, but resources under drain must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine\n" +
 			"site.yaml:2:80: each host is drained separately, so exec#in cannot run once for all hosts\n  hint: remove once\n" +
 			"site.yaml:2:107: resources of drain cannot have tags: they run for each host that is changed\n  hint: remove tags"},
 	{"drain of nothing", withRollout("drain: {before: [], after: {exec: x}}"),
@@ -208,8 +208,8 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 	{"two ways", "serial: 1\nmax_fail_percentage: 5\nany_errors_fatal: true\nrollout: {}\n" + some,
 		"site.yaml:1:1: serial cannot be used together with rollout\n  hint: write rollout: {batches: [...]}\n" +
 			"site.yaml:2:1: max_fail_percentage cannot be used together with rollout\n  hint: write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it\n" +
-			"site.yaml:3:1: any_errors_fatal cannot be used together with rollout\n  hint: remove it: a rollout stops at the first failed host, unless stop sets another limit"},
-	{"a secret", "rollout: {by: !secret rack}\n" + some, "site.yaml:1:15: !secret has no meaning here" + secretHint},
+			"site.yaml:3:1: any_errors_fatal cannot be used together with rollout\n  hint: remove any_errors_fatal: a rollout stops at the first failed host, unless stop sets another limit"},
+	{"a secret", "rollout: {by: !secret rack}\n" + some, "site.yaml:1:15: !secret is not allowed here" + secretHint},
 }
 
 func TestWrongRollouts(t *testing.T) {
@@ -281,8 +281,8 @@ func TestRolloutOfTheCommandLine(t *testing.T) {
 		"rollout: {batches: 1}\n":        "careful.yaml:1:1: the file must contain the keys of rollout, not rollout itself\n  hint: remove the line rollout: and unindent the keys below it",
 		"batchs: 1\nsoak: x\n":           "careful.yaml:1:1: unknown key \"batchs\" in rollout (did you mean \"batches\"?)\ncareful.yaml:2:7: rollout.soak: \"x\" is not a duration",
 		"[1]":                            "careful.yaml:1:1: rollout must be a map, not a list\n  hint: write keys such as batches: [1, 10%, rest]",
-		"by: !secret x\n":                "careful.yaml:1:5: !secret has no meaning here" + secretHint,
-		"drain: {before: [exec: [x: ]]}": "careful.yaml:1:25: exec#x has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller",
+		"by: !secret x\n":                "careful.yaml:1:5: !secret is not allowed here" + secretHint,
+		"drain: {before: [exec: [x: ]]}": "careful.yaml:1:25: exec#x has no key on, but resources under drain must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine",
 	} {
 		_, err := read(text, "more.yaml")
 		require.EqualError(t, err, want)

@@ -103,7 +103,7 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 	case rd.Nested:
 		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", "the key reverse cannot be used in a nested manifest"))
 	case !rd.Remembered:
-		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play; no other manifest for its hosts may have this name", "reverse needs a name under which hosts store the play"))
+		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play, with a name that no other manifest for the same hosts has", "reverse is set, but the play has no key remembered_as"))
 	}
 }
 

@@ -42,7 +42,7 @@ func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok b
 		case keys.Common(t, key):
 			p.common.Pairs = append(p.common.Pairs, pair)
 		case !rd.AdHoc && t.OnlyAdHoc(key) != "":
-			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "%q is for ad-hoc commands: in a manifest every run would repeat it", key))
+			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "the property %q is allowed only in ad-hoc commands, not in a manifest", key))
 		case t.HasProperty(key):
 			p.props.Pairs = append(p.props.Pairs, pair)
 		default:

@@ -21,7 +21,7 @@ func (rd *Reader) registers(r *manifest.Resource, n *yamlpos.Node) {
 		return
 	}
 	if !resultForm().MatchString(name.Text) {
-		rd.Report.Add(name.Errorf("write a word that begins with a letter: register: version, for Results.version", "%q cannot be the name of a result", name.Text))
+		rd.Report.Add(name.Errorf("write one word that begins with a letter, such as register: version", "%q cannot be the name of a result", name.Text))
 		return
 	}
 	r.Register = name
