@@ -79,7 +79,7 @@ func TestPasswordsAtRealSSHD(t *testing.T) {
 			require.NotContains(t, r.stdout+r.stderr, "swordfish")
 			r = push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "id -un")
 			r.requireCode(t, 4)
-			require.Contains(t, r.stdout, "the host accepts a password: -k prompts for it")
+			require.Contains(t, r.stdout, "the host accepts a password; to enter it, pass -k")
 		})
 	}
 	t.Run("of the inventory", func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestCertificatesAtRealSSHD(t *testing.T) {
 		s.inventory(t, s.port, "other", "known_hosts")
 		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 		r.requireCode(t, 4)
-		require.Contains(t, r.stdout, "offered other-cert.pub, other as "+s.user)
+		require.Contains(t, r.stdout, "ccm-push offered these keys for the user "+s.user+": other-cert.pub, other")
 	})
 }
 

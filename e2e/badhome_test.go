@@ -71,7 +71,7 @@ func TestFleetBadHomes(t *testing.T) {
 
 // sitePlay returns the output for a play on h001 in which one resource failed.
 func sitePlay(reference, text string) string {
-	return "== site: 1 host\nh001  failed   " + reference + "\n    " + text + "\n    site.yaml:1:28: written here\n\n" +
+	return "== site: 1 host\nh001  failed   " + reference + "\n    " + text + "\n    site.yaml:1:28: the resource is defined here\n\n" +
 		"h001: 0 changed, 0 stable, 1 failed (failed: " + reference + ", TIME)\n1 host: 0 ok, 1 failed; 1 resource: 0 changed, 0 stable, 1 failed; TIME\n"
 }
 
@@ -90,7 +90,7 @@ func TestFleetBadFiles(t *testing.T) {
 		{badHost{name: "read-only directory", breaks: "mkdir -p /mnt/bad && mount -t tmpfs -o ro tmpfs /mnt/bad", mends: "umount /mnt/bad",
 			want: sitePlay("file#/mnt/bad/big", "the file system of \"/mnt/bad\" is mounted read-only")}, site("root")},
 		{badHost{name: "no directory", breaks: "rm -rf /mnt/bad", mends: ":",
-			want: sitePlay("file#/mnt/bad/big", "\"/mnt/bad\" is not a directory: it does not exist (make it with a file resource, ensure: directory)")}, site("root")},
+			want: sitePlay("file#/mnt/bad/big", "the directory \"/mnt/bad\" does not exist (create it with a file resource that has ensure: directory)")}, site("root")},
 		{badHost{name: "unknown owner", breaks: "mkdir -p /mnt/bad", mends: "rmdir /mnt/bad",
 			want: sitePlay("file#/mnt/bad/big", "owner: user \"nobody-at-all\": no such account")}, site("nobody-at-all")},
 		{badHost{name: "unknown user of a command", breaks: ":", mends: ":",

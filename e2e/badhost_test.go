@@ -53,7 +53,7 @@ func failedAt(phase, text string) string {
 }
 
 const (
-	tryShell = "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh deploy@10.78.0.11 echo ok"
+	tryShell = "check that the shell of this user runs commands, and that sshd does not force another command (ForceCommand, or command= in authorized_keys); to test: ssh deploy@10.78.0.11 echo ok"
 	mendRC   = "cp /root/bashrc /home/deploy/.bashrc"
 	profile  = "cp /home/deploy/.bashrc /root/bashrc; cat > /home/deploy/.bashrc <<'END'\n"
 )
@@ -83,7 +83,7 @@ var badShells = []badHost{
 	{
 		name: "a shell that is not there", breaks: "usermod -s /bin/gone deploy", mends: "usermod -s /bin/bash deploy", code: 4,
 		want: "h001  unreachable  authenticate 10.78.0.11:22: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
-			"    hint: offered key as deploy; check authorized_keys on the host\nh001: 0 changed, 0 stable (unreachable: authentication refused, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n",
+			"    hint: ccm-push offered these keys for the user deploy: key; check authorized_keys of this user on the host\nh001: 0 changed, 0 stable (unreachable: authentication refused, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n",
 	},
 	{
 		name: "nobody to become", breaks: ":", mends: ":", args: []string{"--become-user", "nobody-at-all", "h001", "exec", "true"}, code: 2,

@@ -33,7 +33,7 @@ func TestBadLogins(t *testing.T) {
 	}
 	refused := func(offered, user string) string {
 		return unreachable(at, "authenticate AT: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n"+
-			"    hint: offered "+offered+" as "+user+"; check authorized_keys on the host; the host accepts a password: -k prompts for it", "authentication refused")
+			"    hint: ccm-push offered these keys for the user "+user+": "+offered+"; check authorized_keys of this user on the host; the host accepts a password; to enter it, pass -k", "authentication refused")
 	}
 	closed := freePort(t)
 

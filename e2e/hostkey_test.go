@@ -83,7 +83,7 @@ func TestTrustOfRealSSHD(t *testing.T) {
 	s.inventory(t, s.port, "id", "new")
 	r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 	r.requireCode(t, 4)
-	hint := regexp.MustCompile(`then trust it: ccm-push (.*)\n`).FindStringSubmatch(r.stdout)
+	hint := regexp.MustCompile(`trust the key: ccm-push (.*)\n`).FindStringSubmatch(r.stdout)
 	require.NotNil(t, hint, r.stdout)
 	require.Equal(t, "-i hosts.yaml trust web1", hint[1])
 

@@ -113,7 +113,7 @@ func TestAccounts(t *testing.T) {
 		return string(public)
 	}
 	const noisy = "echo Welcome; printf 'no end of line'; echo problem >&2\n"
-	const ask = "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh -p PORT e2e-shell@127.0.0.1 echo ok"
+	const ask = "check that the shell of this user runs commands, and that sshd does not force another command (ForceCommand, or command= in authorized_keys); to test: ssh -p PORT e2e-shell@127.0.0.1 echo ok"
 	for _, test := range []struct {
 		name, shell string
 		files       map[string]string

@@ -70,7 +70,7 @@ func TestWayIn(t *testing.T) {
 	line := filepath.Join(dir, "known_hosts") + ":4"
 	fingerprint := strings.Fields(output(t, "ssh-keygen", "-l", "-f", changed.path("host_ed25519.pub")))[1]
 	require.Contains(t, r.stdout, fmt.Sprintf("changed  unreachable  host key 127.0.0.1:%d: the host key has changed: ssh-ed25519 %s is not the key in %s\n"+
-		"    hint: if the host was reinstalled, remove the line %[3]s and connect again; if not, another machine may use the address of the host\n", changed.port, fingerprint, line))
+		"    hint: if the host was reinstalled, remove the line %[3]s and connect again; if not, do not connect: another machine may use the address of the host\n", changed.port, fingerprint, line))
 	require.Contains(t, r.stdout, "3 hosts: 2 ok, 1 unreachable; ")
 	require.NotContains(t, r.stdout+r.stderr, sudoPassword)
 }

@@ -34,7 +34,7 @@ func Find(getenv func(string) string) (string, error) {
 		}
 		return path, nil
 	}
-	return "", fmt.Errorf("%w: pass -i FILE, or create one of %s", ErrNone, strings.Join(looked, ", "))
+	return "", fmt.Errorf("%w: pass -i FILE, or create one of the files %s", ErrNone, strings.Join(looked, ", "))
 }
 
 // FoldersBeside returns the folders of manifests that have group_vars or host_vars, each once. Folders that others can

@@ -92,7 +92,7 @@ func TestScriptErrors(t *testing.T) {
 		{"no interpreter", "#!/nowhere/sh\n", "inv --list: cannot be run: no such file or directory"},
 		{"nothing", "#!/bin/sh\n", "inv --list: does not print a JSON object" + example},
 		{"a list", list("[]"), "inv --list: does not print a JSON object" + example},
-		{"YAML", list("all:\n"), "inv --list:1:1: not JSON: invalid character 'a' looking for beginning of value"},
+		{"YAML", list("all:\n"), "inv --list:1:1: the text is not valid JSON: invalid character 'a' looking for beginning of value"},
 		{"broken off", list("{\n  \"web\": ["), "inv --list:3:1: the JSON ends too early"},
 		{"more than one", list("{} {}"), "inv --list:1:4: there is more text after the JSON value"},
 		{"a key twice", list(`{"web": [], "web": []}`), `inv --list:1:13: key "web" is given twice`},

@@ -208,7 +208,7 @@ func TestConnectionsInVarFiles(t *testing.T) {
 }
 
 // encrypted is why a file is not read that ansible-vault has made.
-const encrypted = "the file is encrypted by ansible-vault\n  hint: encrypted values are allowed only in data, overrides, vars_files, files of -e and --hiera, and inventory variables; a file of variables may also be encrypted as a whole"
+const encrypted = "the file is encrypted by ansible-vault\n  hint: decrypt the file with ansible-vault decrypt; only files of variables may be encrypted as a whole"
 
 func TestEncryptedInventories(t *testing.T) {
 	for name, path := range map[string]string{

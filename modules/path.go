@@ -42,7 +42,7 @@ func NoDirectory(files FileReader, dir string, err error) error {
 		case followed == nil && leads.Kind != Directory:
 			return Refuse("%q is not a directory", at)
 		case followed == nil || at == "/" || !NotThere(followed):
-			return Refuse("%q is not a directory: it does not exist (make it with a file resource, ensure: directory)", dir)
+			return Refuse("the directory %q does not exist (create it with a file resource that has ensure: directory)", dir)
 		}
 	}
 }

@@ -86,13 +86,13 @@ func TestInDirectory(t *testing.T) {
 	modtest.Build(t, root, []modtest.Node{
 		{Path: "d", Dir: true}, {Path: "f", Text: "x"}, {Path: "ld", Link: "d"}, {Path: "lf", Link: "f"}, {Path: "nothing", Link: "gone"},
 	})
-	const advice = " (make it with a file resource, ensure: directory)"
+	const advice = " (create it with a file resource that has ensure: directory)"
 	for name, want := range map[string]string{
 		"d/x":         "",
 		"ld/x":        "",
-		"no/x":        `"$ROOT/no" is not a directory: it does not exist` + advice,
-		"d/no/such/x": `"$ROOT/d/no/such" is not a directory: it does not exist` + advice,
-		"ld/no/x":     `"$ROOT/ld/no" is not a directory: it does not exist` + advice,
+		"no/x":        `the directory "$ROOT/no" does not exist` + advice,
+		"d/no/such/x": `the directory "$ROOT/d/no/such" does not exist` + advice,
+		"ld/no/x":     `the directory "$ROOT/ld/no" does not exist` + advice,
 		"f/x":         `"$ROOT/f" is not a directory`,
 		"lf/x":        `"$ROOT/lf" is not a directory`,
 		"f/no/such/x": `"$ROOT/f" is not a directory`,

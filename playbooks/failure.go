@@ -100,7 +100,7 @@ func failure(play, host string, err error) events.Event {
 		if refused, _ := errors.AsType[session.Refused](err); refused.Own {
 			hint = "another host of this inventory has the same machine and user, and this run uses both hosts: remove one host, or exclude one with --limit"
 		} else if refused.Locked {
-			hint = "--lock-timeout 10m waits until the other run ends"
+			hint = "to wait for the other run, pass --lock-timeout 10m"
 		}
 	case he != nil && (he.Op == "become" || he.Op == "install"):
 		phase = he.Op

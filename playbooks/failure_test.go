@@ -30,7 +30,7 @@ func TestPhases(t *testing.T) {
 		{"killed", fmt.Errorf("x: %w", context.Canceled), last, "lost", "killed before it could report its result; nothing is known of exec#b, the last resource", ""},
 		{"a breach", session.Breach{Err: errors.New("the host says 5")}, last, "protocol", "the host says 5", ""},
 		{"refused", session.Refused{Phase: "facts", Reason: "none"}, more, "facts", "none", ""},
-		{"locked", session.Refused{Phase: "lock", Reason: "taken", Locked: true}, more, "lock", "taken", "--lock-timeout 10m waits until the other run ends"},
+		{"locked", session.Refused{Phase: "lock", Reason: "taken", Locked: true}, more, "lock", "taken", "to wait for the other run, pass --lock-timeout 10m"},
 		{"locked by itself", session.Refused{Phase: "lock", Reason: "taken", Locked: true, Own: true}, more, "lock", "taken",
 			"another host of this inventory has the same machine and user, and this run uses both hosts: remove one host, or exclude one with --limit"},
 		{"late", &session.Late{What: "exec#b", Limit: time.Minute}, last, "deadline", "exec#b took longer than 1m; nothing is known of exec#b, the last resource", ""},

@@ -24,8 +24,8 @@ func TestImportsOfRun(t *testing.T) {
           - use: {command: "true", recv: {cwd: {host: app1, from: exec#token.stdout}}}
 `
 	for _, c := range []struct{ name, site, limit, err string }{
-		{"a later batch", one, "", "site.yaml:9:55: app1 runs in a later batch than web1, so it cannot give it a value\n  hint: move exec#token into an earlier play"},
-		{"not in this run", one, "web*", "site.yaml:9:55: play \"site\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play, or include that host in --limit"},
+		{"a later batch", one, "", "site.yaml:9:55: web1 cannot receive a value from app1, because app1 runs in a later batch\n  hint: move exec#token into an earlier play"},
+		{"not in this run", one, "web*", "site.yaml:9:55: the play \"site\", which contains exec#token, does not run on the host app1\n  hint: set host to a host of the play \"site\", or include app1 in --limit"},
 		{"one batch, with the limit", one, "web1,app1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

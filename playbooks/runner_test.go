@@ -370,7 +370,7 @@ func TestLock(t *testing.T) {
 	require.Equal(t, []string{"play one 1/1: web1", "web1 failed in lock", "web1 done: failed"}, second.run(t))
 	_, text := second.recorded.failure("web1")
 	require.Contains(t, text, "tester")
-	require.Contains(t, second.text.String(), "hint: --lock-timeout 10m waits until the other run ends")
+	require.Contains(t, second.text.String(), "hint: to wait for the other run, pass --lock-timeout 10m")
 
 	for _, free := range []func(*world){
 		func(w *world) { w.Options.Check = true },

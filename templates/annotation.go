@@ -66,7 +66,7 @@ func (r rule) check(data map[string]any, layers []Layer, errs *yamlpos.Errors) {
 		case err != nil:
 			errs.Add(r.failed(c.Source, err, layers))
 		case !holds:
-			errs.Add(r.key.Errorf(r.hint(), "key %q failed validation %q%s", r.name(), c.Source, r.from(layers)))
+			errs.Add(r.key.Errorf(r.hint(), "the value of the key %q failed the validation %q%s", r.name(), c.Source, r.from(layers)))
 		}
 	}
 }
@@ -102,11 +102,11 @@ func isSimple(key string) bool {
 func (r rule) hint() string {
 	switch {
 	case len(r.path) > 1:
-		return fmt.Sprintf("set it here or in an override; -e and the inventory replace all of %q", r.path[0])
+		return fmt.Sprintf("set the value here or in an override; -e and the inventory replace all of %q", r.path[0])
 	case isSimple(r.path[0]):
-		return fmt.Sprintf("set it with -e %s=... or in the inventory", r.path[0])
+		return fmt.Sprintf("set the value with -e %s=VALUE or in the inventory", r.path[0])
 	}
-	return "set it in a file with -e @FILE or in the inventory"
+	return "set the value in a file with -e @FILE, or in the inventory"
 }
 
 // valueAt returns the value at a path of keys, or nil.

@@ -27,27 +27,27 @@ func checkCases() []checkCase {
 		{"a value", "data:\n  # @require\n  a: 1\n", nil, ""},
 		{"false and 0 are values", "data:\n  a: false # @require\n  b: 0 # @required\n  c: [] # @require\n  d: {} # @require\n", nil, ""},
 		{"null", "data:\n  # The name.\n  # @require\n  # More.\n  a:\n  b: ~ # @required\n", nil,
-			"data.yaml:5:3: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory\n" +
-				"data.yaml:6:3: key \"b\" is required but has no value\n  hint: set it with -e b=... or in the inventory"},
+			"data.yaml:5:3: key \"a\" is required but has no value\n  hint: set the value with -e a=VALUE or in the inventory\n" +
+				"data.yaml:6:3: key \"b\" is required but has no value\n  hint: set the value with -e b=VALUE or in the inventory"},
 		{"an empty text", "data:\n  a: '' # @require\n", nil,
-			"data.yaml:2:3: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory"},
+			"data.yaml:2:3: key \"a\" is required but has no value\n  hint: set the value with -e a=VALUE or in the inventory"},
 		{"set elsewhere", "data:\n  # @require\n  a:\n  b:\n    # @require\n    c:\n", m{"a": "x", "b": m{"c": false}}, ""},
 		{"removed elsewhere", "data:\n  # @require\n  a: 1\n", m{"a": nil},
-			"data.yaml:3:3: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory"},
+			"data.yaml:3:3: key \"a\" is required but has no value\n  hint: set the value with -e a=VALUE or in the inventory"},
 		{"below", "data:\n  web:\n    tls:\n      # @require\n      # @validate isInt(value)\n      port:\n", nil,
-			"data.yaml:6:7: key \"web.tls.port\" is required but has no value\n  hint: set it here or in an override; -e and the inventory replace all of \"web\""},
+			"data.yaml:6:7: key \"web.tls.port\" is required but has no value\n  hint: set the value here or in an override; -e and the inventory replace all of \"web\""},
 		{"below what is no map any more", "data:\n  web:\n    # @require\n    port: 1\n    # @validate isInt(value)\n    x: 1\n", m{"web": "x"},
-			"data.yaml:4:5: key \"web.port\" is required but has no value\n  hint: set it here or in an override; -e and the inventory replace all of \"web\""},
+			"data.yaml:4:5: key \"web.port\" is required but has no value\n  hint: set the value here or in an override; -e and the inventory replace all of \"web\""},
 		{"a key with a space", "data:\n  # @require\n  a b:\n", nil,
-			"data.yaml:3:3: key \"a b\" is required but has no value\n  hint: set it in a file with -e @FILE or in the inventory"},
+			"data.yaml:3:3: key \"a b\" is required but has no value\n  hint: set the value in a file with -e @FILE, or in the inventory"},
 		{"a key with a dot", "data:\n  # @require\n  a.b:\n", m{"a.b": "x"}, ""},
 		{"validated", "data:\n  # @validate isInt(value)\n  a: 80\n  b: 10.0.0.1 # @validate is_ipv4(value) && Value != '0.0.0.0'\n", nil, ""},
 		{"not valid", "data:\n  # @require\n  # @validate isInt(value)\n  a: hunter2\n", nil,
-			"data.yaml:4:3: key \"a\" failed validation \"isInt(value)\"\n  hint: set it with -e a=... or in the inventory"},
+			"data.yaml:4:3: the value of the key \"a\" failed the validation \"isInt(value)\"\n  hint: set the value with -e a=VALUE or in the inventory"},
 		{"each must hold", "data:\n  # @validate isInt(value)\n  # @validate len(value) < 3\n  a: 8080\n", nil,
-			"data.yaml:4:3: key \"a\" failed validation \"len(value) < 3\"\n  hint: set it with -e a=... or in the inventory"},
+			"data.yaml:4:3: the value of the key \"a\" failed the validation \"len(value) < 3\"\n  hint: set the value with -e a=VALUE or in the inventory"},
 		{"an empty text is validated", "data:\n  a: '' # @validate isInt(value)\n", nil,
-			"data.yaml:2:3: key \"a\" failed validation \"isInt(value)\"\n  hint: set it with -e a=... or in the inventory"},
+			"data.yaml:2:3: the value of the key \"a\" failed the validation \"isInt(value)\"\n  hint: set the value with -e a=VALUE or in the inventory"},
 		{"null, maps and lists are not", "data:\n  a: # @validate isInt(value)\n  b: {} # @validate isInt(value)\n  c: [x] # @validate isInt(value)\n", nil, ""},
 		{"other scalars are text", "data:\n  # @validate value == '1.5'\n  a: 1.5\n  # @validate value == 'true'\n  b: true\n", nil, ""},
 		{"infinity", "data:\n  # @validate value == '+Inf'\n  a: 1\n", m{"a": math.Inf(1)}, ""},
@@ -59,7 +59,7 @@ func checkCases() []checkCase {
 			"data.yaml:3:3: key \"a\" validation \"isRegex('x', value)\" failed: isRegex: the pattern is not a regular expression"},
 		{"an alias does not repeat", "data:\n  a: &a\n    # @require\n    x:\n  b: *a\n  c: {<<: *a}\n", m{"a": m{"x": 1}}, ""},
 		{"long line ends", "data:\r\n  # @require\r\n  a:\r\n", nil,
-			"data.yaml:3:3: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory"},
+			"data.yaml:3:3: key \"a\" is required but has no value\n  hint: set the value with -e a=VALUE or in the inventory"},
 		{"that of the next key", "data:\n  a:\n  # @require\n  b: 1\n", nil, ""},
 		{"a text that looks like one", "data:\n  a: |\n    x\n    # @require\n  b:\n  c: '# @require'\n", nil, ""},
 	}
@@ -89,8 +89,8 @@ func TestCheckOfFiles(t *testing.T) {
 	require.NoError(t, err)
 	merged, err := source.Resolve(t.Context(), nil)
 	require.NoError(t, err)
-	require.EqualError(t, source.Check(merged, nil), "vars.yaml:2:1: key \"a\" failed validation \"isInt(value)\"\n  hint: set it with -e a=... or in the inventory")
-	require.EqualError(t, source.Check(nil, nil), "data.yaml:2:1: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory")
+	require.EqualError(t, source.Check(merged, nil), "vars.yaml:2:1: the value of the key \"a\" failed the validation \"isInt(value)\"\n  hint: set the value with -e a=VALUE or in the inventory")
+	require.EqualError(t, source.Check(nil, nil), "data.yaml:2:1: key \"a\" is required but has no value\n  hint: set the value with -e a=VALUE or in the inventory")
 	require.NoError(t, templates.Source{}.Check(nil, nil))
 }
 

@@ -54,14 +54,17 @@ func (v *Variables) parse(n *yamlpos.Node) {
 	v.texts[n] = text
 }
 
+// notSupported precedes the reason in the message of [NotUnderstood].
+const notSupported = "does not support: "
+
 // NotUnderstood returns the error for a variable with an expression that only Ansible supports.
 func NotUnderstood(n *yamlpos.Node, path, what string) *yamlpos.Error {
 	if path != "" {
 		path = " " + strconv.Quote(path)
 	}
 	return n.Errorf("ccm-push supports references and the filters default, join, lower, upper, int, bool, to_json, b64encode, basename and replace; "+
-		"write the value itself; a text that means itself is written !unsafe '…', in YAML",
-		"the variable%s is an expression to Ansible, and not understood here: %s", path, what)
+		"write the value itself; for literal text, write !unsafe '…' in YAML",
+		"the variable%s is an Ansible expression that ccm-push "+notSupported+"%s", path, what)
 }
 
 // Why returns why the text of a scalar is not supported; "" if it is, or if it is not an expression.
@@ -70,7 +73,7 @@ func (v *Variables) Why(n *yamlpos.Node) string {
 		return ""
 	}
 	if u, is := v.texts[n].(unknown); is {
-		_, what, _ := strings.Cut(u.err.Msg, "not understood here: ")
+		_, what, _ := strings.Cut(u.err.Msg, notSupported)
 		return what
 	}
 	return ""

@@ -97,7 +97,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 	}
 	r.Dialer.TrustHint = func(t transport.Target, _ ssh.PublicKey) string {
 		hosts := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect}
-		return "compare the fingerprint with the console of the host, then trust it: " + f.trustCommand([]string{hosts.Selectable(t)})
+		return "compare the fingerprint with the one on the console of the host; if they are equal, trust the key: " + f.trustCommand([]string{hosts.Selectable(t)})
 	}
 	return r, nil
 }

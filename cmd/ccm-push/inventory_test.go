@@ -31,7 +31,7 @@ func TestDefaultInventory(t *testing.T) {
 	}
 
 	_, _, err := execute(t, environ, "--list-hosts", "all")
-	require.EqualError(t, err, "no inventory: pass -i FILE, or create one of hosts.yaml, "+home+"/.config/ccm-push/hosts.yaml, /etc/ccm-push/hosts.yaml")
+	require.EqualError(t, err, "no inventory: pass -i FILE, or create one of the files hosts.yaml, "+home+"/.config/ccm-push/hosts.yaml, /etc/ccm-push/hosts.yaml")
 
 	writeHosts(t, filepath.Join(home, ".config/ccm-push/hosts.yaml"), "from-home")
 	find("from-home")

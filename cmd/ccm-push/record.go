@@ -169,7 +169,7 @@ func (a *app) recordedHosts(name, state string) ([]string, error) {
 	}
 	r, err := store.Last(func(r *record.Run) bool { return r.Applied() })
 	if errors.Is(err, record.ErrNone) {
-		return nil, fmt.Errorf("@last: %w is recorded that applied manifests\n  hint: to use a check run or an ad-hoc call, write @RUN:%s with the id of the run; ccm-push runs lists all ids", record.ErrNone, state)
+		return nil, fmt.Errorf("@last: %w has applied a manifest yet\n  hint: to use a check run or an ad-hoc run, write @ID:%s with the id of the run; to list the ids: ccm-push runs", record.ErrNone, state)
 	}
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func TestSourceOnATerminal(t *testing.T) {
         - wrong: {command: "false"}
 `, `web1  failed   exec#wrong
     exited with status 1, expected 0
-    sub/site.yaml:4:11: written here
+    sub/site.yaml:4:11: the resource is defined here
                 - wrong: {command: "false"}
                   ^
 `},

@@ -38,7 +38,7 @@ func splitArgs(name string, words []string) ([]argument, error) {
 			continue
 		}
 		if len(word) < 2 || word[0] != '-' || !strings.Contains("oJpil", word[1:2]) {
-			return nil, problemf("supported: -o, -J, -p, -i, -l, -C, -4, -6 and -q", "%s: %q is not supported", name, word)
+			return nil, problemf("remove this option; supported options: -o, -J, -p, -i, -l, -C, -4, -6 and -q", "%s: %q is not supported", name, word)
 		}
 		flag, value := word[:2], word[2:]
 		if value == "" {

@@ -47,7 +47,7 @@ func parseField(name, key string, texts []string) (field, error) {
 func checkLiteral(name, text string) error {
 	switch {
 	case strings.Contains(text, "{{"), strings.Contains(text, "{%"), strings.Contains(text, "${"):
-		return problemf("connection values are read before anything is evaluated: write the value itself", "%s cannot be an expression", name)
+		return problemf("write the value itself: ccm-push reads connection settings before it evaluates expressions", "%s cannot be an expression", name)
 	case strings.TrimSpace(text) == "":
 		return problemf("", "%s is empty", name)
 	case strings.ContainsFunc(text, unicode.IsControl):
@@ -208,7 +208,7 @@ func parseKind(name, text string) (local bool, err error) {
 	case "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh":
 		return false, nil
 	}
-	return false, problemf("write ssh or local", "%s %q is not supported", name, text)
+	return false, problemf("supported values: ssh, local", "%s %q is not supported", name, text)
 }
 
 // secret reads a password into s. Output about s has its position only, and no error contains the text. A password that

@@ -211,7 +211,7 @@ func (c *converter) key(n *yaml.Node, depth int) *Node {
 // keyHint recognizes key: {{ x }}, which YAML reads as a map within a map.
 func keyHint(key *Node) string {
 	if key.Kind == Map {
-		return `an expression needs quotes: "{{ … }}"`
+		return `put quotes around the expression: "{{ … }}"`
 	}
 	return ""
 }

@@ -201,7 +201,7 @@ func (r *jsonReader) token() (json.Token, *Node, error) {
 		return nil, nil, r.errorf("the JSON ends too early")
 	}
 	if err != nil {
-		return nil, nil, r.errorf("not JSON: %s", err)
+		return nil, nil, r.errorf("the text is not valid JSON: %s", err)
 	}
 	return token, &Node{File: r.file, Line: r.line, Column: r.column()}, nil
 }

@@ -83,7 +83,7 @@ func TestParseJSONErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", "f.json:1:1: the JSON ends too early"},
 		{"half", "{\"a\":\n [1,", "f.json:2:5: the JSON ends too early"},
-		{"no JSON", "{a: 1}", "f.json:1:2: not JSON: invalid character 'a'"},
+		{"no JSON", "{a: 1}", "f.json:1:2: the text is not valid JSON: invalid character 'a'"},
 		{"two values", "1\n2", "f.json:2:1: there is more text after the JSON value"},
 		{"a key given twice", "{\"a\": 1,\n \"a\": 2}", "f.json:2:2: key \"a\" is given twice"},
 		{"depth", strings.Repeat("[", 200) + strings.Repeat("]", 200), "f.json:1:102: nested more than 100 levels deep"},

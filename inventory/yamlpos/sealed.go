@@ -106,7 +106,7 @@ func Opened(by Opener, file string, data []byte) (text []byte, sealed bool, err 
 func CheckSealed(file string, data []byte) *Error {
 	at := &Node{File: file, Line: 1, Column: 1}
 	if bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) {
-		return at.EncryptedErrorf("the file is encrypted by ansible-vault")
+		return at.Errorf("decrypt the file with ansible-vault decrypt; only files of variables may be encrypted as a whole", "the file is encrypted by ansible-vault")
 	}
 	for _, header := range []string{"age-encryption.org/", "-----BEGIN AGE ENCRYPTED FILE-----"} {
 		if bytes.HasPrefix(data, []byte(header)) {
@@ -121,7 +121,7 @@ func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
 	return n.Errorf(vaultHint, format, args...)
 }
 
-const vaultHint = "encrypted values are allowed only in data, overrides, vars_files, files of -e and --hiera, and inventory variables; a file of variables may also be encrypted as a whole"
+const vaultHint = "write the value unencrypted; encrypted values work only in data, overrides, vars_files, files of -e and --hiera, and inventory variables"
 
 // sealed makes a text that is encrypted under a tag of out.
 func (c *converter) sealed(out *Node, tag string) {

@@ -79,7 +79,7 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 		return nil
 	}
 	h.Report.Output(exit)
-	safe := fmt.Sprintf("validate exited with status %d; the file was not written", exit.Code)
+	safe := fmt.Sprintf("the validate command exited with status %d, so the file was not written", exit.Code)
 	text := safe
 	for _, out := range []string{exit.Stdout.Text, exit.Stderr.Text} {
 		// Programs that check files print the error first, and at the end that there was one.

@@ -142,7 +142,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name:       "no parent",
-			Properties: strings.Replace(res(""), "$ROOT/app.tar.gz", "$ROOT/d/app.tar.gz", 1), Err: `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+			Properties: strings.Replace(res(""), "$ROOT/app.tar.gz", "$ROOT/d/app.tar.gz", 1), Err: `the directory "$ROOT/d" does not exist (create it with a file resource that has ensure: directory)`,
 		},
 		{
 			Name:       "nobody's",

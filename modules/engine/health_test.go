@@ -74,7 +74,7 @@ func TestHealth(t *testing.T) {
 		{name: "a check run that would change something", cat: wire.Catalog{Check: true}, entries: []wire.Entry{asked(file("$/a", text), quiet, ok)}, want: "changed?"},
 		{name: "a noop resource", entries: []wire.Entry{with(asked(file("$/a", text), quiet), func(e *wire.Entry) { e.Check = true })}, want: "changed?"},
 		{name: "a check run that fails all the same", cat: wire.Catalog{Check: true}, entries: []wire.Entry{asked(file("$/no/a", text), ok)},
-			want: "failed", said: "OK/1 fine", err: `"$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
+			want: "failed", said: "OK/1 fine", err: `the directory "$/no" does not exist (create it with a file resource that has ensure: directory)`},
 		{name: "monitor only", cat: wire.Catalog{Monitor: true, FailOnError: true}, entries: []wire.Entry{asked(file("$/a", text), quiet), with(asked(command("touch $/b", ""), ok), require1), asked(file("$/c", text), ok), file("$/d", text)},
 			want: "failed skipped stable stable", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
 		{name: "a nested manifest that is only watched", entries: []wire.Entry{

@@ -186,19 +186,19 @@ func TestWhatIsNotUndone(t *testing.T) {
 			[]string{"stable $/other"}, false},
 		"a failure that ends the play": {
 			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, other}},
-			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)` + waits, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
+			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)` + waits, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
 		},
 		"a predicted failure that ends the play": {
 			wire.Catalog{FailOnError: true, Check: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing}},
-			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)` + waits}, false,
+			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)` + waits}, false,
 		},
 		"a failure that ends the play after a part of it": {
 			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p"}, Entries: []wire.Entry{failing}},
-			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`}, false,
+			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)`}, false,
 		},
 		"a failure that ends the play, in which all is there": {
 			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []wire.Entry{failing}},
-			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`}, false,
+			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)`}, false,
 		},
 		"failures of several at once end the play": {
 			wire.Catalog{FailOnError: true, Parallel: 2, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, command("false", "")}},
@@ -206,7 +206,7 @@ func TestWhatIsNotUndone(t *testing.T) {
 		},
 		"a nested manifest whose failure ends the play": {
 			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, {Type: "apply", Name: "child", Scope: &wire.Scope{Entries: 1, FailOnError: true}}}},
-			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`, "failed child: child manifest had 1 failed resources" + waits}, false,
+			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)`, "failed child: child manifest had 1 failed resources" + waits}, false,
 		},
 		"excluded by control": {whole(wire.Entry{Type: "file", Name: "$/a", Excluded: true}), []string{"skipped $/a: excluded by control"}, false},
 		"left out by a tag":   {wire.Catalog{Remember: &wire.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []wire.Entry{other}}, []string{"changed $/other: created the file"}, false},

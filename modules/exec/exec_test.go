@@ -54,7 +54,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "no directory", Properties: `{"name":"true","cwd":"$ROOT/d"}`,
-			Err: `cwd: "$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+			Err: `cwd: the directory "$ROOT/d" does not exist (create it with a file resource that has ensure: directory)`,
 		},
 		{
 			Name: "no directory, but a file", Tree: []modtest.Node{done}, Properties: `{"name":"true","cwd":"$ROOT/done"}`,

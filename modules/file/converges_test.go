@@ -105,7 +105,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "no parent",
 			Properties: own(`"name":"$ROOT/d/f","mode":"0644","content":"x"`),
-			Err:        `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+			Err:        `the directory "$ROOT/d" does not exist (create it with a file resource that has ensure: directory)`,
 		},
 		{
 			Name: "parent is a file", Tree: []modtest.Node{motd},

@@ -52,7 +52,7 @@ func TestMountPoints(t *testing.T) {
 		`{"name":"$ROOT/same","ensure":"absent","force":true}`:      "$ROOT/same has file systems mounted in it: $ROOT/same/in; unmount them first",
 		`{"name":"$ROOT/m","ensure":"absent"}`:                      "$ROOT/m is a mount point; unmount it first",
 		`{"name":"$ROOT/m","ensure":"absent","force":true}`:         "$ROOT/m is a mount point; unmount it first",
-		`{"name":"$ROOT/m/none/f","ensure":"present","content":""}`: `"$ROOT/m/none" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+		`{"name":"$ROOT/m/none/f","ensure":"present","content":""}`: `the directory "$ROOT/m/none" does not exist (create it with a file resource that has ensure: directory)`,
 	} {
 		t.Run(properties, func(t *testing.T) { refuses(t, root, properties, want) })
 	}

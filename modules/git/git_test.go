@@ -128,7 +128,7 @@ func TestConverges(t *testing.T) {
 		},
 		{Name: "not empty", Tree: []modtest.Node{{Path: "d", Dir: true}, {Path: "d/x", Text: "x"}}, Properties: at(s.one), Err: `"$ROOT/d" is not a checkout, and not empty: move its files away`},
 		{Name: "a file", Tree: []modtest.Node{{Path: "d", Text: "x"}}, Properties: at(s.one), Err: `"$ROOT/d" is not a directory, but a file`},
-		{Name: "no parent", Properties: fmt.Sprintf(`{"name":"$ROOT/no/d","source":%q}`, s.dir), Err: `"$ROOT/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
+		{Name: "no parent", Properties: fmt.Sprintf(`{"name":"$ROOT/no/d","source":%q}`, s.dir), Err: `the directory "$ROOT/no" does not exist (create it with a file resource that has ensure: directory)`},
 		{Name: "no such revision", Properties: at("v2"), Err: `the source has no tag and no branch "v2"`},
 		{Name: "no such source", Properties: `{"name":"$ROOT/d","source":"$ROOT/none","revision":"main"}`, Err: `git ls-remote: '$ROOT/none' does not appear to be a git repository`},
 		{Name: "absent", Properties: `{"name":"$ROOT/d","ensure":"absent"}`},

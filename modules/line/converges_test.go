@@ -99,7 +99,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "a new file in no directory",
 			Properties: `{"name":"$ROOT/d/hosts","line":"x",` + create + `}`,
-			Err:        `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+			Err:        `the directory "$ROOT/d" does not exist (create it with a file resource that has ensure: directory)`,
 		},
 		{
 			Name:       "a new file of nobody",

@@ -47,7 +47,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "no parent",
 			Properties: `{"name":"$ROOT/d/l","target":"f"}`,
-			Err:        `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+			Err:        `the directory "$ROOT/d" does not exist (create it with a file resource that has ensure: directory)`,
 		},
 		{
 			Name: "parent is a file", Tree: []modtest.Node{file},

@@ -71,7 +71,7 @@ func TestConverges(t *testing.T) {
 		changes("it replaces another", dpkgTree(has(ok, "left", "1.0", "Conflicts: right\n")), `"name":"right"`,
 			"installed version 1.0", change("ensure", "absent", "1.0")),
 		refused("unknown", dpkgTree(""), `"name":"no-such-package"`,
-			`package "no-such-package" is in no package list (fetched 2 days ago); check its name, or fetch new lists with cache_valid: 1h`),
+			`package "no-such-package" is in no package list (fetched 2 days ago); check the name, or set cache_valid: 1h to fetch new lists`),
 		refused("a dependency is missing", dpkgTree(""), `"name":"needy"`,
 			"apt-get install needy=1.0 ended with exit code 100: needy : Depends: nosuch (>= 2) but it is not installable; "+
 				"Unable to correct problems, you have held broken packages."),

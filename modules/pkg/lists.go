@@ -106,16 +106,16 @@ func (a *access) unknown(ctx context.Context, name string, l lists) error {
 	case err != nil:
 		return err
 	case !a.limited && !some:
-		return lacks("package %q is in no package list: %s is empty; fetch the lists with cache_valid: 1h", name, l.dir)
+		return lacks("package %q is in no package list: %s is empty; set cache_valid: 1h to fetch the lists", name, l.dir)
 	case a.limited && old != "":
-		return lacks("package %q is in no package list (fetched %s); check its name, and that one of its repositories is set up (%s)",
+		return lacks("package %q is in no package list (fetched %s); check the name, and that one of its repositories is set up (%s)",
 			name, old, strings.Join(l.sources, ", "))
 	case a.limited:
-		return lacks("package %q is in no package list; check its name, and that one of its repositories is set up (%s)", name, strings.Join(l.sources, ", "))
+		return lacks("package %q is in no package list; check the name, and that one of its repositories is set up (%s)", name, strings.Join(l.sources, ", "))
 	case old != "":
-		return lacks("package %q is in no package list (fetched %s); check its name, or fetch new lists with cache_valid: 1h", name, old)
+		return lacks("package %q is in no package list (fetched %s); check the name, or set cache_valid: 1h to fetch new lists", name, old)
 	}
-	return lacks("package %q is in no package list; check its name, or fetch new lists with cache_valid: 1h", name)
+	return lacks("package %q is in no package list; check the name, or set cache_valid: 1h to fetch new lists", name)
 }
 
 // age describes how long ago the lists were fetched, by the host's clock; "" if it is unknown.

@@ -36,9 +36,9 @@ func TestListsAreFetched(t *testing.T) {
 		{"unknown", 30 * time.Minute, nil, `"name":"fresh","cache_valid":"1h"`, fetches, ""},
 		{"an unknown version", 30 * time.Minute, nil, `"name":"demo","ensure":"3.0","cache_valid":"1h"`, fetches, ""},
 		{"none, never fetched", 30 * time.Minute, loseLists, `"name":"demo"`, "",
-			`package "demo" is in no package list: /var/lib/apt/lists is empty; fetch the lists with cache_valid: 1h`},
+			`package "demo" is in no package list: /var/lib/apt/lists is empty; set cache_valid: 1h to fetch the lists`},
 		{"unknown, never fetched", 30 * time.Minute, nil, `"name":"fresh"`, "",
-			`package "fresh" is in no package list (fetched 30 minutes ago); check its name, or fetch new lists with cache_valid: 1h`},
+			`package "fresh" is in no package list (fetched 30 minutes ago); check the name, or set cache_valid: 1h to fetch new lists`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := newArchive(t)
@@ -86,7 +86,7 @@ func TestListsAreFetchedOnce(t *testing.T) {
 	require.NoError(t, apply(`{"name":"fresh","ensure":"latest","cache_valid":"0s"}`), "what has just been fetched is young enough")
 	err := apply(`{"name":"nosuch","cache_valid":"1h"}`)
 	require.Regexp(t, `^package "nosuch" is in no package list \(fetched \d+ seconds ago\); `+
-		`check its name, and that one of its repositories is set up \(/etc/apt/sources\.list, /etc/apt/sources\.list\.d\)$`, err.Error())
+		`check the name, and that one of its repositories is set up \(/etc/apt/sources\.list, /etc/apt/sources\.list\.d\)$`, err.Error())
 }
 
 // TestListsOfAPredictedSource uses a repository that an earlier resource would set up.

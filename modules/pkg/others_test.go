@@ -349,7 +349,7 @@ func TestApkCommands(t *testing.T) {
 		{"demo", "9", "", `version 9 of "demo" is not available; available: 1.1-r0, 1.0-r0`},
 		{"mta", "", "", ""},
 		{"mta", "1", "", `no version of "mta" is available, so not 1`},
-		{"nosuch", "", "", `package "nosuch" is in no package list (fetched 2 hours ago); check its name, or fetch new lists with cache_valid: 1h`},
+		{"nosuch", "", "", `package "nosuch" is in no package list (fetched 2 hours ago); check the name, or set cache_valid: 1h to fetch new lists`},
 	} {
 		version, err := a.offer(t.Context(), test.name, test.version)
 		require.Equal(t, test.want, version)

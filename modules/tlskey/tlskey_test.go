@@ -45,7 +45,7 @@ func TestConverges(t *testing.T) {
 			Tree: []modtest.Node{{Path: "k", Text: "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"}},
 		},
 		modtest.Fixture{Name: "a directory", Tree: []modtest.Node{{Path: "k", Dir: true}}, Properties: properties(``), Err: "$ROOT/k is not a file"},
-		modtest.Fixture{Name: "no directory", Properties: `{"name":"$ROOT/none/k"}`, Err: `"$ROOT/none" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
+		modtest.Fixture{Name: "no directory", Properties: `{"name":"$ROOT/none/k"}`, Err: `the directory "$ROOT/none" does not exist (create it with a file resource that has ensure: directory)`},
 		modtest.Fixture{
 			Name: "through a link", Tree: []modtest.Node{old, {Path: "l", Link: "k"}}, Properties: `{"name":"$ROOT/l","algorithm":"ed25519","mode":"0644"}`,
 			Err: "the path $ROOT/l is a symlink, and ccm-push does not write through a symlink (write the path of the target)",

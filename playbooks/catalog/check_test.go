@@ -73,11 +73,11 @@ ccm: {resources: [exec: [x: ]]}
 `, nil, Options{})
 	_, err := c.Compile(t.Context(), web1)
 	require.EqualError(t, err, "site.yaml:6:3: key \"address\" is required but has no value\n"+
-		"  hint: set it with -e address=... or in the inventory", "role is set by the inventory")
+		"  hint: set the value with -e address=VALUE or in the inventory", "role is set by the inventory")
 	h := web1
 	h.Vars = map[string]any{"role": "web", "address": "::1"}
 	_, err = c.Compile(t.Context(), h)
-	require.EqualError(t, err, "site.yaml:6:3: key \"address\" failed validation \"isIPv4(value)\"\n  hint: set it with -e address=... or in the inventory")
+	require.EqualError(t, err, "site.yaml:6:3: the value of the key \"address\" failed the validation \"isIPv4(value)\"\n  hint: set the value with -e address=VALUE or in the inventory")
 }
 
 // TestNotSelected checks that resources which tags do not select are omitted, and that references to them still

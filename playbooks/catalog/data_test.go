@@ -99,7 +99,7 @@ func TestVariables(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "db:80 linux.conf", name)
 	_, err = compile("data: {name: DB}\nccm: {resources: [exec: [\"{{ Data.bad }}\": ]]}")
-	require.ErrorContains(t, err, `hosts.yaml:4:6: the variable is an expression to Ansible, and not understood here: "+"`)
+	require.ErrorContains(t, err, `hosts.yaml:4:6: the variable is an Ansible expression that ccm-push does not support: "+"`)
 	_, err = compile("data: {name: '{{ Data.addr }}', os: x}\nccm: {resources: [exec: [\"{{ Data.addr }}\": ]]}")
 	require.ErrorContains(t, err, "data refers to itself: addr (hosts.yaml:2:7) needs host (hosts.yaml:3:7) needs name (site.yaml:1:14) needs addr")
 

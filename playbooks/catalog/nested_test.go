@@ -122,7 +122,7 @@ func TestCompileNested(t *testing.T) {
 
 var nestedWrong = []struct{ name, archive, want string }{
 	{"data", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {}}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Data.nope }}': ]]}\n",
-		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: Data is empty; if the key may be missing, write Data.nope ?? DEFAULT"},
+		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: Data has no keys; if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is given", "-- site.yaml --\nccm: {resources: [{apply: [n.yaml: {data: {a: '{{ Data.nope }}'}}]}, {exec: [x: {require: [exec#a]}]}]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
 		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is no map", "-- site.yaml --\ndata: {l: [1]}\nccm: {resources: [apply: [n.yaml: {data: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",

@@ -384,9 +384,9 @@ func (t *Text) reconnect(p *page, e Reconnect) {
 	p.pad(yellow, "reconnected", t.statusColumn())
 	told := "no work had started"
 	if e.Reported+e.Remaining > 0 {
-		told = fmt.Sprintf("%s before, %d still missing", count(e.Reported, "result"), e.Remaining)
+		told = fmt.Sprintf("%s received before, %d still missing", count(e.Reported, "result"), e.Remaining)
 	}
-	p.inline(plain, fmt.Sprintf("after %s; %s: %s", short(e.Duration), told, e.Error))
+	p.inline(plain, fmt.Sprintf("after %s; %s; reason: %s", short(e.Duration), told, e.Error))
 }
 
 // untold prints the results of an earlier run on a host that were never reported.

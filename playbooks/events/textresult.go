@@ -311,7 +311,7 @@ func (l resultLines) failure(p *page, r Result) {
 	}
 	l.hint(p, r)
 	if at := r.Written; r.Status.HasFailed() && at != nil {
-		err := &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "written here"}
+		err := &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "the resource is defined here"}
 		text := err.Error()
 		if l.options.Source != nil {
 			text = l.options.Source(err)

@@ -136,7 +136,7 @@ func assignments(arg string) (map[string]any, error) {
 }
 
 func notAssignment(word string) error {
-	return fmt.Errorf("-e %q: write key=value, @file.yaml or a YAML map", word)
+	return fmt.Errorf("-e %q: the argument is not understood; write key=value, @file.yaml or a YAML map", word)
 }
 
 const blanks = " \t\r\n"

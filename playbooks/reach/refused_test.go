@@ -36,7 +36,7 @@ all:
 `
 
 func TestRefused(t *testing.T) {
-	const literal = " cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"
+	const literal = " cannot be an expression\n  hint: write the value itself: ccm-push reads connection settings before it evaluates expressions"
 	secret := transport.NewSecret([]byte("x"))
 	all := Options{
 		User: "me", PrivateKeys: []string{"k"}, KnownHosts: []string{"k"}, HostKeysGiven: true, Timeout: time.Second,
@@ -45,7 +45,7 @@ func TestRefused(t *testing.T) {
 	inv := parseInventory(t, unreached)
 	password := inv.Host("password").Connection().Refused["password"].Error()
 	for _, c := range []struct{ host, want, decided string }{ // decided: with all options
-		{"box", "hosts.yaml:4:31: ansible_connection \"docker\" is not supported\n  hint: write ssh or local", "hosts.yaml:4:31: ansible_connection \"docker\" is not supported\n  hint: write ssh or local"},
+		{"box", "hosts.yaml:4:31: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local", "hosts.yaml:4:31: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local"},
 		{"here", "", ""},
 		{"root", "hosts.yaml:6:60: ansible_become_user" + literal, ""},
 		{"user", "hosts.yaml:7:26: ansible_user" + literal, ""},
@@ -60,7 +60,7 @@ func TestRefused(t *testing.T) {
 		{"root-too", "", ""},
 		{"known-user", "", ""},
 		{"password-too", "hosts.yaml:8:34: jump host password: " + password[len("hosts.yaml:8:34: "):], "hosts.yaml:8:34: jump host password: " + password[len("hosts.yaml:8:34: "):]},
-		{"box-too", "hosts.yaml:4:31: jump host box: ansible_connection \"docker\" is not supported\n  hint: write ssh or local", "hosts.yaml:4:31: jump host box: ansible_connection \"docker\" is not supported\n  hint: write ssh or local"},
+		{"box-too", "hosts.yaml:4:31: jump host box: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local", "hosts.yaml:4:31: jump host box: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local"},
 		{"mended", "", ""},
 	} {
 		t.Run(c.host, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	requireRefused(t, all, inv, "sudoer", "")
-	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed only in ")
+	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: write the value unencrypted; encrypted values work only in ")
 }
 
 // requireRefused compares the refusal of a host with want; "" means none.

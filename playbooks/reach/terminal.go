@@ -19,7 +19,7 @@ import (
 const terminalPath = "/dev/tty"
 
 // errNoTerminal is the error if no terminal can show a prompt.
-var errNoTerminal = errors.New("no terminal for a prompt")
+var errNoTerminal = errors.New("there is no terminal for a prompt")
 
 // Ask prompts on the terminal for a secret that is not empty, without an echo. Without an answer, the error is
 // [ErrInterrupted].
@@ -31,7 +31,7 @@ func Ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 	tty, err := os.OpenFile(terminalPath, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s%w; pass a file that contains the password, with --password-file or --become-password-file", printable.Line(prompt), errNoTerminal)
+		return nil, fmt.Errorf("%s%w; pass a file that contains the password: --password-file FILE or --become-password-file FILE", printable.Line(prompt), errNoTerminal)
 	}
 	defer tty.Close()
 	return askOn(ctx, tty, prompt)

@@ -172,7 +172,7 @@ func (r *Run) testCase(h *host, one happening) testCase {
 	message := printable.Line(firstLine(o.text))
 	if at := o.written; at != nil {
 		c.File, c.Line = printable.Line(asRecorded(at.File)), at.Line
-		text += "\n" + printable.Line(asRecorded(at.String())) + ": written here"
+		text += "\n" + printable.Line(asRecorded(at.String())) + ": the resource is defined here"
 	}
 	long := text
 	if o.hint != "" {

@@ -88,11 +88,11 @@ func (c *importCheck) notExported(play int, imp manifest.Import) error {
 		case n > play:
 			return imp.From.Errorf("move the play that receives it after that play", "%s gives %s only later, in play %q", imp.Ref, imp.Key, name)
 		default:
-			hint := "receive it from a host of that play"
+			hint := fmt.Sprintf("set host to a host of the play %q", name)
 			if c.run.Limited {
-				hint += ", or include that host in --limit"
+				hint += ", or include " + imp.Host.Text + " in --limit"
 			}
-			return imp.Host.Errorf(hint, "play %q, which has %s, does not run on %s", name, imp.Ref, imp.Host.Text)
+			return imp.Host.Errorf(hint, "the play %q, which contains %s, does not run on the host %s", name, imp.Ref, imp.Host.Text)
 		}
 	}
 	var called []exporter
@@ -129,7 +129,7 @@ func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import
 		return nil
 	}
 	return imp.Host.Errorf(fmt.Sprintf("move %s into an earlier play", imp.Ref),
-		"%s runs in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
+		"%s cannot receive a value from %s, because %[2]s runs in a later batch", first[0].Name, imp.Host.Text)
 }
 
 // circle returns the route from one resource over another one back to it, along their imports; empty if there is none.

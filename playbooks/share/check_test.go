@@ -68,9 +68,9 @@ func TestImportsThatCannotBe(t *testing.T) {
 		{"no such host", onePlay("a", "app1", "", token) + onePlay("b", "webs", "", strings.ReplaceAll(key, "app1", "ap1")), "",
 			"site.yaml:12:87: no host of the inventory is called \"ap1\"\n  hint: did you mean app1?"},
 		{"a host that is not in that play", onePlay("a", "app2", "", token) + onePlay("b", "all", "", key), "",
-			"site.yaml:12:87: play \"a\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play"},
+			"site.yaml:12:87: the play \"a\", which contains exec#token, does not run on the host app1\n  hint: set host to a host of the play \"a\""},
 		{"a host that --limit leaves out", onePlay("a", "app1", "", token) + onePlay("b", "webs", "", key), "web1",
-			"site.yaml:12:87: play \"a\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play, or include that host in --limit"},
+			"site.yaml:12:87: the play \"a\", which contains exec#token, does not run on the host app1\n  hint: set host to a host of the play \"a\", or include app1 in --limit"},
 		{"a later play", onePlay("a", "webs", "", key) + onePlay("b", "app1", "", token), "",
 			"site.yaml:6:99: exec#token gives stdout only later, in play \"b\"\n  hint: move the play that receives it after that play"},
 		{"no such resource", onePlay("p", "all", "", key), "",
@@ -96,7 +96,7 @@ func TestImportsThatCannotBe(t *testing.T) {
           - b: {command: b, export: [stdout], recv: {cwd: {host: app2, from: exec#a.stdout}}}
           - c: {command: c, export: [stdout], recv: {cwd: {host: web1, from: exec#b.stdout}}}`), "", ""},
 		{"a later batch", onePlay("p", "web1,web2,app1", "  serial: 2\n", token, key), "",
-			"site.yaml:9:87: app1 runs in a later batch than web1, so it cannot give it a value\n  hint: move exec#token into an earlier play"},
+			"site.yaml:9:87: web1 cannot receive a value from app1, because app1 runs in a later batch\n  hint: move exec#token into an earlier play"},
 		{"a later batch, if that is for some hosts only", onePlay("p", "web1,web2,app1", "  serial: 2\n", token,
 			strings.Replace(key, "owner: root", `control: {if: "Data.x == 1"}, owner: root`, 1)), "", ""},
 	} {

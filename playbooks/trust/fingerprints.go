@@ -97,7 +97,7 @@ func parseFingerprint(words []string) (names []string, fingerprint string, err e
 	case len(words) >= 3:
 		return knownLine(words)
 	case slices.ContainsFunc(words, isMD5):
-		return nil, "", &lineError{"a fingerprint with MD5 proves nothing", "use SHA-256: ssh-keygen -E sha256 -lf FILE"}
+		return nil, "", &lineError{"an MD5 fingerprint is not secure", "write the SHA-256 fingerprint; to print it: ssh-keygen -E sha256 -lf FILE"}
 	}
 	return nil, "", &lineError{"no fingerprint in this line", formHint}
 }
@@ -113,8 +113,8 @@ func namedFingerprint(words []string, at int) ([]string, string, error) {
 	if n := len(before); n > 0 && isNumber(before[n-1]) {
 		before = before[:n-1]
 	}
-	const noName = "the line does not say which host it is about"
-	const nameFirst = "put the host's name first: web1 SHA256:…"
+	const noName = "the line has no host name"
+	const nameFirst = "begin the line with the host name, such as: web1 SHA256:…"
 	switch after := words[at+1:]; {
 	case len(before) == 1:
 		names, err := hostNames(before[0])
@@ -124,7 +124,7 @@ func namedFingerprint(words []string, at int) ([]string, string, error) {
 	case len(after) == 0, strings.HasPrefix(after[0], "("):
 		return nil, "", &lineError{noName, nameFirst}
 	case strings.Contains(after[0], "@"), len(after) > 1 && !strings.HasPrefix(after[1], "("):
-		return nil, "", &lineError{noName + ": " + strconv.Quote(remark(after)) + " is only the comment of a key", nameFirst}
+		return nil, "", &lineError{noName + ": " + strconv.Quote(remark(after)) + " is the comment of the key", nameFirst}
 	default:
 		names, err := hostNames(after[0])
 		return names, fingerprint, err

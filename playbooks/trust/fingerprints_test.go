@@ -43,14 +43,14 @@ func TestParseFingerprints(t *testing.T) {
 		{name: "empty", text: "# none\n", err: "f:1:1: no fingerprint in this file\n  hint: write lines such as: web1 SHA256:… or: web1 ssh-ed25519 AAAA…"},
 		{name: "all that is wrong", text: "web1\n" + fp + "\n256 " + fp + " root@web1 (ED25519)\n256 " + fp + " (ED25519)\nat home " + fp,
 			err: "f:1:1: no fingerprint in this line\n  hint: write lines such as: web1 SHA256:… or: web1 ssh-ed25519 AAAA…\n" +
-				"f:2:1: the line does not say which host it is about\n  hint: put the host's name first: web1 SHA256:…\n" +
-				"f:3:1: the line does not say which host it is about: \"root@web1\" is only the comment of a key\n  hint: put the host's name first: web1 SHA256:…\n" +
-				"f:4:1: the line does not say which host it is about\n  hint: put the host's name first: web1 SHA256:…\n" +
-				"f:5:1: there are several words before the fingerprint\n  hint: put the host's name first: web1 SHA256:…"},
-		{name: "without a remark", text: "256 " + fp + " no comment (ED25519)", err: "f:1:1: the line does not say which host it is about: \"no comment\" is only the comment of a key\n  hint: put the host's name first: web1 SHA256:…"},
+				"f:2:1: the line has no host name\n  hint: begin the line with the host name, such as: web1 SHA256:…\n" +
+				"f:3:1: the line has no host name: \"root@web1\" is the comment of the key\n  hint: begin the line with the host name, such as: web1 SHA256:…\n" +
+				"f:4:1: the line has no host name\n  hint: begin the line with the host name, such as: web1 SHA256:…\n" +
+				"f:5:1: there are several words before the fingerprint\n  hint: begin the line with the host name, such as: web1 SHA256:…"},
+		{name: "without a remark", text: "256 " + fp + " no comment (ED25519)", err: "f:1:1: the line has no host name: \"no comment\" is the comment of the key\n  hint: begin the line with the host name, such as: web1 SHA256:…"},
 		{name: "a number for a name", text: "0 " + text, err: "f:1:1: \"0\" is not the name of one host\n  hint: write each host's name"},
 		{name: "cut off", text: "web1 " + fp[:20], err: `f:1:1: "` + fp[:20] + "\" is not a SHA-256 hash in base64\n  hint: it has 43 characters after SHA256:"},
-		{name: "MD5", text: "web1 MD5:16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48", err: "f:1:1: a fingerprint with MD5 proves nothing\n  hint: use SHA-256: ssh-keygen -E sha256 -lf FILE"},
+		{name: "MD5", text: "web1 MD5:16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48", err: "f:1:1: an MD5 fingerprint is not secure\n  hint: write the SHA-256 fingerprint; to print it: ssh-keygen -E sha256 -lf FILE"},
 		{name: "an authority", text: "@cert-authority * " + text, err: "f:1:1: @cert-authority is not a key of a host\n  hint: authorities and revoked keys belong into known_hosts itself"},
 		{name: "hidden", text: "|1|x|y " + text, err: "f:1:1: the name is hidden\n  hint: write it as it is"},
 		{name: "a pattern", text: "web* " + fp, err: "f:1:1: \"web*\" is not the name of one host\n  hint: write each host's name"},

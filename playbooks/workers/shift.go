@@ -385,7 +385,7 @@ func trustHint(targets map[string]transport.Target) func(transport.Target, ssh.P
 				name = host
 			}
 		}
-		return "compare the fingerprint with the console of the host, then trust it on the machine where the run began: ccm-push trust " + name
+		return "compare the fingerprint with the one on the console of the host; if they are equal, trust the key on the machine where the run began: ccm-push trust " + name
 	}
 }
 

@@ -176,7 +176,7 @@ func DescribeKeys(where string, container any, key string) string {
 			return hint
 		}
 		if len(names) == 0 {
-			return where + " is empty"
+			return where + " has no keys"
 		}
 		return where + " has " + diag.ListNames(names)
 	case []any:

@@ -83,16 +83,16 @@ func TestUserCertificates(t *testing.T) {
 		{name: "of the agent", agent: holds(agent.AddedKey{PrivateKey: inAgent}, agent.AddedKey{PrivateKey: inAgent, Certificate: both})},
 		{name: "of the agent, for a file", keys: []string{"agent"}, only: true, agent: holds(agent.AddedKey{PrivateKey: inAgent, Certificate: both})},
 		{name: "beside an encrypted key that the agent has", keys: []string{"locked"}, agent: holds(agent.AddedKey{PrivateKey: locked})},
-		{name: "none", keys: []string{"named"}, turned: true, hint: "offered named as deploy; check authorized_keys on the host"},
+		{name: "none", keys: []string{"named"}, turned: true, hint: "ccm-push offered these keys for the user deploy: named; check authorized_keys of this user on the host"},
 		{name: "before its plain key", keys: []string{"late"}, turned: true,
-			hint: "offered late-cert.pub, late as deploy; check authorized_keys on the host; late-cert.pub was valid until 2020-01-02T03:04:05Z"},
+			hint: "ccm-push offered these keys for the user deploy: late-cert.pub, late; check authorized_keys of this user on the host; late-cert.pub was valid until 2020-01-02T03:04:05Z"},
 		{name: "for another key", keys: []string{"named"}, certs: []string{"for-the-agent"}, turned: true,
-			hint: "offered named as deploy; check authorized_keys on the host; for-the-agent is for a key that is not there: " + knownhosts.Fingerprint(publicOf(t, inAgent))},
+			hint: "ccm-push offered these keys for the user deploy: named; check authorized_keys of this user on the host; for-the-agent is for a key that is not there: " + knownhosts.Fingerprint(publicOf(t, inAgent))},
 		{name: "missing, which ssh does not mind", keys: []string{"beside"}, certs: []string{"nowhere-cert.pub"}},
 		{name: "missing", keys: []string{"named"}, certs: []string{"nowhere-cert.pub"}, turned: true,
-			hint: "offered named as deploy; check authorized_keys on the host; no file nowhere-cert.pub"},
+			hint: "ccm-push offered these keys for the user deploy: named; check authorized_keys of this user on the host; no file nowhere-cert.pub"},
 		{name: "of the agent, which is not to be offered", keys: []string{"named"}, only: true, agent: holds(agent.AddedKey{PrivateKey: inAgent, Certificate: both}), turned: true,
-			hint: "offered named as deploy; check authorized_keys on the host"},
+			hint: "ccm-push offered these keys for the user deploy: named; check authorized_keys of this user on the host"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			target := targetOf(srv)

@@ -170,12 +170,12 @@ func (l *Login) askedHint() string {
 	for i, c := range l.asked {
 		names[i] = c.name
 	}
-	next := "check authorized_keys on the host"
+	next := "check authorized_keys of this user on the host"
 	if more := len(l.candidates) - len(l.asked) + l.held; more > 0 && l.partial == 0 {
 		next = fmt.Sprintf("%d more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
 			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", more)
 	}
-	return fmt.Sprintf("offered %s as %s; %s", strings.Join(names, ", "), l.target.User, next)
+	return fmt.Sprintf("ccm-push offered these keys for the user %s: %s; %s", l.target.User, strings.Join(names, ", "), next)
 }
 
 // said returns the last message of the host before the login, or "".

@@ -90,11 +90,11 @@ func TestAuthErrors(t *testing.T) {
 		err  string
 	}{
 		{"wrong key", []string{"wrong"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
-			"  hint: offered wrong as deploy; check authorized_keys on the host"},
+			"  hint: ccm-push offered these keys for the user deploy: wrong; check authorized_keys of this user on the host"},
 		{"encrypted", []string{"locked"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
 			"  hint: no key to offer as deploy; name one with private_key or add one to the agent; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"both", []string{"wrong", "locked"}, "root", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
-			"  hint: offered wrong as root; check authorized_keys on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
+			"  hint: ccm-push offered these keys for the user root: wrong; check authorized_keys of this user on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"missing", []string{"missing"}, "deploy", "web1: authenticate ADDR: private key DIR/missing: no such file or directory"},
 		{"readable by others", []string{"open"}, "deploy", "web1: authenticate ADDR: private key DIR/open: its mode 0640 lets other users read it\n  hint: run: chmod 600 DIR/open"},
 		{"no key", []string{"junk"}, "deploy", "web1: authenticate ADDR: private key DIR/junk: ssh: no key found\n  hint: name a private key file, such as ~/.ssh/id_ed25519"},
@@ -156,7 +156,7 @@ func TestAgent(t *testing.T) {
 		target.PrivateKeys = []string{filepath.Join(dir, "locked")}
 		target.User = "nobody"
 		err := dialOnce(t, &dial.Dialer{AgentSocket: socket}, target)
-		require.Equal(t, `offered agent key "me@laptop", agent key "other" as nobody; check authorized_keys on the host`, err.(*transport.HostError).Hint)
+		require.Equal(t, `ccm-push offered these keys for the user nobody: agent key "me@laptop", agent key "other"; check authorized_keys of this user on the host`, err.(*transport.HostError).Hint)
 	})
 	t.Run("it has more keys than a host may be asked about", func(t *testing.T) {
 		var all []agent.AddedKey
@@ -171,7 +171,7 @@ func TestAgent(t *testing.T) {
 		target := targetOf(srv)
 		target.PrivateKeys = nil
 		err := dialOnce(t, &dial.Dialer{AgentSocket: startAgent(t, all...)}, target)
-		require.Equal(t, "offered "+strings.Join(names, ", ")+" as deploy; 2 more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
+		require.Equal(t, "ccm-push offered these keys for the user deploy: "+strings.Join(names, ", ")+"; 2 more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
 			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", err.(*transport.HostError).Hint)
 	})
 	t.Run("it is not there", func(t *testing.T) {

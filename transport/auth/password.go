@@ -83,7 +83,7 @@ func (l *Login) passwordHints() (parts []string) {
 	case t.Password != nil && l.otherPrompts == 0 && l.takesPassword():
 		parts = append(parts, "the host requested no password")
 	case t.Password == nil && l.wantsPassword() && l.takesPassword():
-		parts = append(parts, "the host accepts a password: -k prompts for it")
+		parts = append(parts, "the host accepts a password; to enter it, pass -k")
 	}
 	if l.otherPrompts > 0 {
 		parts = append(parts, "it requests more than a password: "+l.prompt)

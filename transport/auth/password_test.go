@@ -79,7 +79,7 @@ func TestPasswords(t *testing.T) {
 		{name: "wrong password", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
 			err: fmt.Sprintf(refused+attempted, "password") + "the password of deploy is wrong, or the host does not accept it for logins"},
 		{name: "no password", password: "-", server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
-			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "the host accepts a password: -k prompts for it"},
+			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "the host accepts a password; to enter it, pass -k"},
 		{name: "password is not to be used", methods: []string{"publickey"}, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
 			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "nothing but publickey may be tried"},
 		{name: "keyboard-interactive", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) {
@@ -224,7 +224,7 @@ func TestBannerOfAHostIsQuoted(t *testing.T) {
 			}))
 			err := dialOnce(t, &dial.Dialer{}, targetOf(srv))
 			require.ErrorIs(t, err, transport.ErrAuth)
-			require.Equal(t, "offered id_ed25519 as deploy; check authorized_keys on the host"+test.hint, err.(*transport.HostError).Hint)
+			require.Equal(t, "ccm-push offered these keys for the user deploy: id_ed25519; check authorized_keys of this user on the host"+test.hint, err.(*transport.HostError).Hint)
 		})
 	}
 	t.Run("more than one, the last of which says why", func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestBannerOfAHostIsQuoted(t *testing.T) {
 			}
 		}))
 		err := dialOnce(t, &dial.Dialer{}, targetOf(srv))
-		require.Equal(t, `offered id_ed25519 as deploy; check authorized_keys on the host; the host said "down for maintenance"`, err.(*transport.HostError).Hint)
+		require.Equal(t, `ccm-push offered these keys for the user deploy: id_ed25519; check authorized_keys of this user on the host; the host said "down for maintenance"`, err.(*transport.HostError).Hint)
 	})
 	t.Run("before it closes the connection", func(t *testing.T) {
 		var conn atomic.Pointer[net.TCPConn]

@@ -32,7 +32,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 		{"silent", sshtest.Silent(), "web1: handshake ADDR: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?", transport.ErrTimeout},
 		{"drip", sshtest.Drip(), "web1: handshake ADDR: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: does sshd use this port?", transport.ErrTimeout},
 		{"closes early", sshtest.CloseAtBanner(), "web1: handshake ADDR: the host closed the connection\n" +
-			"  hint: see the log of sshd on the host: sshd may limit the logins at once (MaxStartups), or refuse this address", nil},
+			"  hint: see the log of sshd on the host: sshd may limit simultaneous logins (MaxStartups) or refuse your address", nil},
 		// These end in one of several ways.
 		{"endless", sshtest.Endless(), "", nil},
 		{"malformed", sshtest.Malformed(), "", nil},

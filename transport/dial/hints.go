@@ -53,7 +53,7 @@ func handshakeHint(err error) string {
 	case disagreed:
 		return ""
 	case transport.IsHangUp(err):
-		return "see the log of sshd on the host: sshd may limit the logins at once (MaxStartups), or refuse this address"
+		return "see the log of sshd on the host: sshd may limit simultaneous logins (MaxStartups) or refuse your address"
 	}
 	return noServerHint
 }

@@ -69,7 +69,7 @@ func TestDialTimeout(t *testing.T) {
 
 // TestServersThatAreNoSSH has something else listen, or an sshd that gives up.
 func TestServersThatAreNoSSH(t *testing.T) {
-	const hint = "\n  hint: see the log of sshd on the host: sshd may limit the logins at once (MaxStartups), or refuse this address"
+	const hint = "\n  hint: see the log of sshd on the host: sshd may limit simultaneous logins (MaxStartups) or refuse your address"
 	const no = "\n  hint: does an SSH server listen on this port, and does the server allow so many logins at once (sshd_config: MaxStartups)?"
 	const closed = "web1: handshake w:22: the host closed the connection"
 	const again = " (6 times in a row)"

@@ -64,7 +64,7 @@ func (a *attempt) hostKeyHint(err error, key ssh.PublicKey) string {
 		return noOwnFile
 	}
 	line := a.target.KnownHost().Line(knownhosts.PlainKey(key))
-	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, transport.ShellWord(a.known.AddTo()))
+	return fmt.Sprintf("compare the fingerprint, then trust the key: echo '%s' >> %s", line, transport.ShellWord(a.known.AddTo()))
 }
 
 // authority returns the place FILE:LINE of the authority that has signed the certificate key, or "" if key is not a
@@ -81,7 +81,7 @@ const noOwnFile = "name a known_hosts file of your own, to which the key can be 
 
 // changedHint returns the steps after which wanted can be repeated with a changed key.
 func changedHint(e *knownhosts.ChangedError, wanted string) string {
-	return "if the host was reinstalled, remove the line " + strings.Join(e.Lines, " and the line ") + " and " + wanted + " again; if not, another machine may use the address of the host"
+	return "if the host was reinstalled, remove the line " + strings.Join(e.Lines, " and the line ") + " and " + wanted + " again; if not, do not connect: another machine may use the address of the host"
 }
 
 // hostKeyAlgorithms returns the configured algorithms that are supported. By default, the algorithms of the known keys

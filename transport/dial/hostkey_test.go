@@ -49,8 +49,8 @@ func TestHostKeys(t *testing.T) {
 		name, rest, _ := strings.Cut(l, " ")
 		return knownhosts.HashHostname(name) + " " + rest
 	}
-	hint := "\n  hint: compare the fingerprint, then trust it: echo 'ADDR KEY' >> FILE"
-	changed := "\n  hint: if the host was reinstalled, remove the line FILE:1 and connect again; if not, another machine may use the address of the host"
+	hint := "\n  hint: compare the fingerprint, then trust the key: echo 'ADDR KEY' >> FILE"
+	changed := "\n  hint: if the host was reinstalled, remove the line FILE:1 and connect again; if not, do not connect: another machine may use the address of the host"
 
 	for _, test := range []struct {
 		name  string

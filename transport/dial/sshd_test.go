@@ -29,7 +29,7 @@ func TestRealSSHDRefuses(t *testing.T) {
 	wrongKey.PrivateKeys = []string{filepath.Join(dir, "wrong")}
 	err := dialOnce(t, d, wrongKey)
 	require.ErrorIs(t, err, transport.ErrAuth)
-	require.Contains(t, err.Error(), "offered wrong as "+target.User)
+	require.Contains(t, err.Error(), "ccm-push offered these keys for the user "+target.User+": wrong")
 
 	unknown := target
 	unknown.KnownHosts = []string{filepath.Join(dir, "none")}

@@ -219,7 +219,7 @@ func (b *Become) refusalHint(line, login, owner string) string {
 	case methodDoas:
 		return fmt.Sprintf("let %s run commands as %s in doas.conf", login, as)
 	}
-	return fmt.Sprintf("let %s run commands as %s in sudoers; ccm-push sudoers prints a rule", login, as)
+	return fmt.Sprintf("allow %s to run commands as %s: ccm-push sudoers prints the rule for the sudoers file of the host", login, as)
 }
 
 // unanswered explains a prompt without an answer: the password is wrong or missing.
@@ -232,9 +232,9 @@ func (b *Become) unanswered(prompts int, login, owner string) (line, hint string
 
 // wrongPasswordHint names the account whose password the method has requested.
 func (b *Become) wrongPasswordHint(login, owner string) string {
-	hint := "does the password belong to " + cmp.Or(owner, b.owner(login)) + " on this host?"
+	hint := "check that the password is the one of " + cmp.Or(owner, b.owner(login)) + " on this host"
 	if owner != "" && owner != b.owner(login) {
-		hint += " sudo on this host requests this password, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
+		hint += "; sudo on this host requests this password, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
 	}
 	return hint
 }

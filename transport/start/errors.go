@@ -161,7 +161,7 @@ func (r *runner) shellHint() string {
 	if r.atSu() {
 		return r.afterNoise("does " + r.become.user() + " have a shell that runs commands? su needs one, sudo and doas do not")
 	}
-	try := "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: " + r.target.SSHCommand() + " echo ok"
+	try := "check that the shell of this user runs commands, and that sshd does not force another command (ForceCommand, or command= in authorized_keys); to test: " + r.target.SSHCommand() + " echo ok"
 	return r.afterNoise(try)
 }
 

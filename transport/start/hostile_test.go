@@ -114,9 +114,9 @@ func TestEchoedPassword(t *testing.T) {
 	const secret = `hun"ter\2`
 	for name, test := range map[string]struct{ method, script, err string }{
 		"sudo": {"sudo", `printf %s "$n%:" >&2; read -r l; printf 'you said %s\n' "$l" >&2; printf '%s\n' "$l"; exit 1`,
-			"web1: become ADDR: escalation refused: you said (secret)\n  hint: let deploy run commands as root in sudoers; ccm-push sudoers prints a rule"},
+			"web1: become ADDR: escalation refused: you said (secret)\n  hint: allow deploy to run commands as root: ccm-push sudoers prints the rule for the sudoers file of the host"},
 		"before it ends well": {"sudo", `printf %s "$n%:" >&2; read -r l; printf '%s\n' "$l"; exit 0`,
-			"web1: start ADDR: the host program did not answer: exit status 0\n  hint: the login shell printed \"(secret)\\n\"; does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: SSH echo ok"},
+			"web1: start ADDR: the host program did not answer: exit status 0\n  hint: the login shell printed \"(secret)\\n\"; check that the shell of this user runs commands, and that sshd does not force another command (ForceCommand, or command= in authorized_keys); to test: SSH echo ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := sshtest.Start(t, shell(test.script))

@@ -185,9 +185,9 @@ func TestStartErrors(t *testing.T) {
 	su := func(s *Request) { s.Become = &Become{Method: "su"} }
 	const noDir = "\n  hint: one of ~/.cache/ccm-push, /var/tmp/ccm-push-UID and /tmp/ccm-push-UID must be a directory of the user with mode 0700, or the user must be able to create it"
 	const noPassword = "\n  hint: give the password of deploy with -K or --become-password-file, or let deploy run commands as root without a password (sudoers: NOPASSWD)"
-	const noRule = "\n  hint: let deploy run commands as root in sudoers; ccm-push sudoers prints a rule"
+	const noRule = "\n  hint: allow deploy to run commands as root: ccm-push sudoers prints the rule for the sudoers file of the host"
 
-	const try = "does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh -p PORT deploy@127.0.0.1 echo ok"
+	const try = "check that the shell of this user runs commands, and that sshd does not force another command (ForceCommand, or command= in authorized_keys); to test: ssh -p PORT deploy@127.0.0.1 echo ok"
 
 	for _, test := range []struct {
 		name  string
@@ -309,7 +309,7 @@ func TestSilentAfterLogin(t *testing.T) {
 	start.Timeout = shortTimeout
 	_, err := Program(t.Context(), connect(t, srv), start)
 	require.EqualError(t, err, fmt.Sprintf("web1: start %s: timed out after 300ms\n"+
-		"  hint: does this user have a shell that runs commands, or does sshd run another command (ForceCommand, or command= in authorized_keys)? try: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
+		"  hint: check that the shell of this user runs commands, and that sshd does not force another command (ForceCommand, or command= in authorized_keys); to test: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
 }
 
 func TestConnectionDiesInTheMiddle(t *testing.T) {

@@ -29,7 +29,7 @@ func NoKey(name string, line int, names []string, keys *identity.Keys, err error
 		return at
 	}
 	at.Msg = fmt.Sprintf("none of your keys can decrypt the file (%s)", keys.Tried())
-	at.Hint = "name the file of another key: --age-identity FILE; or " + ask(names)
+	at.Hint = "pass another private key with --age-identity FILE; or " + ask(names)
 	return at
 }
 

@@ -42,15 +42,15 @@ func parse(text string) (e envelope, err error) {
 	}
 	parts := bytes.Split(body, []byte("\n"))
 	if len(parts) != 3 {
-		return e, errors.New("it has been cut short, or something was added")
+		return e, errors.New("the encrypted text is incomplete, or text was added to it")
 	}
 	for i, to := range []*[]byte{&e.salt, &e.mac, &e.ct} {
 		if *to, err = hex.DecodeString(string(parts[i])); err != nil {
-			return e, errors.New("it has been cut short, or something was added")
+			return e, errors.New("the encrypted text is incomplete, or text was added to it")
 		}
 	}
 	if len(e.mac) != sha256.Size || len(e.ct) == 0 || len(e.ct)%aes.BlockSize != 0 {
-		return e, errors.New("it has been cut short, or something was added")
+		return e, errors.New("the encrypted text is incomplete, or text was added to it")
 	}
 	return e, nil
 }

@@ -44,14 +44,14 @@ func (s *Scheme) OpenFile(name string, data []byte) ([]byte, error) {
 func (s *Scheme) open(at *yamlpos.Node, text, what string) ([]byte, error) {
 	e, err := parse(text)
 	if err != nil {
-		return nil, at.Errorf("let ansible-vault write it again", "the %s is not readable as one of ansible-vault: %v", what, err)
+		return nil, at.Errorf("encrypt the "+what+" again with ansible-vault", "the %s is not valid ansible-vault data: %v", what, err)
 	}
 	of := ""
 	if e.label != "" {
 		of = fmt.Sprintf(" with the vault id %q", e.label)
 	}
 	if len(s.Passwords) == 0 {
-		return nil, at.Errorf("pass its password: --vault-id "+labelOr(e.label)+"@FILE, --vault-password-file FILE or --ask-vault-pass",
+		return nil, at.Errorf("pass the vault password: --vault-id "+labelOr(e.label)+"@FILE, --vault-password-file FILE or --ask-vault-pass",
 			"the %s is encrypted by ansible-vault%s, and no password is given", what, of)
 	}
 	for _, first := range []bool{true, false} {

@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 		want       string
 	}{
 		{"no password", value(0), nil, "f.yaml:3:7: the value is encrypted by ansible-vault, and no password is given\n" +
-			"  hint: pass its password: --vault-id default@FILE, --vault-password-file FILE or --ask-vault-pass"},
+			"  hint: pass the vault password: --vault-id default@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"no password with an id", value(1), nil, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password is given\n" +
 			"  hint: pass its password: --vault-id dev@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"another id", value(1), password, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the given passwords can decrypt it (tried: default)\n" +
@@ -77,7 +77,7 @@ func TestErrors(t *testing.T) {
 			"  hint: the password is wrong, or the text was changed; check with ansible-vault view"},
 		{"changed", flip(value(0)), password, "f.yaml:3:7: the value is encrypted by ansible-vault, and none of the given passwords can decrypt it (tried: default)\n" +
 			"  hint: the password is wrong, or the text was changed; check with ansible-vault view"},
-		{"cut short", value(0)[:100], password, unreadable + "it has been cut short, or something was added" + again},
+		{"cut short", value(0)[:100], password, unreadable + "the encrypted text is incomplete, or text was added to it" + again},
 		{"no header", "hunter2", password, unreadable + "it does not begin with $ANSIBLE_VAULT;" + again},
 		{"version 1.0", "$ANSIBLE_VAULT;1.0;AES\n31", password, unreadable + "only AES256 is known, from ansible-vault 1.1 on; ansible-vault rekey writes it" + again},
 		{"version 2", "$ANSIBLE_VAULT;2.0;AES256\n31", password, unreadable + "its header \"2.0;AES256\" is not of the formats 1.1 and 1.2" + again},
@@ -92,8 +92,8 @@ func TestErrors(t *testing.T) {
 }
 
 const (
-	unreadable = "f.yaml:3:7: the value is not readable as one of ansible-vault: "
-	again      = "\n  hint: let ansible-vault write it again"
+	unreadable = "f.yaml:3:7: the value is not valid ansible-vault data: "
+	again      = "\n  hint: encrypt the value again with ansible-vault"
 )
 
 func FuzzParse(f *testing.F) {
