@@ -119,7 +119,7 @@ var iniErrors = []struct{ name, text, want string }{
 	{"connection value", "[a]\nh\n[a:vars]\n  ansible_port = x\n", `hosts.ini:4:18: ansible_port "x" is not a number`},
 	{"connection value on a host line", "h1 x=é\nh2  x=é   ansible_port=99999\n", "hosts.ini:2:24: ansible_port 99999 is outside 1-65535"},
 	{"connect as a variable", "[web]\n[web:vars]\nconnect={'user': 'x'}\n", "hosts.ini:3:1: a variable named connect would have no effect on connections\n  hint: here a group uses ansible_user, ansible_become and so on; choose another name for a variable"},
-	{"Jinja", "h ansible_host=\"{{ x }}\"\n", "hosts.ini:1:16: ansible_host cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
+	{"Jinja", "h ansible_host=\"{{ x }}\"\n", "hosts.ini:1:16: ansible_host cannot be an expression\n  hint: write the value itself: ccm-push reads connection settings before it evaluates expressions"},
 	{"escape", "h x=\x1b[2J\n", "hosts.ini:1:5: the file is not UTF-8 text\n  hint: save the file as UTF-8 text"},
 	{"Latin-1", "h x=caf\xe9\n", "hosts.ini:1:8: the file is not UTF-8 text\n  hint: save the file as UTF-8 text"},
 	{"priority", "[a]\n[a:vars]\nansible_group_priority=high\n", `hosts.ini:3:24: ansible_group_priority must be an integer, not the text "high"`},

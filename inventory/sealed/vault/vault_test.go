@@ -70,7 +70,7 @@ func TestErrors(t *testing.T) {
 		{"no password", value(0), nil, "f.yaml:3:7: the value is encrypted by ansible-vault, and no password is given\n" +
 			"  hint: pass the vault password: --vault-id default@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"no password with an id", value(1), nil, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password is given\n" +
-			"  hint: pass its password: --vault-id dev@FILE, --vault-password-file FILE or --ask-vault-pass"},
+			"  hint: pass the vault password: --vault-id dev@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"another id", value(1), password, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the given passwords can decrypt it (tried: default)\n" +
 			"  hint: pass --vault-id dev@FILE; FILE must contain the password of the vault id \"dev\""},
 		{"wrong", value(1), []Password{{"dev", []byte("x")}, {"prod", []byte("y")}}, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and none of the given passwords can decrypt it (tried: dev, prod)\n" +
