@@ -20,7 +20,7 @@ import (
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
 func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
-	t, _ := c.app.registry.Lookup(c.words.adHoc) // splitArguments found it by this lookup
+	t, _ := c.app.Registry.Lookup(c.words.adHoc) // splitArguments found it by this lookup
 	if err := errors.Join(c.flags.RefuseSelection("an ad-hoc call"), c.flags.RefuseRollout("an ad-hoc call")); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return fmt.Errorf("the type %s works only in manifests; to apply a manifest to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	query := t.Query(c.words.rest)
-	if err := c.fleet.session.check(t, query); err != nil {
+	if err := c.session.check(t, query); err != nil {
 		return err
 	}
 	play, call, playErr := c.adHocPlay(pattern, t, query)
@@ -39,7 +39,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	if call.Alias = c.flags.Session.Alias; query == "" {
-		if call.Earlier, err = c.fleet.session.earlier(r, pattern); err != nil {
+		if call.Earlier, err = c.session.earlier(r, pattern); err != nil {
 			return err
 		}
 		play.InSession(call.Alias, call.Earlier)
@@ -51,9 +51,9 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	command := t.CommandLine != nil
 	r.Options.NoLock = command || query != ""
 	if query != "" {
-		return c.fleet.run(ctx, r, &c.printer, record.Header{}, c.printer.answers(r, c.fleet.trustCommand)...)
+		return c.fleet.run(ctx, r, &c.printer, record.Header{}, c.printer.Answers(r, c.fleet.trustCommand)...)
 	}
-	to := []events.Reporter{c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
+	to := []events.Reporter{c.printer.Reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
 	h := adHocHeader(pattern, play, command)
 	h.Session = c.flags.Session.Name
 	return c.fleet.run(ctx, r, &c.printer, h, append(to, c.fleet.record.reporters(r, h)...)...)
@@ -69,7 +69,7 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 	var properties []map[string]any
 	var err error
 	if query != "" {
-		properties, err = t.QueryLine(query, c.words.rest[1:], func(word string) (map[string]any, error) { return readInput(c.app.in, word) })
+		properties, err = t.QueryLine(query, c.words.rest[1:], func(word string) (map[string]any, error) { return readInput(c.app.In, word) })
 	} else {
 		properties = make([]map[string]any, 1)
 		properties[0], err = t.Arguments(c.words.rest)

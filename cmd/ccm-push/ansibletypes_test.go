@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
@@ -58,7 +59,7 @@ func TestTypesAsAnsible(t *testing.T) {
 	ours, _, err := execute(t, nil, "-i", "types.yaml", "inventory", "--host", "t")
 	require.NoError(t, err)
 	found, _, err := execute(t, nil, "-i", "types.yaml", "inventory", "lint", "--output", "json")
-	require.Equal(t, usageStatus, exitCode(err, new(bytes.Buffer)))
+	require.Equal(t, exit.Usage, exitCode(err, new(bytes.Buffer)))
 	values := pythonObject(t, ours)
 	different := 0
 	for _, p := range literals.Pairs {

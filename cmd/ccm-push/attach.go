@@ -11,12 +11,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func attachCommand(f *fleet, p *printer) *cobra.Command {
+func attachCommand(f *fleet, p *output.Printer) *cobra.Command {
 	var fromNow bool
 	c := &cobra.Command{
 		Use:   "attach [RUN]",
@@ -31,13 +35,13 @@ run. The file operators.keys on the other machine must contain the public key of
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeRun(f.app, 1),
+		ValidArgsFunction: arguments.CompleteRun(f.app, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
 			if len(args) > 0 {
 				name = args[0]
 			}
-			if err := p.canFollow(); err != nil {
+			if err := canFollow(p); err != nil {
 				return err
 			}
 			run, err := findAttachable(f.app, name)
@@ -55,15 +59,15 @@ run. The file operators.keys on the other machine must contain the public key of
 }
 
 // canFollow reports an --output that is not for runs that are followed.
-func (p *printer) canFollow() error {
-	if p.flags.Output.Format == "dsc-json" {
+func canFollow(p *output.Printer) error {
+	if p.Flags.Output.Format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; attach prints text or events")
 	}
 	return nil
 }
 
 // attach follows the record of a run.
-func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow bool) error {
+func attach(cmd *cobra.Command, a *app.App, p *output.Printer, run *record.Run, fromNow bool) error {
 	var err error
 	told := 0
 	if fromNow {
@@ -71,36 +75,36 @@ func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow boo
 			return err
 		}
 	}
-	reporter, gate, err := p.follower(cmd, run.Header, told)
+	reporter, gate, err := follower(p, cmd, run.Header, told)
 	if err != nil {
 		return err
 	}
-	ctx, end := a.untilLeft(cmd.Context(), run.Run)
+	ctx, end := untilLeft(cmd.Context(), a, run.Run)
 	defer end()
-	heard := hear(run, a.err)
+	heard := hear(run, a.Err)
 	summary, err := gate.follow(run.Follow(ctx), reporter)
 	heard()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return exitStatus(interruptedStatus)
+		return exit.Status(exit.Interrupted)
 	case err != nil:
 		return err
 	case summary == nil:
-		return unreported{fmt.Errorf("run %s did not end: its ccm-push was killed\n  hint: %s", run.Run, a.continuingHint(run.Header))}
+		return exit.Unwritten(fmt.Errorf("run %s did not end: its ccm-push was killed\n  hint: %s", run.Run, continuingHint(a, run.Header)))
 	}
-	return p.status(*summary)
+	return p.Status(*summary)
 }
 
 // untilLeft returns a context that ends with the first Ctrl-C, which detaches from a run.
-func (a *app) untilLeft(ctx context.Context, run string) (context.Context, func()) {
+func untilLeft(ctx context.Context, a *app.App, run string) (context.Context, func()) {
 	left := fmt.Sprintf("detached from run %[1]s, which continues; ccm-push attach %[1]s follows it again", run)
-	a.onStop.Store(&left)
-	return a.untilStop(ctx)
+	a.OnStop.Store(&left)
+	return a.UntilStop(ctx)
 }
 
 // findAttachable returns the run with a name, or the newest run in progress.
-func findAttachable(a *app, name string) (*record.Run, error) {
-	store, err := a.records()
+func findAttachable(a *app.App, name string) (*record.Run, error) {
+	store, err := a.Records()
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +187,13 @@ func (g *gate) Write(text []byte) (int, error) {
 }
 
 // follower is a reporter for a run that is under way, of whose events the first ones are not printed.
-func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (events.Reporter, *gate, error) {
+func follower(p *output.Printer, cmd *cobra.Command, h record.Header, first int) (events.Reporter, *gate, error) {
 	if err := flags.Apply(cmd.Flags(), h.Flags, "verbose", "timing", "diff"); err != nil {
 		return nil, nil, err
 	}
-	g := &gate{out: p.app.out, first: first, warn: p.app.warn}
+	g := &gate{out: p.App.Out, first: first, warn: p.App.Warn}
 	again := h.Flags
-	store, err := p.app.records()
+	store, err := p.App.Records()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,9 +202,9 @@ func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (even
 	}
 	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: withheld(again), Diff: cmd.Flag("diff").Value.String() != "false"}
 	if words := continuing(store, h); words != nil {
-		options.Resume = pasted(words)
+		options.Resume = arguments.Pasted(words)
 	}
-	return p.replayer(g, options), g, nil
+	return p.Replayer(g, options), g, nil
 }
 
 // follow reports the events of a run up to its summary, and returns that; nil if the run has none.

@@ -9,13 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
 // attachShared follows a run that is coordinated elsewhere.
-func attachShared(cmd *cobra.Command, f *fleet, p *printer, name string, fromNow bool) error {
+func attachShared(cmd *cobra.Command, f *fleet, p *output.Printer, name string, fromNow bool) error {
 	h, err := f.workers.handover(cmd.Context())
 	if err != nil {
 		return err
@@ -24,23 +26,23 @@ func attachShared(cmd *cobra.Command, f *fleet, p *printer, name string, fromNow
 	if err != nil {
 		return err
 	}
-	ctx, end := f.app.untilLeft(cmd.Context(), run.Run)
+	ctx, end := untilLeft(cmd.Context(), f.app, run.Run)
 	defer end()
-	err = p.printShared(ctx, cmd, h, run, fromNow)
+	err = printShared(ctx, p, cmd, h, run, fromNow)
 	lost, is := errors.AsType[*workers.LostError](err)
 	switch {
 	case ctx.Err() != nil:
-		return exitStatus(interruptedStatus)
+		return exit.Status(exit.Interrupted)
 	case is:
-		return unreported{lost}
+		return exit.Unwritten(lost)
 	case errors.Is(err, queue.ErrGone):
-		return unreported{fmt.Errorf("run %s has ended, and its last events were deleted before they arrived; the complete record is on the machine of %s", run.Run, run.Holder)}
+		return exit.Unwritten(fmt.Errorf("run %s has ended, and its last events were deleted before they arrived; the complete record is on the machine of %s", run.Run, run.Holder))
 	}
 	return err
 }
 
 // printShared prints the events of a run, up to its end.
-func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *workers.Handover, run *workers.Shared, fromNow bool) error {
+func printShared(ctx context.Context, p *output.Printer, cmd *cobra.Command, h *workers.Handover, run *workers.Shared, fromNow bool) error {
 	told := 0
 	if fromNow {
 		err := h.Read(ctx, run, false, func(part workers.Part) error {
@@ -55,7 +57,7 @@ func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *worker
 	if err != nil {
 		return err
 	}
-	reporter, gate, err := p.follower(cmd, *header, told)
+	reporter, gate, err := follower(p, cmd, *header, told)
 	if err != nil {
 		return err
 	}
@@ -65,9 +67,9 @@ func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *worker
 	case err != nil:
 		return err
 	case summary == nil:
-		return unreported{fmt.Errorf("run %s has an end and no totals", run.Run)}
+		return exit.Unwritten(fmt.Errorf("run %s has an end and no totals", run.Run))
 	}
-	return p.status(*summary)
+	return p.Status(*summary)
 }
 
 // headerOf waits until a run has begun.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/usercert"
@@ -14,7 +15,7 @@ import (
 
 // authorities finds the authority that certifies keys for logins.
 type authorities struct {
-	app   *app
+	app   *app.App
 	flags *flags.All
 }
 
@@ -28,15 +29,15 @@ const (
 func (f *authorities) authority() (*usercert.Authority, error) {
 	command, key := f.flags.Authority.Command, f.flags.Authority.Key
 	if command == "" && key == "" {
-		command, key = f.app.getenv(authorityCommand), f.app.getenv(authorityKey)
+		command, key = f.app.Getenv(authorityCommand), f.app.Getenv(authorityKey)
 	}
 	switch {
 	case command != "" && key != "":
 		return nil, fmt.Errorf("set %s or %s, not both", authorityCommand, authorityKey)
 	case command != "":
-		return usercert.ByCommand(command, "/bin/sh", f.app.environment()), nil
+		return usercert.ByCommand(command, "/bin/sh", f.app.Environment()), nil
 	case key != "":
-		return f.inAgent(transport.ExpandHome(key, f.app.home()))
+		return f.inAgent(transport.ExpandHome(key, f.app.Home()))
 	}
 	return nil, nil
 }
@@ -51,7 +52,7 @@ func (f *authorities) inAgent(path string) (*usercert.Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key of the authority: the file %s has no public key: pass the file that ends with .pub, and add the private key to the SSH agent", path)
 	}
-	socket := f.app.getenv("SSH_AUTH_SOCK")
+	socket := f.app.Getenv("SSH_AUTH_SOCK")
 	if socket == "" {
 		return nil, errors.New("the key of the authority needs an SSH agent: SSH_AUTH_SOCK is not set")
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func checkHealthCommand(p *plays, out *printer) *cobra.Command {
+func checkHealthCommand(p *plays, out *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-health MANIFEST...",
 		Short: "run the health checks of manifests; change nothing",
@@ -19,13 +22,13 @@ control. If a resource is unhealthy, ccm-push skips the resources that require i
 is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,
-		Args: atLeast(1),
+		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.checkHealth(cmd.Context(), out, args) },
 	}
 }
 
 // checkHealth runs the health checks of manifests.
-func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) error {
+func (p *plays) checkHealth(ctx context.Context, out *output.Printer, paths []string) error {
 	switch {
 	case p.fleet.flags.Mode.Check:
 		return errors.New("check-health changes nothing, and does not accept --check: remove --check")

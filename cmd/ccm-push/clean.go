@@ -1,8 +1,13 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func cleanCommand(f *fleet, p *printer) *cobra.Command {
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
+)
+
+func cleanCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean PATTERN",
 		Short: "remove the files of ccm-push from hosts",
@@ -15,7 +20,7 @@ of resources with the property "reverse". If you later remove one of these resou
 manifest, ccm-push cannot restore its former state.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
-		Args:              onePattern,
+		Args:              arguments.OnePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFootprints(cmd.Context(), f, p, args, true)

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/modules/rooted"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
@@ -18,7 +21,7 @@ import (
 
 // connections makes what reaches hosts, as the flags say.
 type connections struct {
-	app   *app
+	app   *app.App
 	flags *flags.All
 
 	known *reach.Secrets // nil until hosts are contacted
@@ -36,7 +39,7 @@ func (f *connections) options(account *user.User, newKnownHosts bool) (reach.Opt
 	o.HostKeys, o.HostKeysGiven = policy, f.flags.Connection.HostKeyChecking != ""
 	o.Become = o.Become || o.BecomeUser != ""
 	o.RetriesGiven = f.flags.Changed("connect-retries")
-	o.Warn = f.app.warnOnce
+	o.Warn = f.app.WarnOnce
 	return o, err
 }
 
@@ -45,7 +48,7 @@ func (f *connections) readable(flag string, paths []string) error {
 	var errs []error
 	for _, path := range paths {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok { // as the connection will read it
-			path = filepath.Join(f.app.home(), rest)
+			path = filepath.Join(f.app.Home(), rest)
 		}
 		file, err := os.Open(path)
 		if err != nil {
@@ -60,7 +63,7 @@ func (f *connections) readable(flag string, paths []string) error {
 // dialer connects as the flags and the environment say. It must be closed.
 func (f *connections) dialer(account *user.User) *dial.Dialer {
 	a := f.app
-	d := &dial.Dialer{FileDir: rooted.FileDir, Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK"), Shell: a.getenv("SHELL"), LocalEnv: localEnv(a.environ, account)}
+	d := &dial.Dialer{FileDir: rooted.FileDir, Home: a.Home(), AgentSocket: a.Getenv("SSH_AUTH_SOCK"), Shell: a.Getenv("SHELL"), LocalEnv: localEnv(a.Environ, account)}
 	switch {
 	case !f.flags.Changed("connect-retries"): // 0 is the default
 	case f.flags.Connection.Retries == 0:
@@ -86,22 +89,22 @@ func (f *connections) mentionPasswords(o *reach.Options) {
 func (f *connections) addSecrets(ctx context.Context, o *reach.Options) error {
 	if f.known == nil {
 		sources := f.flags.Connection.Secrets
-		sources.Home, sources.Stderr = f.app.home(), fileOf(f.app.err)
-		waiting, end := f.app.untilStop(ctx)
+		sources.Home, sources.Stderr = f.app.Home(), output.FileOf(f.app.Err)
+		waiting, end := f.app.UntilStop(ctx)
 		known, err := sources.Read(waiting)
 		end()
 		if err != nil {
-			return interrupted(err)
+			return exit.Prompted(err)
 		}
 		f.known = known
 	}
 	known := f.known
 	o.Password, o.BecomePassword = known.Password, known.Become
 	o.Passphrase = func(ctx context.Context, path string, again bool) (*transport.Secret, error) {
-		ctx, end := f.app.untilStop(ctx)
+		ctx, end := f.app.UntilStop(ctx)
 		defer end()
 		passphrase, err := known.Passphrase(ctx, path, again)
-		return passphrase, interrupted(err)
+		return passphrase, exit.Prompted(err)
 	}
 	return nil
 }
@@ -111,24 +114,16 @@ func (f *connections) addSecrets(ctx context.Context, o *reach.Options) error {
 func (f *connections) passphrases(ctx context.Context) func(path string, again bool) (*transport.Secret, error) {
 	var known *reach.Secrets
 	return func(path string, again bool) (*transport.Secret, error) {
-		waiting, end := f.app.untilStop(ctx)
+		waiting, end := f.app.UntilStop(ctx)
 		defer end()
 		if known == nil {
 			var err error
-			sources := reach.SecretSources{PassphraseFile: f.flags.Connection.Secrets.PassphraseFile, Home: f.app.home(), Stderr: fileOf(f.app.err)}
+			sources := reach.SecretSources{PassphraseFile: f.flags.Connection.Secrets.PassphraseFile, Home: f.app.Home(), Stderr: output.FileOf(f.app.Err)}
 			if known, err = sources.Read(waiting); err != nil {
-				return nil, interrupted(err)
+				return nil, exit.Prompted(err)
 			}
 		}
 		answer, err := known.Passphrase(waiting, path, again)
-		return answer, interrupted(err)
+		return answer, exit.Prompted(err)
 	}
-}
-
-// interrupted sets the exit status for Ctrl-C at a prompt.
-func interrupted(err error) error {
-	if errors.Is(err, reach.ErrInterrupted) {
-		return exitStatus(interruptedStatus)
-	}
-	return err
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/playbooks/record"
-	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
 // continuing returns the words after ccm-push that continue a recorded run; nil if no command does. For an
@@ -57,29 +58,20 @@ func flagWords(flags []record.Flag) []string {
 	return words
 }
 
-// pasted returns words after ccm-push as a command for a shell.
-func pasted(words []string) string {
-	quoted := []string{"ccm-push"}
-	for _, word := range words {
-		quoted = append(quoted, trust.ShellWord(word))
-	}
-	return strings.Join(quoted, " ")
-}
-
 // continuingHint returns the hint for a recorded run that was killed.
-func (a *app) continuingHint(h record.Header) string {
-	store, err := a.records()
+func continuingHint(a *app.App, h record.Header) string {
+	store, err := a.Records()
 	if words := continuing(store, h); words != nil && err == nil {
-		return pasted(words) + " continues it"
+		return arguments.Pasted(words) + " continues it"
 	}
-	return pasted([]string{"runs", "show", h.Run}) + " prints its results; an ad-hoc call is not resumed"
+	return arguments.Pasted([]string{"runs", "show", h.Run}) + " prints its results; an ad-hoc call is not resumed"
 }
 
 // asGiven returns the given command for a shell: words, and the flags that run has not recorded. more replaces the
 // flag instead; if instead is empty, all flags are kept. Flags whose values may be secrets are only named.
 func asGiven(words []string, given []record.Flag, run *record.Run, instead string, more ...string) string {
 	flags := slices.DeleteFunc(unrecorded(given, run.Flags), func(f record.Flag) bool { return f.Name == instead })
-	text := pasted(slices.Concat(words, flagWords(flags), more))
+	text := arguments.Pasted(slices.Concat(words, flagWords(flags), more))
 	if names := withheld(flags); len(names) > 0 {
 		text += fmt.Sprintf(" (with %s as before)", strings.Join(names, ", "))
 	}

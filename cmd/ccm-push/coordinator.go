@@ -49,7 +49,7 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	}
 	c := &workers.Coordinator{
 		List:  f.workers.listFile,
-		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.flags.Workers.Size, URL: f.workers.address(), WaitWorkers: f.flags.Workers.Wait,
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.Warn, Size: f.flags.Workers.Size, URL: f.workers.address(), WaitWorkers: f.flags.Workers.Wait,
 		Certify: func(ctx context.Context, of workers.Certificate) ([]byte, time.Duration, error) {
 			return f.workers.certify(ctx, authority, r.Options.Run, of)
 		},
@@ -83,9 +83,9 @@ func (f *fleet) withoutFiles(ctx context.Context) ([]string, error) {
 	nats := natsConfig(given.NATS.Config, flags.NATSFlag, a)
 	own := []string{
 		f.flags.Workers.Key, given.Connection.Secrets.File, given.Connection.Secrets.BecomeFile, given.Connection.Secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
-		filepath.Join(a.home(), ".ssh"), a.configuration(""),
+		filepath.Join(a.Home(), ".ssh"), a.Configuration(""),
 	}
-	if store, err := a.records(); err == nil { // else there are no records
+	if store, err := a.Records(); err == nil { // else there are no records
 		own = append(own, store.Folder)
 	}
 	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.secrets.ageKeys(ctx).Paths()), nil

@@ -13,7 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -22,7 +25,7 @@ import (
 // detaching runs a call in the background. Another process of this program runs it. It prompts on the terminal, and
 // leaves the terminal when the run begins: so no secret is passed to it.
 type detaching struct {
-	app   *app
+	app   *app.App
 	flags *flags.All
 
 	words []string // the command line
@@ -46,10 +49,9 @@ type detached struct {
 // detach continues the run of a command without the terminal. In the process with the original command line it returns
 // an error: exit status 0 once the other process has left the terminal, or the status of that process if it has ended.
 // In the other process it returns nil.
-func (c *commandLine) detach(cmd *cobra.Command) error {
-	f := &c.fleet.detach
-	child := c.app.getenv(detachedVariable) != ""
-	delete(c.app.environ, detachedVariable)
+func (f *detaching) detach(cmd *cobra.Command, p *output.Printer) error {
+	child := f.app.Getenv(detachedVariable) != ""
+	delete(f.app.Environ, detachedVariable)
 	if !f.flags.Detach.Asked {
 		return nil
 	}
@@ -58,29 +60,29 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 		return errors.New("--detach is for runs that end; run ccm-push watch as a systemd unit (docs/guide/watch.md)")
 	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
 		return fmt.Errorf("--detach is for runs, not for %s", cmd.CommandPath())
-	case c.flags.Mode.Step:
+	case f.flags.Mode.Step:
 		return errors.New("--step prompts on the terminal, which --detach leaves: use one of them")
-	case c.flags.Record.None:
+	case f.flags.Record.None:
 		return errors.New("--detach needs the record of the run, and --no-record keeps none: remove one of them")
-	case c.flags.Inventory.ListHosts, c.flags.Selection.List:
+	case f.flags.Inventory.ListHosts, f.flags.Selection.List:
 		return errors.New("--detach is for runs; a list is printed at once")
-	case c.flags.Output.Stream, c.flags.Output.Follow != "":
+	case f.flags.Output.Stream, f.flags.Output.Follow != "":
 		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves the terminal: remove one of them")
 	}
 	if !child {
-		return f.begin(&c.printer)
+		return f.begin(p)
 	}
 	if err := os.Unsetenv(detachedVariable); err != nil {
 		return err
 	}
 	syscall.CloseOnExec(tellNumber)
 	f.tell = os.NewFile(tellNumber, "the process that was called")
-	c.flags.Output.Progress = flags.ProgressNone
+	f.flags.Output.Progress = flags.ProgressNone
 	return nil
 }
 
 // begin starts the other process, and waits until it has left the terminal, or has ended.
-func (f *detaching) begin(p *printer) error {
+func (f *detaching) begin(p *output.Printer) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -91,11 +93,11 @@ func (f *detaching) begin(p *printer) error {
 	}
 	defer hear.Close()
 	cmd := &exec.Cmd{
-		Path: program, Args: append([]string{os.Args[0]}, f.words...), Env: append(f.app.environment(), detachedVariable+"=1"),
-		Stdin: f.app.in, Stderr: fileOf(f.app.err), ExtraFiles: []*os.File{tell},
+		Path: program, Args: append([]string{os.Args[0]}, f.words...), Env: append(f.app.Environment(), detachedVariable+"=1"),
+		Stdin: f.app.In, Stderr: output.FileOf(f.app.Err), ExtraFiles: []*os.File{tell},
 	}
 	said := "" // by the other process: Ctrl-C is for both
-	f.app.onStop.Store(&said)
+	f.app.OnStop.Store(&said)
 	err = cmd.Start()
 	tell.Close()
 	if err != nil {
@@ -107,22 +109,22 @@ func (f *detaching) begin(p *printer) error {
 		if err := f.print(p, d); err != nil {
 			return err
 		}
-		return exitStatus(0)
+		return exit.Status(0)
 	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); errors.As(err, &exit) && exit.Exited() {
-		return exitStatus(exit.ExitCode())
+	var ended *exec.ExitError
+	if err := cmd.Wait(); errors.As(err, &ended) && ended.Exited() {
+		return exit.Status(ended.ExitCode())
 	} else if err != nil {
 		return err
 	}
-	return exitStatus(0)
+	return exit.Status(0)
 }
 
-func (f *detaching) print(p *printer, d detached) error {
-	if p.json() {
-		return printJSON(p, d)
+func (f *detaching) print(p *output.Printer, d detached) error {
+	if p.JSON() {
+		return output.PrintJSON(p, d)
 	}
-	return p.print(fmt.Sprintf("run %[1]s continues as process %[2]d; ccm-push attach %[1]s follows it, kill %[2]d stops it\n", d.Run, d.PID))
+	return p.Print(fmt.Sprintf("run %[1]s continues as process %[2]d; ccm-push attach %[1]s follows it, kill %[2]d stops it\n", d.Run, d.PID))
 }
 
 // check reports a run that nothing can be seen of once it has left the terminal.
@@ -152,7 +154,7 @@ func (l *leaver) Report(e events.Event) {
 		return
 	}
 	if err := l.leave(); err != nil { // the caller waits for the end
-		l.detaching.app.warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
+		l.detaching.app.Warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
 		return
 	}
 	text, _ := json.Marshal(detached{l.run, os.Getpid()})
@@ -163,7 +165,7 @@ func (l *leaver) Report(e events.Event) {
 
 // leave moves this process to a new session, without a terminal. Its later standard error is kept next to the record.
 func (l *leaver) leave() error {
-	store, err := l.detaching.app.records()
+	store, err := l.detaching.app.Records()
 	if err != nil {
 		return err
 	}

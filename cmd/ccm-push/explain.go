@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/listing"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -17,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func explainResourceCommand(p *plays, out *printer) *cobra.Command {
+func explainResourceCommand(p *plays, out *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain MANIFEST... HOST TYPE#NAME",
 		Short: "print why a host has a resource, the sources of its properties, and its results",
@@ -29,8 +31,8 @@ The command queries the host for the facts (data about the host) that the manife
 sensitive resources, or values with names such as db_password.`,
 		Example: `  ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push explain site.yaml web1 service#nginx --facts facts.yaml -o json`,
-		Args:              atLeast(3),
-		ValidArgsFunction: p.completeExplained,
+		Args:              arguments.AtLeast(3),
+		ValidArgsFunction: completeExplained(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n := len(args)
 			return printExplained(cmd.Context(), p, out, args[:n-2], args[n-2], args[n-1])
@@ -38,8 +40,8 @@ sensitive resources, or values with names such as db_password.`,
 	}
 }
 
-func printExplained(ctx context.Context, p *plays, out *printer, paths []string, name, ref string) error {
-	if err := checkRef(p.fleet.app.registry, ref); err != nil {
+func printExplained(ctx context.Context, p *plays, out *output.Printer, paths []string, name, ref string) error {
+	if err := checkRef(p.fleet.app.Registry, ref); err != nil {
 		return err
 	}
 	var all []*explain.Explanation
@@ -54,21 +56,21 @@ func printExplained(ctx context.Context, p *plays, out *printer, paths []string,
 	if err != nil {
 		return err
 	}
-	store, storeErr := p.fleet.app.records()
+	store, storeErr := p.fleet.app.Records()
 	for _, e := range all {
 		if storeErr == nil {
-			addPast(e, store, p.fleet.app.warn)
+			addPast(e, store, p.fleet.app.Warn)
 		}
 	}
-	if out.json() {
-		return printJSON(out, all...)
+	if out.JSON() {
+		return output.PrintJSON(out, all...)
 	}
 	for i, e := range all {
 		text := e.Text()
 		if i > 0 {
 			text = "\n" + text
 		}
-		if err := out.print(text); err != nil {
+		if err := out.Print(text); err != nil {
 			return err
 		}
 	}
@@ -110,12 +112,14 @@ func checkRef(types modules.Registry, ref string) error {
 }
 
 // completeExplained completes manifests, a host, and after it one of their resources.
-func (p *plays) completeExplained(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 1 {
-		inv := p.fleet.inventory.completionInventory(cmd.Context())
-		if last := len(args) - 1; inv != nil && inv.Host(args[last]) != nil {
-			return completeResource(p.fleet.app.registry)(cmd, args[:last], word)
+func completeExplained(p *plays) arguments.Completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 1 {
+			inv := p.fleet.inventory.completionInventory(cmd.Context())
+			if last := len(args) - 1; inv != nil && inv.Host(args[last]) != nil {
+				return arguments.CompleteResource(p.fleet.app.Registry)(cmd, args[:last], word)
+			}
 		}
+		return p.fleet.inventory.completeLastHost(cmd, args, word)
 	}
-	return p.fleet.inventory.completeLastHost(cmd, args, word)
 }

@@ -5,11 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func explainConnectionCommand(f *fleet, p *printer) *cobra.Command {
+func explainConnectionCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain-connection PATTERN...",
 		Short: "print the connection settings of hosts and their sources; contact no host",
@@ -21,7 +23,7 @@ the settings of a host are invalid, ccm-push prints the reason instead.
 Hosts with equal settings share one entry. In the entry, {host} means the name of the host.`,
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
-		Args:              atLeast(1),
+		Args:              arguments.AtLeast(1),
 		ValidArgsFunction: f.inventory.completeTerm, // of each word
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
@@ -32,7 +34,7 @@ Hosts with equal settings share one entry. In the entry, {host} means the name o
 	}
 }
 
-func explainConnection(ctx context.Context, f *fleet, p *printer, patterns []string) error {
+func explainConnection(ctx context.Context, f *fleet, p *output.Printer, patterns []string) error {
 	r, err := f.runner(ctx, purpose{})
 	if err != nil {
 		return err
@@ -51,15 +53,15 @@ func explainConnection(ctx context.Context, f *fleet, p *printer, patterns []str
 		}
 		all = append(all, reached)
 	}
-	if !p.json() {
-		return p.print(reach.Text(all))
+	if !p.JSON() {
+		return p.Print(reach.Text(all))
 	}
 	for _, one := range all {
 		line, err := one.JSON()
 		if err != nil {
 			return err
 		}
-		if err := p.print(string(line) + "\n"); err != nil {
+		if err := p.Print(string(line) + "\n"); err != nil {
 			return err
 		}
 	}

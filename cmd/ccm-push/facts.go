@@ -10,18 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func factsCommand(f *fleet, p *printer) *cobra.Command {
+func factsCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "facts PATTERN [PATH]",
 		Short: "print the facts of hosts, or the fact at a path such as host.info.platform",
 		Example: `  ccm-push facts web1
   ccm-push facts 'web*' host.info.platform
   ccm-push -o json facts all > facts.json`,
-		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
+		Args: cobra.MatchAll(arguments.AtLeast(1), cobra.MaximumNArgs(2)),
 
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +37,7 @@ func factsCommand(f *fleet, p *printer) *cobra.Command {
 
 // printFacts queries the hosts of a pattern for their facts, or the facts at some paths, and prints each answer as it
 // arrives.
-func printFacts(ctx context.Context, f *fleet, p *printer, pattern string, paths []string) error {
+func printFacts(ctx context.Context, f *fleet, p *output.Printer, pattern string, paths []string) error {
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{})
 	if err != nil {
 		return err
@@ -44,13 +46,13 @@ func printFacts(ctx context.Context, f *fleet, p *printer, pattern string, paths
 	if err := f.addBuilds(r); err != nil {
 		return err
 	}
-	p.tellProblems(r)
+	p.TellProblems(r)
 	done, err := f.reachHosts(ctx, r, hosts)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, end := f.app.untilStop(ctx)
+	ctx, end := f.app.UntilStop(ctx)
 	defer end()
 	var printErr error
 	r.Facts(ctx, hosts, paths, func(answer playbooks.HostFacts) {
@@ -62,9 +64,9 @@ func printFacts(ctx context.Context, f *fleet, p *printer, pattern string, paths
 			r.Events.Report(problem)
 			return
 		}
-		text, err := factsText(answer.Host, value, p.json())
+		text, err := factsText(answer.Host, value, p.JSON())
 		if err == nil {
-			err = p.print(text)
+			err = p.Print(text)
 		} else {
 			err = fmt.Errorf("the facts of %s: %w", answer.Host, err)
 		}
@@ -73,7 +75,7 @@ func printFacts(ctx context.Context, f *fleet, p *printer, pattern string, paths
 	if printErr != nil {
 		return printErr
 	}
-	return p.status(r.Tally.Summary(ctx.Err() != nil))
+	return p.Status(r.Tally.Summary(ctx.Err() != nil))
 }
 
 // factsText is one line of JSON, or what people

@@ -8,14 +8,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 )
 
 // execute runs the program with nothing around it.
 func execute(t *testing.T, environ []string, argv ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	a := newApp(strings.NewReader(""), &out, &errOut, environ)
-	err = a.execute(t.Context(), argv)
+	a := app.New(strings.NewReader(""), &out, &errOut, environ)
+	err = call(t.Context(), a, argv)
 	return out.String(), errOut.String(), err
 }
 
@@ -98,13 +101,13 @@ func TestWrongFlags(t *testing.T) {
 			out, _, err := execute(t, nil, list(test.argv)...)
 			require.EqualError(t, err, test.want)
 			require.Empty(t, out)
-			require.Equal(t, usageStatus, exitCode(err, new(bytes.Buffer)))
+			require.Equal(t, exit.Usage, exitCode(err, new(bytes.Buffer)))
 		})
 	}
 }
 
 func TestFlagAliases(t *testing.T) {
-	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
+	c := newCommandLine(app.New(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root := c.root()
 	require.NoError(t, root.ParseFlags(list("--noop --key-file id_a --private-key id_b")))
 	require.True(t, c.flags.Mode.Check)
@@ -123,8 +126,8 @@ func TestExitCode(t *testing.T) {
 		stderr string
 	}{
 		{"success", nil, 0, ""},
-		{"a run that has said what is wrong", exitStatus(6), 6, ""},
-		{"the same, wrapped", errors.Join(exitStatus(2)), 2, ""},
+		{"a run that has said what is wrong", exit.Status(6), 6, ""},
+		{"the same, wrapped", errors.Join(exit.Status(2)), 2, ""},
 		{"an error", errors.New("no inventory"), 1, "ccm-push: no inventory\n"},
 		{"an error with a status of its own", errors.Join(codedError{errors.New("odd")}), 42, "ccm-push: odd\n"},
 	} {

@@ -12,7 +12,10 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
@@ -27,7 +30,7 @@ import (
 
 // A fleet makes the [playbooks.Runner] of a call: its hosts, how to reach them, and what to send them.
 type fleet struct {
-	app        *app
+	app        *app.App
 	flags      *flags.All
 	inventory  inventories
 	variables  variables
@@ -37,7 +40,6 @@ type fleet struct {
 	nats       natsLink
 	workers    workersLink
 	record     recording
-	session    sessions
 	detach     detaching
 }
 
@@ -61,7 +63,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		loadInventory = f.inventory.loadIfAny
 	}
 	inv, invErr := loadInventory(ctx, p.manifests...)
-	data, dataErr := f.variables.options(ctx, f.app.environ, !p.adHoc)
+	data, dataErr := f.variables.options(ctx, f.app.Environ, !p.adHoc)
 	account, err := user.Current()
 	if err != nil {
 		return nil, errors.Join(invErr, dataErr, fmt.Errorf("finding out who runs this: %w", err))
@@ -72,7 +74,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 	if !p.validate {
 		config, configErr := f.connection.readSSHConfig(ctx, account)
 		connect.SSH, err = config, errors.Join(err, configErr)
-		files, keep = f.flags.Pace.Affordable(f.app.warn)
+		files, keep = f.flags.Pace.Affordable(f.app.Warn)
 	}
 	r := &playbooks.Runner{
 		Inventory: inv,
@@ -81,9 +83,9 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		Options: playbooks.Options{
 			Run: record.NewID(time.Now()), Check: f.flags.Mode.Check, Diff: f.flags.Mode.Diff != "", Strict: f.flags.Mode.Strict,
 			Forks: f.flags.Pace.Forks, Files: files, Keep: keep, Limit: f.flags.Inventory.Limit,
-			Holder: holder(account), LockTimeout: f.flags.Pace.LockTimeout, Reconnect: f.flags.Pace.Reconnect, IdleTimeout: f.flags.Pace.IdleTimeout,
+			Holder: app.Holder(account), LockTimeout: f.flags.Pace.LockTimeout, Reconnect: f.flags.Pace.Reconnect, IdleTimeout: f.flags.Pace.IdleTimeout,
 			Deadlines: f.flags.Work.Deadlines.Working(), CompileFirst: f.flags.Work.CompileFirst,
-			Catalog: data, Version: version,
+			Catalog: data, Version: f.app.Version,
 		},
 		Registry: f.nats.services(),
 		Lookups:  f.nats.lookups(),
@@ -146,10 +148,10 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 	}
 	done = func() {
 		if err := c.Close(ctx); err != nil {
-			f.app.warn("data of the call stays in NATS, encrypted, for up to a week: " + err.Error())
+			f.app.Warn("data of the call stays in NATS, encrypted, for up to a week: " + err.Error())
 		}
 	}
-	if err := r.EnterAll(ctx, f.app.stop, hosts); err != nil {
+	if err := r.EnterAll(ctx, f.app.Stop, hosts); err != nil {
 		done()
 		return nil, err
 	}
@@ -193,7 +195,7 @@ func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*invent
 
 // run applies the plays of a runner to the fleet, or lists their hosts. h describes the run for its record; a run that
 // is not recorded has none.
-func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h record.Header, to ...events.Reporter) error {
+func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *output.Printer, h record.Header, to ...events.Reporter) error {
 	if f.flags.Inventory.ListHosts {
 		return printPlayHosts(r, p)
 	}
@@ -201,7 +203,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		return err
 	}
 	if f.flags.Mode.Step {
-		r.Step = playbooks.NewStepper(f.app.askLine)
+		r.Step = playbooks.NewStepper(f.app.AskLine)
 	}
 	if err := f.addBuilds(r); err != nil {
 		return err
@@ -211,37 +213,37 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		return err
 	}
 	r.Authority = authority
-	r.Options.Diff = r.Options.Diff || p.flags.Output.Reports.HaveDiffs()
-	files, closeFiles, err := fileReporters(&p.flags.Output.Reports)
+	r.Options.Diff = r.Options.Diff || p.Flags.Output.Reports.HaveDiffs()
+	files, closeFiles, err := fileReporters(&p.Flags.Output.Reports)
 	if err != nil {
 		return err
 	}
 	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
 		return errors.Join(err, closeFiles())
 	}
-	traces, closeTrace, err := traceReporters(ctx, p.flags.Output.Reports.Trace, f.app)
+	traces, closeTrace, err := traceReporters(ctx, p.Flags.Output.Reports.Trace, f.app)
 	if err != nil {
 		return errors.Join(err, closeFiles())
 	}
-	r.Options.Follow = p.flags.Output.Follow
-	if p.flags.Output.Stream {
+	r.Options.Follow = p.Flags.Output.Follow
+	if p.Flags.Output.Stream {
 		r.Options.Follow = "all"
 	}
 	r.Tally = &events.Tally{}
 	steering := newSteering(r, f.flags, f.app)
 	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces, steering.reporters(), f.detach.reporters(r))...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
-	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.record.took(r, h)) }
+	show := func() func(context.Context) error { return p.Show(r.Activity, r.Step != nil, f.record.took(r, h)) }
 	end := show()
-	if f.app.canAsk() && !f.flags.Detach.Asked {
+	if f.app.CanAsk() && !f.flags.Detach.Asked {
 		r.Ask = func(ctx context.Context, question string) (string, error) { // the live display would cover the question
 			_ = end(ctx)
 			defer func() { end = show() }()
-			return f.app.askLine(ctx, question)
+			return f.app.AskLine(ctx, question)
 		}
 	}
-	if p.flags.Output.Verbose > 1 {
-		f.workers.listFile = f.app.say
+	if p.Flags.Output.Verbose > 1 {
+		f.workers.listFile = f.app.Say
 	}
 	summary, err := f.play(ctx, r, true)
 	steering.close()
@@ -251,9 +253,9 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		return err
 	}
 	if err := errors.Join(r.Events.Err(), shown, closeErr); err != nil { // hosts may have changed: this is not status 1
-		return unreported{err}
+		return exit.Unwritten(err)
 	}
-	return p.status(summary)
+	return p.Status(summary)
 }
 
 // play takes the plays of a runner over hosts: this machine does, or workers do. shared is as [workersFlags.coordinator] has it.
@@ -262,34 +264,19 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (eve
 	if err != nil {
 		return events.Summary{}, err
 	}
-	stop, stopped := f.app.stop, func() {}
+	stop, stopped := f.app.Stop, func() {}
 	if coordinator != nil {
-		stop, stopped = firstOf(f.app.stop, coordinator.Halted(), f.workers.shared.lost())
+		stop, stopped = firstOf(f.app.Stop, coordinator.Halted(), f.workers.shared.lost())
 	}
 	summary, err := r.Run(ctx, stop)
 	stopped()
 	if coordinator != nil {
 		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts may have changed: this is not a failure of theirs
-			f.app.warn("data of the run stays in NATS, encrypted, for up to a week: " + closeErr.Error())
+			f.app.Warn("data of the run stays in NATS, encrypted, for up to a week: " + closeErr.Error())
 		}
 		if shared {
-			f.workers.shared.end(ctx, f.app.warn)
+			f.workers.shared.end(ctx, f.app.Warn)
 		}
 	}
 	return summary, err
-}
-
-// unreported is a run whose outcome could not be written.
-type unreported struct{ error }
-
-// ExitCode implements coder.
-func (unreported) ExitCode() int { return failedStatus }
-
-// holder returns the operator, machine and process, for others that find the lock taken.
-func holder(account *user.User) string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s@%s (pid %d)", account.Username, host, os.Getpid())
 }

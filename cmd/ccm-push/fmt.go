@@ -13,12 +13,14 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/layout"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func fmtCommand(f *flags.Mode, p *printer) *cobra.Command {
+func fmtCommand(f *flags.Mode, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fmt [FILE...]",
 		Short: "format YAML files: manifests, inventories, data",
@@ -34,7 +36,7 @@ that a file needs formatting. --diff prints the changes.`,
 		Example: `  ccm-push fmt
   ccm-push fmt --check --diff site.yaml group_vars/all.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := p.textOnly("fmt"); err != nil {
+			if err := p.TextOnly("fmt"); err != nil {
 				return err
 			}
 			if len(args) == 1 && args[0] == "-" {
@@ -45,8 +47,8 @@ that a file needs formatting. --diff prints the changes.`,
 	}
 }
 
-func formatStream(p *printer) error {
-	text, err := io.ReadAll(p.app.in)
+func formatStream(p *output.Printer) error {
+	text, err := io.ReadAll(p.App.In)
 	if err != nil {
 		return err
 	}
@@ -54,10 +56,10 @@ func formatStream(p *printer) error {
 	if err != nil {
 		return layoutError("standard input", err)
 	}
-	return p.print(string(after))
+	return p.Print(string(after))
 }
 
-func formatFiles(f *flags.Mode, p *printer, paths []string) error {
+func formatFiles(f *flags.Mode, p *output.Printer, paths []string) error {
 	if len(paths) == 0 {
 		for _, pattern := range []string{"*.yaml", "*.yml"} {
 			found, _ := filepath.Glob(pattern) // the patterns are right
@@ -75,13 +77,13 @@ func formatFiles(f *flags.Mode, p *printer, paths []string) error {
 		changed = changed || differs
 	}
 	if wrong == nil && changed && f.Check {
-		return exitStatus(changedStatus)
+		return exit.Status(exit.Changed)
 	}
 	return wrong
 }
 
 // formatFile formats one file and reports whether that changes it.
-func formatFile(f *flags.Mode, p *printer, path string) (changed bool, err error) {
+func formatFile(f *flags.Mode, p *output.Printer, path string) (changed bool, err error) {
 	before, err := os.ReadFile(path)
 	if err != nil {
 		return false, err
@@ -89,7 +91,7 @@ func formatFile(f *flags.Mode, p *printer, path string) (changed bool, err error
 	after, err := layout.Format(before)
 	switch {
 	case errors.Is(err, layout.ErrLeft):
-		p.app.warn(events.Line(path) + ": " + err.Error())
+		p.App.Warn(events.Line(path) + ": " + err.Error())
 		return false, nil
 	case err != nil:
 		return false, layoutError(path, err)
@@ -103,7 +105,7 @@ func formatFile(f *flags.Mode, p *printer, path string) (changed bool, err error
 	if !f.Check {
 		err = replaceFile(path, after)
 	}
-	return true, errors.Join(err, p.print(text))
+	return true, errors.Join(err, p.Print(text))
 }
 
 // replaceFile replaces a file, completely or not at all. It keeps a link to the file.

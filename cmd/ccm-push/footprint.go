@@ -6,11 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func footprintCommand(f *fleet, p *printer) *cobra.Command {
+func footprintCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "footprint PATTERN",
 		Short: "list the files of ccm-push on hosts",
@@ -19,7 +22,7 @@ the next run. It lists the files of the login user, and with -b also the files o
 --become.`,
 		Example: `  ccm-push footprint all
   ccm-push -b footprint web1`,
-		Args:              onePattern,
+		Args:              arguments.OnePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFootprints(cmd.Context(), f, p, args, false)
@@ -29,7 +32,7 @@ the next run. It lists the files of the login user, and with -b also the files o
 
 // printFootprints lists the files that ccm-push left on the hosts of a pattern, and removes them with remove, except in
 // a check run.
-func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, remove bool) error {
+func printFootprints(ctx context.Context, f *fleet, p *output.Printer, args []string, remove bool) error {
 	if f.flags.Inventory.ListHosts {
 		return f.inventory.printHosts(ctx, p, args)
 	}
@@ -38,13 +41,13 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 		return err
 	}
 	defer r.Dialer.Close()
-	p.tellProblems(r)
+	p.TellProblems(r)
 	done, err := f.reachHosts(ctx, r, hosts)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, end := f.app.untilStop(ctx)
+	ctx, end := f.app.UntilStop(ctx)
 	defer end()
 	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.flags.Mode.Check}
 	var printErr error
@@ -57,24 +60,24 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 		}
 		printErr = errors.Join(printErr, addFootprint(report, p, answer))
 	})
-	if !p.json() {
-		printErr = errors.Join(printErr, p.print(report.Text()))
+	if !p.JSON() {
+		printErr = errors.Join(printErr, p.Print(report.Text()))
 	}
 	if printErr != nil {
 		return printErr
 	}
-	return footprintStatus(report, r.Tally.Summary(ctx.Err() != nil), p.flags.Output.DetailedExitCode)
+	return footprintStatus(report, r.Tally.Summary(ctx.Err() != nil), p.Flags.Output.DetailedExitCode)
 }
 
 // addFootprint takes the answer of a host, or prints it at once as JSON.
-func addFootprint(report *playbooks.FootprintReport, p *printer, f playbooks.HostFootprint) error {
+func addFootprint(report *playbooks.FootprintReport, p *output.Printer, f playbooks.HostFootprint) error {
 	for _, u := range f.Users {
 		report.Add(f.Host, u)
-		if !p.json() {
+		if !p.JSON() {
 			continue
 		}
 		line, err := report.JSON(f.Host, u)
-		if err := errors.Join(err, p.print(string(line)+"\n")); err != nil {
+		if err := errors.Join(err, p.Print(string(line)+"\n")); err != nil {
 			return err
 		}
 	}
@@ -83,14 +86,14 @@ func addFootprint(report *playbooks.FootprintReport, p *printer, f playbooks.Hos
 
 func footprintStatus(report *playbooks.FootprintReport, s events.Summary, detailed bool) error {
 	if s.Interrupted {
-		return exitStatus(interruptedStatus)
+		return exit.Status(exit.Interrupted)
 	}
 	status := s.ExitStatus(false)
-	if report.Stuck && status&failedStatus == 0 {
-		status += failedStatus
+	if report.Stuck && status&exit.Failed == 0 {
+		status += exit.Failed
 	}
 	if report.Found && report.Clean && detailed {
-		status += changedStatus
+		status += exit.Changed
 	}
-	return statusOf(status)
+	return exit.Of(status)
 }

@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible"
 )
 
-func fromAnsibleCommand(types modules.Registry, f *inventories, p *printer) *cobra.Command {
+func fromAnsibleCommand(types modules.Registry, f *inventories, p *output.Printer) *cobra.Command {
 	var out, report string
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
@@ -34,16 +35,16 @@ host and overwrites no file.`,
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("from-ansible"); err != nil {
+			if err := p.TextOnly("from-ansible"); err != nil {
 				return err
 			}
 			known, err := inventoryVariables(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
-			f.app.endAtOnce.Store(true) // nothing is written yet
+			f.app.EndAtOnce.Store(true) // nothing is written yet
 			done, err := fromansible.Convert(cmd.Context(), args[0], fromansible.Options{Types: types, Variables: known})
-			f.app.endAtOnce.Store(false)
+			f.app.EndAtOnce.Store(false)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ host and overwrites no file.`,
 					return err
 				}
 			}
-			return p.print(done.Report.Summary())
+			return p.Print(done.Report.Summary())
 		},
 	}
 	c.Flags().StringVar(&out, "out", "manifests", "output folder")

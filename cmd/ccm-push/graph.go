@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
@@ -16,7 +18,7 @@ import (
 // graphFormats are the formats of `ccm-push graph`.
 var graphFormats = []string{"text", "dot"}
 
-func graphCommand(p *plays, out *printer) *cobra.Command {
+func graphCommand(p *plays, out *output.Printer) *cobra.Command {
 	var format, why string
 	c := &cobra.Command{
 		Use:   "graph MANIFEST... HOST",
@@ -30,7 +32,7 @@ With --facts FILE, it reads the facts from the file and contacts no host.
 		Example: `  ccm-push graph site.yaml web1
   ccm-push graph site.yaml web1 --why service#nginx
   ccm-push graph site.yaml web1 --format dot | dot -Tsvg > site.svg`,
-		Args:              atLeast(2),
+		Args:              arguments.AtLeast(2),
 		ValidArgsFunction: p.fleet.inventory.completeLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printGraph(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], format, why)
@@ -38,12 +40,12 @@ With --facts FILE, it reads the facts from the file and contacts no host.
 	}
 	c.Flags().StringVar(&format, "format", "text", "format: text or dot")
 	c.Flags().StringVar(&why, "why", "", "print only this resource: `type#name`")
-	_ = c.RegisterFlagCompletionFunc("why", completeResource(p.fleet.app.registry))
+	_ = c.RegisterFlagCompletionFunc("why", arguments.CompleteResource(p.fleet.app.Registry))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func printGraph(ctx context.Context, p *plays, out *printer, paths []string, name, format, why string) error {
+func printGraph(ctx context.Context, p *plays, out *output.Printer, paths []string, name, format, why string) error {
 	switch {
 	case format == "svg": // drawn until this version
 		return fmt.Errorf("--format svg: ccm-push no longer draws pictures; draw the graph with Graphviz\n  hint: ccm-push graph %s %s --format dot | dot -Tsvg > site.svg", strings.Join(paths, " "), name)
@@ -75,7 +77,7 @@ func printGraph(ctx context.Context, p *plays, out *printer, paths []string, nam
 		} else if i > 0 {
 			text = "\n" + text
 		}
-		if err := out.print(text); err != nil {
+		if err := out.Print(text); err != nil {
 			return err
 		}
 	}
@@ -83,13 +85,13 @@ func printGraph(ctx context.Context, p *plays, out *printer, paths []string, nam
 }
 
 // printWhy prints the dependencies of one resource in each play that has it.
-func printWhy(out *printer, drawings []*graph.Drawing, ref string) error {
+func printWhy(out *output.Printer, drawings []*graph.Drawing, ref string) error {
 	var known []string
 	found := false
 	for _, d := range drawings {
 		for _, i := range d.Find(ref) {
 			found = true
-			if err := out.print(d.Why(i)); err != nil {
+			if err := out.Print(d.Why(i)); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 )
 
 // alone is the program, as a process of its own, in a folder of its own.
@@ -105,7 +107,7 @@ func TestClosedTerminal(t *testing.T) {
 			a.awaits("began")
 			require.NoError(t, terminal.Close())
 			a.begins()
-			require.Equal(t, interruptedStatus, a.status())
+			require.Equal(t, exit.Interrupted, a.status())
 			require.True(t, a.exists("first"), "what is running ends")
 			require.False(t, a.exists("second"), "nothing else begins")
 			if text, err := os.ReadFile(filepath.Join(a.dir, "out")); err == nil {

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -116,7 +118,7 @@ func listCommands(root *cobra.Command) []*cobra.Command {
 	}
 	for _, c := range list {
 		c.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-			fmt.Fprint(cmd.OutOrStdout(), texts[cmd.Name()](terminalWidth(cmd.OutOrStdout())))
+			fmt.Fprint(cmd.OutOrStdout(), texts[cmd.Name()](output.TerminalWidth(cmd.OutOrStdout())))
 		})
 	}
 	return list
@@ -155,7 +157,7 @@ func suggestSubcommands(c *cobra.Command) {
 			if len(args) == 0 {
 				return nil
 			}
-			hint := suggestion(args[0], cmd.CommandPath()+" ", commandNames(cmd))
+			hint := arguments.Suggestion(args[0], cmd.CommandPath()+" ", commandNames(cmd))
 			return fmt.Errorf("%s has no command %q; %s", cmd.CommandPath(), args[0], hint)
 		}
 		return
@@ -184,13 +186,4 @@ func commandNames(c *cobra.Command) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// suggestion returns what to write instead of a wrong word: the nearest of the known words after a prefix, or all of them.
-func suggestion(word, prefix string, known []string) string {
-	if near := yamlpos.Suggest(word, known); near != "" {
-		return fmt.Sprintf("did you mean %s%s?", prefix, near)
-	}
-	last := len(known) - 1
-	return fmt.Sprintf("use %s or %s", strings.Join(known[:last], ", "), known[last])
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 )
 
 func newRoot() *cobra.Command {
-	return newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
+	return newCommandLine(app.New(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
 }
 
 // walk calls a function for each command that people can run, and for the root.

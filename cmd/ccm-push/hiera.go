@@ -16,11 +16,13 @@ import (
 	"github.com/tidwall/gjson"
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-func hieraCommand(f *variables, p *printer) *cobra.Command {
+func hieraCommand(f *variables, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "hiera",
 		Short:   "resolve a document with data, hierarchy and overrides",
@@ -38,7 +40,7 @@ type hieraOutput struct {
 	env, yaml     bool
 }
 
-func hieraParseCommand(f *variables, p *printer) *cobra.Command {
+func hieraParseCommand(f *variables, p *output.Printer) *cobra.Command {
 	var o hieraOutput
 	c := &cobra.Command{
 		Use:   "parse FILE [FACT=VALUE...]",
@@ -54,7 +56,7 @@ a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 		Example: `  ccm-push hiera parse data.yaml role=web env=prod
   ccm-push hiera parse data.yaml --facts web1.json --query tls.port
   eval "$(ccm-push hiera parse data.yaml role=web --env)" && echo "$HIERA_PORT"`,
-		Args: atLeast(1),
+		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := f.resolved(cmd.Context(), args[0], args[1:])
 			if err != nil {
@@ -64,7 +66,7 @@ a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 			if err != nil {
 				return err
 			}
-			return p.print(text)
+			return p.Print(text)
 		},
 	}
 	c.Flags().StringVar(&o.query, "query", "", "print only the value at a gjson `path`, such as tls.port")
@@ -76,11 +78,11 @@ a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 
 // resolved returns the data of a document for a host with facts KEY=VALUE, in addition to the facts of the flags.
 func (f *variables) resolved(ctx context.Context, from string, facts []string) (map[string]any, error) {
-	document, err := extravars.ReadHiera(ctx, from, "", f.nats.store(), f.app.warn)
+	document, err := extravars.ReadHiera(ctx, from, "", f.nats.store(), f.app.Warn)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // without the name of the flag
 	}
-	source, err := document.Plain(f.app.warn)
+	source, err := document.Plain(f.app.Warn)
 	if err != nil || source == nil {
 		return map[string]any{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
@@ -70,6 +71,6 @@ func TestContinuing(t *testing.T) {
 		{Name: "check", Words: []string{"false"}}, {Name: "become", Words: []string{"true"}}, {Name: "workers", Withheld: true},
 	}}
 	require.Equal(t, []string{"undo", "01R", "file#/etc/my file", "exec#it's", "--limit", "web*:!web9", "--inventory", "a b.yaml", "--inventory", "c.yaml", "--become=true"}, continuing(record.Store{}, h))
-	require.Equal(t, `ccm-push undo 01R 'file#/etc/my file' 'exec#it'\''s'`, pasted(continuing(record.Store{}, record.Header{Undoes: "01R", UndoesOnly: h.UndoesOnly})))
+	require.Equal(t, `ccm-push undo 01R 'file#/etc/my file' 'exec#it'\''s'`, arguments.Pasted(continuing(record.Store{}, record.Header{Undoes: "01R", UndoesOnly: h.UndoesOnly})))
 	require.Nil(t, continuing(record.Store{}, record.Header{Run: "01R", AdHoc: true}))
 }

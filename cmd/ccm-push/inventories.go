@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -15,7 +17,7 @@ import (
 
 // inventories reads the inventory of a call.
 type inventories struct {
-	app     *app
+	app     *app.App
 	flags   *flags.All
 	secrets *unsealer
 }
@@ -28,7 +30,7 @@ func (f *inventories) load(ctx context.Context, manifests ...string) (*inventory
 		return nil, err
 	}
 	options := f.flags.Inventory.Options
-	options.RecordedRun = f.app.recordedHosts
+	options.RecordedRun = f.app.RecordedHosts
 	if options.Folders, err = f.varsFolders(manifests); err != nil {
 		return nil, err
 	}
@@ -36,18 +38,18 @@ func (f *inventories) load(ctx context.Context, manifests ...string) (*inventory
 	if err != nil {
 		return nil, err
 	}
-	options.Opener, options.Note = keys.Opener(), f.app.files.Note
-	waiting, end := f.app.untilStop(ctx)
+	options.Opener, options.Note = keys.Opener(), f.app.Files.Note
+	waiting, end := f.app.UntilStop(ctx)
 	inv, err := inventory.Load(waiting, sources, options)
 	end()
 	switch {
-	case f.app.stopped():
-		return nil, exitStatus(interruptedStatus)
+	case f.app.Stopped():
+		return nil, exit.Status(exit.Interrupted)
 	case err != nil:
 		return nil, err
 	}
 	for _, w := range inv.Warnings() {
-		f.app.warn(w)
+		f.app.Warn(w)
 	}
 	return inv, nil
 }
@@ -65,7 +67,7 @@ func (f *inventories) sources() ([]string, error) {
 	if len(f.flags.Inventory.Paths) > 0 {
 		return f.flags.Inventory.Paths, nil
 	}
-	path, err := inventory.Find(f.app.getenv)
+	path, err := inventory.Find(f.app.Getenv)
 	return []string{path}, err
 }
 
@@ -84,5 +86,5 @@ func (f *inventories) varsFolders(manifests []string) ([]string, error) {
 
 // selectHosts returns the hosts of a pattern within --limit.
 func (f *inventories) selectHosts(inv *inventory.Inventory, pattern string) ([]*inventory.Host, error) {
-	return playbooks.SelectHosts(inv, pattern, f.flags.Inventory.Limit, f.app.warn)
+	return playbooks.SelectHosts(inv, pattern, f.flags.Inventory.Limit, f.app.Warn)
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/listing"
 )
@@ -18,7 +21,7 @@ type listingFlags struct {
 	host                      string
 }
 
-func inventoryCommand(f *inventories, p *printer) *cobra.Command {
+func inventoryCommand(f *inventories, p *output.Printer) *cobra.Command {
 	var l listingFlags
 	c := &cobra.Command{
 		Use:   "inventory [PATTERN]",
@@ -56,8 +59,8 @@ output. Passwords are replaced by (secret).`,
 	return c
 }
 
-func printInventory(ctx context.Context, f *inventories, l listingFlags, p *printer, args []string) error {
-	if err := l.check(p.flags.Output.Format, args); err != nil {
+func printInventory(ctx context.Context, f *inventories, l listingFlags, p *output.Printer, args []string) error {
+	if err := l.check(p.Flags.Output.Format, args); err != nil {
 		return err
 	}
 	inv, err := f.load(ctx)
@@ -88,14 +91,14 @@ func printInventory(ctx context.Context, f *inventories, l listingFlags, p *prin
 		return err
 	}
 	tree := listing.TreeOf(inv, hosts, sources)
-	if p.json() {
-		return printJSON(p, tree)
+	if p.JSON() {
+		return output.PrintJSON(p, tree)
 	}
-	return p.print(tree.String())
+	return p.Print(tree.String())
 }
 
 // printGroups prints the tree below a group, as ansible-inventory does.
-func printGroups(inv *inventory.Inventory, f *inventories, vars bool, p *printer, args []string) error {
+func printGroups(inv *inventory.Inventory, f *inventories, vars bool, p *output.Printer, args []string) error {
 	name := "all"
 	if len(args) > 0 {
 		name = args[0]
@@ -113,11 +116,11 @@ func printGroups(inv *inventory.Inventory, f *inventories, vars bool, p *printer
 }
 
 // printListing prints the text of an inventory, and warns if values were withheld.
-func printListing(p *printer, text string, withheld bool) error {
+func printListing(p *output.Printer, text string, withheld bool) error {
 	if withheld {
-		p.app.say("note: passwords are not printed; " + listing.Withheld + " replaces them")
+		p.App.Say("note: passwords are not printed; " + listing.Withheld + " replaces them")
 	}
-	return p.print(text)
+	return p.Print(text)
 }
 
 // check refuses flags that contradict each other.
@@ -155,7 +158,7 @@ func someHosts(inv *inventory.Inventory, f *inventories, args []string) ([]*inve
 	return f.selectHosts(inv, pattern)
 }
 
-func explainCommand(f *inventories, p *printer) *cobra.Command {
+func explainCommand(f *inventories, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST [KEY]",
 		Short: "print all places that set a variable of a host, and the place that applies",
@@ -167,9 +170,9 @@ Data of a manifest has lower precedence than the inventory, and values of -e hav
 ccm-push render --explain shows values from all three sources.`,
 		Example: `  ccm-push inventory explain web1
   ccm-push inventory explain web1 http_port`,
-		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
+		Args: cobra.MatchAll(arguments.AtLeast(1), cobra.MaximumNArgs(2)),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completeNth(cmd, 0, args, word, f.completeHost)
+			return arguments.CompleteNth(cmd, 0, args, word, f.completeHost)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printExplanation(cmd.Context(), f, p, args[0], strings.Join(args[1:], ""))
@@ -177,7 +180,7 @@ ccm-push render --explain shows values from all three sources.`,
 	}
 }
 
-func printExplanation(ctx context.Context, f *inventories, p *printer, name, key string) error {
+func printExplanation(ctx context.Context, f *inventories, p *output.Printer, name, key string) error {
 	inv, err := f.load(ctx)
 	if err != nil {
 		return err
@@ -193,13 +196,13 @@ func printExplanation(ctx context.Context, f *inventories, p *printer, name, key
 	if err != nil {
 		return err
 	}
-	if p.json() {
-		return printJSON(p, found...)
+	if p.JSON() {
+		return output.PrintJSON(p, found...)
 	}
-	return p.print(listing.ExplanationText(found))
+	return p.Print(listing.ExplanationText(found))
 }
 
-func lintCommand(f *inventories, p *printer) *cobra.Command {
+func lintCommand(f *inventories, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint",
 		Short: "print values that other tools or people may read differently",
@@ -217,19 +220,19 @@ that make hosts unreachable. If the command reports something, the exit status i
 	}
 }
 
-func printLint(ctx context.Context, f *inventories, p *printer) error {
+func printLint(ctx context.Context, f *inventories, p *output.Printer) error {
 	inv, err := f.load(ctx)
 	if err != nil {
 		return err
 	}
 	found := listing.Lint(inv)
-	if p.json() {
-		err = printJSON(p, found...)
+	if p.JSON() {
+		err = output.PrintJSON(p, found...)
 	} else {
-		err = p.print(listing.FindingsText(found))
+		err = p.Print(listing.FindingsText(found))
 	}
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return exitStatus(usageStatus)
+	return exit.Status(exit.Usage)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/inventory"
 )
 
@@ -75,7 +76,7 @@ func answerOf(t *testing.T, command string, flags ...string) (string, error) {
 	argv, err := asOurs(command, flags)
 	require.NoError(t, err)
 	out, _, err := execute(t, nil, argv...)
-	require.True(t, err == nil || exitCode(err, new(strings.Builder)) == usageStatus)
+	require.True(t, err == nil || exitCode(err, new(strings.Builder)) == exit.Usage)
 	return out, err
 }
 

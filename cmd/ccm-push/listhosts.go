@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
 // printHosts prints the hosts of a pattern, one a line.
-func (f *inventories) printHosts(ctx context.Context, p *printer, args []string) error {
+func (f *inventories) printHosts(ctx context.Context, p *output.Printer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("--list-hosts takes one pattern, or manifests")
 	}
-	if err := p.textOnly("--list-hosts"); err != nil {
+	if err := p.TextOnly("--list-hosts"); err != nil {
 		return err
 	}
 	inv, err := f.load(ctx)
@@ -27,12 +28,12 @@ func (f *inventories) printHosts(ctx context.Context, p *printer, args []string)
 	if err != nil {
 		return err
 	}
-	return p.print(hostLines(hosts, ""))
+	return p.Print(hostLines(hosts, ""))
 }
 
 // printPlayHosts prints the hosts of each play.
-func printPlayHosts(r *playbooks.Runner, p *printer) error {
-	if err := p.textOnly("--list-hosts"); err != nil {
+func printPlayHosts(r *playbooks.Runner, p *output.Printer) error {
+	if err := p.TextOnly("--list-hosts"); err != nil {
 		return err
 	}
 	lists, err := r.Select()
@@ -51,7 +52,7 @@ func printPlayHosts(r *playbooks.Runner, p *printer) error {
 			fmt.Fprintf(&b, "  resources of theirs run on:\n%s", hostLines(others[i], "  "))
 		}
 	}
-	return p.print(b.String())
+	return p.Print(b.String())
 }
 
 // hostLines are names of hosts; nil is the controller.

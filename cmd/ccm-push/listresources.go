@@ -7,26 +7,28 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
 // printResources prints what the plays of manifests are about, with tags and positions.
 // Names that depend on the host are shown as they are written.
-func (p *plays) printResources(ctx context.Context, out *printer, paths []string) error {
-	waiting, end := p.fleet.app.untilStop(ctx)
+func (p *plays) printResources(ctx context.Context, out *output.Printer, paths []string) error {
+	waiting, end := p.fleet.app.UntilStop(ctx)
 	list, err := p.load(waiting, paths)
 	end()
 	switch {
-	case p.fleet.app.stopped():
-		return exitStatus(interruptedStatus)
+	case p.fleet.app.Stopped():
+		return exit.Status(exit.Interrupted)
 	case err != nil:
 		return err
 	}
-	if err := out.textOnly("--list-resources"); err != nil {
+	if err := out.TextOnly("--list-resources"); err != nil {
 		return err
 	}
-	return out.print(resourceList(list))
+	return out.Print(resourceList(list))
 }
 
 func resourceList(plays []*manifest.Play) string {

@@ -9,10 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func manCommand(a *app, p *printer) *cobra.Command {
+func manCommand(a *app.App, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "write the man pages of all commands into a folder",
@@ -24,15 +27,15 @@ DIR/man7. If the program man searches DIR, it finds the pages:
 The variable SOURCE_DATE_EPOCH (seconds since 1970) sets the date of the pages. Without this
 variable, the pages have no date.`,
 		Example: `  ccm-push man ~/.local/share/man`,
-		Args:    atLeast(1),
+		Args:    arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("man"); err != nil {
+			if err := p.TextOnly("man"); err != nil {
 				return err
 			}
 			if len(args) > 1 {
 				return fmt.Errorf("man takes one DIR, but got %d arguments", len(args))
 			}
-			date, err := sourceDate(a.getenv("SOURCE_DATE_EPOCH"))
+			date, err := sourceDate(a.Getenv("SOURCE_DATE_EPOCH"))
 			if err != nil {
 				return err
 			}

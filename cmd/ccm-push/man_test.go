@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
 	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
@@ -22,7 +23,7 @@ import (
 func TestReference(t *testing.T) {
 	t.Parallel()
 	const dir = "../../docs/reference"
-	root := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
+	root := newCommandLine(app.New(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
 	want := map[string]string{}
 	for _, page := range manual.Pages(root) {
 		want[page.Name()+".md"] = page.Markdown()

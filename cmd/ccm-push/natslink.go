@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
@@ -14,7 +15,7 @@ import (
 
 // A natsLink reaches NATS. It connects when data is first read from there.
 type natsLink struct {
-	app     *app
+	app     *app.App
 	flags   *flags.All
 	workers *workersLink
 	link    *natsconn.Link // nil until it is needed
@@ -41,13 +42,13 @@ func (f *natsLink) connection() *natsconn.Link {
 func saysWhere(c natsconn.Config) bool { return c.Servers != "" || c.Context != "" }
 
 // natsConfig adds the values of the environment to the values of flags; flag is the name of the flag with the URL.
-func natsConfig(c natsconn.Config, flag string, a *app) natsconn.Config {
-	getenv := a.getenv
+func natsConfig(c natsconn.Config, flag string, a *app.App) natsconn.Config {
+	getenv := a.Getenv
 	if strings.Contains(c.Servers, "@") {
-		a.warnOnce("--" + flag + ": other users of this machine can read the password on the command line; use $NATS_URL, a context or a file of credentials instead")
+		a.WarnOnce("--" + flag + ": other users of this machine can read the password on the command line; use $NATS_URL, a context or a file of credentials instead")
 	}
-	c.Name, c.Warn = "ccm-push", a.warnOnce
-	c.Contexts = filepath.Join(configurations(getenv), "nats", "context")
+	c.Name, c.Warn = "ccm-push", a.WarnOnce
+	c.Contexts = filepath.Join(app.Configurations(getenv), "nats", "context")
 	if c.Servers == "" && c.Context == "" {
 		c.Servers, c.Context = getenv("NATS_URL"), getenv("NATS_CONTEXT")
 	}

@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/starter"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
-func newCommand(types modules.Registry, p *printer) *cobra.Command {
+func newCommand(types modules.Registry, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new project DIR|play FILE|authority DIR|type NAME",
 		Short: "write the first files of a project, manifest, authority or resource type",
@@ -35,14 +37,14 @@ resource type that compiles and passes its tests; see docs/internals/adding-a-ty
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return completions("", word, starters), cobra.ShellCompDirectiveNoFileComp
+				return arguments.Completions("", word, starters), cobra.ShellCompDirectiveNoFileComp
 			case len(args) > 1 || args[0] == "type":
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := p.textOnly("new"); err != nil {
+			if err := p.TextOnly("new"); err != nil {
 				return err
 			}
 			if len(args) != 2 {
@@ -56,7 +58,7 @@ resource type that compiles and passes its tests; see docs/internals/adding-a-ty
 // starters are the words after new.
 var starters = []string{"project", "play", "authority", "type"}
 
-func writeStarter(types modules.Registry, p *printer, what, name string) error {
+func writeStarter(types modules.Registry, p *output.Printer, what, name string) error {
 	var paths []string
 	var err error
 	next := ""
@@ -70,7 +72,7 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 	case "authority":
 		paths, err = starter.Authority(name)
 		next = fmt.Sprintf("%s; then add --ca-command %s to runs with relays or workers",
-			pasted([]string{filepath.Join(name, "authority.yaml")}), trust.ShellWord("sh "+trust.ShellWord(filepath.Join(name, "ca.sh"))))
+			arguments.Pasted([]string{filepath.Join(name, "authority.yaml")}), trust.ShellWord("sh "+trust.ShellWord(filepath.Join(name, "ca.sh"))))
 	case "type":
 		if _, ok := types.Lookup(name); ok {
 			return fmt.Errorf("there is a resource type %q already; see ccm-push doc %s", name, name)
@@ -78,10 +80,10 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 		paths, err = starter.Type(".", name)
 		next = fmt.Sprintf("in modules/builtin/builtin.go import github.com/ccm-push/ccm-push/modules/%s and list %s.Type(); then go test ./modules/%s", name, name, name)
 	default:
-		return fmt.Errorf("new does not write %q; %s", what, suggestion(what, "", starters))
+		return fmt.Errorf("new does not write %q; %s", what, arguments.Suggestion(what, "", starters))
 	}
 	if err != nil {
 		return err
 	}
-	return p.print("wrote " + strings.Join(paths, "\nwrote ") + "\nnext: " + next + "\n")
+	return p.Print("wrote " + strings.Join(paths, "\nwrote ") + "\nnext: " + next + "\n")
 }

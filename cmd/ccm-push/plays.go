@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -28,7 +30,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 	if err != nil {
 		return nil, err
 	}
-	p.archives.Objects, p.archives.Warn = p.fleet.nats.store(), p.fleet.app.warn
+	p.archives.Objects, p.archives.Warn = p.fleet.nats.store(), p.fleet.app.Warn
 	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.note)}
 	parameters := p.fleet.flags.Variables.Parameters
 	if parameters != "" {
@@ -37,7 +39,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 	if file := p.fleet.flags.Rollout.File; file != "" {
 		options = append(options, load.WithRollout(file))
 	}
-	list, err := load.Files(ctx, paths, p.fleet.app.registry, options...)
+	list, err := load.Files(ctx, paths, p.fleet.app.Registry, options...)
 	isDocument := func(p *manifest.Play) bool { return p.Configuration != nil }
 	if err == nil && parameters != "" && !slices.ContainsFunc(list, isDocument) {
 		err = errors.New("--parameters: no file is a DSC configuration document; -e gives data to manifests")
@@ -47,7 +49,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 
 // note takes a file that plays are read from.
 func (p *plays) note(path string) {
-	p.fleet.app.note(path)
+	p.fleet.app.Note(path)
 	p.fleet.workers.note(path)
 }
 
@@ -75,7 +77,7 @@ func (p *plays) tellWarnings(list []*manifest.Play) error {
 	}
 	for _, w := range warnings {
 		if !p.fleet.flags.Mode.Strict {
-			p.fleet.app.warn(w)
+			p.fleet.app.Warn(w)
 			continue
 		}
 		errs.Add(&yamlpos.Error{Msg: w})
@@ -89,8 +91,8 @@ func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, 
 	a := p.fleet.app
 	r, err := p.readAll(ctx, p.load, purpose{manifests: paths})
 	switch {
-	case a.stopped():
-		return nil, exitStatus(interruptedStatus)
+	case a.Stopped():
+		return nil, exit.Status(exit.Interrupted)
 	case err != nil && r != nil:
 		p.fleet.connection.mentionPasswords(&r.Connect)
 		return nil, r.Validate(ctx, err, false)
@@ -112,12 +114,12 @@ func (p *plays) readAll(ctx context.Context, load func(context.Context, []string
 	if _, err := p.fleet.secrets.keys(ctx); err != nil {
 		return nil, err
 	}
-	waiting, end := p.fleet.app.untilStop(ctx)
+	waiting, end := p.fleet.app.UntilStop(ctx)
 	list, playErr := load(waiting, wanted.manifests)
 	hiera, hieraErr := p.fleet.variables.readHiera(waiting)
 	end()
-	if p.fleet.app.stopped() {
-		return nil, exitStatus(interruptedStatus)
+	if p.fleet.app.Stopped() {
+		return nil, exit.Status(exit.Interrupted)
 	}
 	r, err := p.fleet.runner(ctx, wanted)
 	if r != nil {
@@ -127,7 +129,7 @@ func (p *plays) readAll(ctx context.Context, load func(context.Context, []string
 }
 
 // apply runs manifest files, or lists their resources or hosts.
-func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
+func (p *plays) apply(ctx context.Context, out *output.Printer, paths []string) error {
 	if p.fleet.flags.Work.Resources != "" {
 		return errors.New("--resources cannot be used with a manifest; ccm-push reads the folder resources/ next to the manifest file")
 	}
@@ -143,8 +145,8 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 }
 
 // run runs plays, prints what happens, and records it.
-func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header, to ...events.Reporter) error {
-	to = slices.Insert(to, 0, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.flags.Record.None, Again: withheld(p.fleet.record.given())}))
+func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *output.Printer, h record.Header, to ...events.Reporter) error {
+	to = slices.Insert(to, 0, out.Reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.flags.Record.None, Again: withheld(p.fleet.record.given())}))
 	if err := takesBack(r.Plays, p.fleet.flags); err != nil {
 		return err
 	}
@@ -152,13 +154,13 @@ func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h re
 	if len(r.TakeBack) == 0 {
 		return err
 	}
-	return joinStatus(err, p.fleet.takeBack(ctx, r, out))
+	return exit.Join(err, p.fleet.takeBack(ctx, r, out))
 }
 
 // render makes the plays of manifests ready for a host; command is the one that wants
 // them.
-func (p *plays) render(ctx context.Context, out *printer, command string, paths []string, name string) (rendered []playbooks.RenderedPlay, err error) {
-	if err := out.textOnly(command); err != nil {
+func (p *plays) render(ctx context.Context, out *output.Printer, command string, paths []string, name string) (rendered []playbooks.RenderedPlay, err error) {
+	if err := out.TextOnly(command); err != nil {
 		return nil, err
 	}
 	err = p.onHost(ctx, out, paths, name, func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error {
@@ -173,7 +175,7 @@ func (p *plays) render(ctx context.Context, out *printer, command string, paths 
 
 // onHost calls do with the plays of manifests and one host, which is nil if no host has that name. Without --facts,
 // onHost may contact the host.
-func (p *plays) onHost(ctx context.Context, out *printer, paths []string, name string, do func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error) error {
+func (p *plays) onHost(ctx context.Context, out *output.Printer, paths []string, name string, do func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error) error {
 	r, err := p.runner(ctx, paths)
 	if err != nil {
 		return err
@@ -189,13 +191,13 @@ func (p *plays) onHost(ctx context.Context, out *printer, paths []string, name s
 			return err
 		}
 	}
-	ctx, end := p.fleet.app.untilStop(ctx)
+	ctx, end := p.fleet.app.UntilStop(ctx)
 	defer end()
 	err = do(ctx, r, host, contact)
 	if failed, ok := errors.AsType[*playbooks.HostError](err); ok {
-		out.tellProblems(r)
+		out.TellProblems(r)
 		r.Events.Report(failed.Event)
-		return out.status(r.Tally.Summary(false))
+		return out.Status(r.Tally.Summary(false))
 	}
 	return err
 }

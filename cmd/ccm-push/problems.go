@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -27,10 +28,10 @@ type problem struct {
 }
 
 // problemFormats has the formats of validate in addition to text.
-var problemFormats = map[string]func(*printer, []problem) error{
-	"json":   func(p *printer, all []problem) error { return printJSON(p, all...) },
-	"github": (*printer).printAnnotations,
-	"gitlab": (*printer).printCodeQuality,
+var problemFormats = map[string]func(*output.Printer, []problem) error{
+	"json":   func(p *output.Printer, all []problem) error { return output.PrintJSON(p, all...) },
+	"github": printAnnotations,
+	"gitlab": printCodeQuality,
 }
 
 // problemsOf returns the warnings, and after them all errors in err.
@@ -95,11 +96,11 @@ var (
 )
 
 // printAnnotations prints workflow commands, which GitHub shows next to the lines of a pull request.
-func (p *printer) printAnnotations(all []problem) error {
+func printAnnotations(p *output.Printer, all []problem) error {
 	var b strings.Builder
 	for _, one := range all {
 		var at []string
-		if path := one.pathIn(p.app.getenv("GITHUB_WORKSPACE")); path != "" {
+		if path := one.pathIn(p.App.Getenv("GITHUB_WORKSPACE")); path != "" {
 			at = append(at, "file="+githubProperty.Replace(events.Line(path)))
 			for _, n := range []struct {
 				key   string
@@ -113,7 +114,7 @@ func (p *printer) printAnnotations(all []problem) error {
 		at = append(at, "title=ccm-push validate")
 		fmt.Fprintf(&b, "::%s %s::%s\n", one.Severity, strings.Join(at, ","), githubText.Replace(one.text()))
 	}
-	return p.print(b.String())
+	return p.Print(b.String())
 }
 
 // A codeQualityIssue is an entry of GitLab's report: the part of the Code Climate format that GitLab reads.
@@ -136,7 +137,7 @@ type lines struct {
 
 // printCodeQuality prints the report as one list. GitLab omits an entry without a path and a line, so a problem without
 // a file is reported for all files.
-func (p *printer) printCodeQuality(all []problem) error {
+func printCodeQuality(p *output.Printer, all []problem) error {
 	issues := []codeQualityIssue{}
 	seen := map[string]int{}
 	for _, one := range all {
@@ -144,7 +145,7 @@ func (p *printer) printCodeQuality(all []problem) error {
 		if one.Severity == "error" {
 			issue.Severity = "critical"
 		}
-		issue.Location.Path = cmp.Or(one.pathIn(p.app.getenv("CI_PROJECT_DIR")), ".")
+		issue.Location.Path = cmp.Or(one.pathIn(p.App.Getenv("CI_PROJECT_DIR")), ".")
 		issue.Location.Lines.Begin = max(1, one.Line)
 		// Without the line: a problem that only moves is not new.
 		what := strings.Join([]string{one.Severity, issue.Location.Path, one.Message}, "\x00")
@@ -157,5 +158,5 @@ func (p *printer) printCodeQuality(all []problem) error {
 	if err != nil {
 		return err
 	}
-	return p.print(string(text) + "\n")
+	return p.Print(string(text) + "\n")
 }

@@ -12,33 +12,11 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 )
 
-func TestProgressMode(t *testing.T) {
-	for _, test := range []struct {
-		asked          string
-		terminal, text bool
-		environ        string
-		want           string
-	}{
-		{"auto", true, true, "TERM=xterm", "live"},
-		{"auto", true, true, "TERM=xterm CI=false ACCESSIBLE=0", "live"},
-		{"auto", true, true, "TERM=dumb", "plain"},
-		{"auto", true, true, "", "plain"},
-		{"auto", true, true, "TERM=xterm CI=true", "plain"},
-		{"auto", true, true, "TERM=xterm ACCESSIBLE=1", "plain"},
-		{"auto", false, true, "TERM=xterm", "plain"},
-		{"auto", true, false, "TERM=xterm", "plain"},
-		{"live", true, true, "TERM=dumb CI=1", "live"},
-		{"live", false, true, "TERM=xterm", "plain"},
-		{"live", true, false, "TERM=xterm", "plain"},
-		{"plain", true, true, "TERM=xterm", "plain"},
-		{"none", true, true, "TERM=xterm", "none"},
-		{"none", false, true, "", "none"},
-	} {
-		a := newApp(nil, nil, nil, strings.Fields(test.environ))
-		require.Equal(t, test.want, progressMode(test.asked, test.terminal, test.text, a.getenv), "%+v", test)
-	}
+func TestUnknownProgressMode(t *testing.T) {
 	_, _, err := execute(t, nil, "--progress", "bar", "x")
 	require.EqualError(t, err, `--progress "bar": use auto, live, plain or none`)
 }
@@ -122,10 +100,10 @@ func TestLiveOnATerminal(t *testing.T) {
 		status     int
 	}{
 		{"by itself", "", true, "web1  changed  exec#first  executed\n", 0},
-		{"Ctrl-C", ctrlC, true, stopping, interruptedStatus},
-		{"Ctrl-C twice", ctrlC + ctrlC, false, "ccm-push: killing the running resources on the hosts\n", interruptedStatus},
-		{"Ctrl-C three times", ctrlC + ctrlC + ctrlC, false, stopping, interruptedStatus},
-		{"SIGTERM", "T", true, stopping, interruptedStatus},
+		{"Ctrl-C", ctrlC, true, stopping, exit.Interrupted},
+		{"Ctrl-C twice", ctrlC + ctrlC, false, "ccm-push: killing the running resources on the hosts\n", exit.Interrupted},
+		{"Ctrl-C three times", ctrlC + ctrlC + ctrlC, false, stopping, exit.Interrupted},
+		{"SIGTERM", "T", true, stopping, exit.Interrupted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := watch(t, "")

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -22,7 +22,7 @@ import (
 
 // recording records a run, and reads the records of earlier ones.
 type recording struct {
-	app       *app
+	app       *app.App
 	flags     *flags.All
 	inventory *inventories
 	shared    *sharing // takes a copy of the record, with workers
@@ -35,7 +35,7 @@ func (f *recording) given() []record.Flag {
 	if paths, err := f.inventory.sources(); err == nil && len(f.flags.Inventory.Paths) == 0 {
 		all = append(all, flags.Recorded("inventory", paths))
 	}
-	if name := f.app.getenv(extravars.HieraVariable); name != "" && f.flags.Variables.Hiera == "" {
+	if name := f.app.Getenv(extravars.HieraVariable); name != "" && f.flags.Variables.Hiera == "" {
 		all = append(all, flags.Recorded("hiera", []string{name}))
 	}
 	if f.flags.Workers.URL != "" && !f.flags.Changed(flags.WorkersFlag) {
@@ -44,26 +44,19 @@ func (f *recording) given() []record.Flag {
 	return all
 }
 
-// records is the store of recorded runs. Records that cannot be read are warned of, each once.
-func (a *app) records() (record.Store, error) {
-	store, err := record.In(a.getenv)
-	store.Warn = a.warnOnce
-	return store, err
-}
-
 // reporters returns the reporter that records a run. It returns none with --no-record, or if no folder can hold the
 // record.
 func (f *recording) reporters(r *playbooks.Runner, h record.Header) []events.Reporter {
 	if f.flags.Record.None {
 		return nil
 	}
-	store, err := f.app.records()
+	store, err := f.app.Records()
 	if err != nil {
-		f.app.warn("this run is not recorded: " + err.Error())
+		f.app.Warn("this run is not recorded: " + err.Error())
 		return nil
 	}
 	h = ofRunner(r, h)
-	h.Started, h.Version, h.PID = time.Now(), version, os.Getpid()
+	h.Started, h.Version, h.PID = time.Now(), f.app.Version, os.Getpid()
 	who, _, _ := strings.Cut(r.Options.Holder, " ") // USER@HOST (pid PID)
 	h.User, h.Host, _ = strings.Cut(who, "@")
 	own := h.Flags // override the flags of the command line
@@ -71,9 +64,9 @@ func (f *recording) reporters(r *playbooks.Runner, h record.Header) []events.Rep
 		return slices.ContainsFunc(own, func(one record.Flag) bool { return one.Name == given.Name })
 	})...)
 	r.Fetched = store.Fetched(h.Run)
-	recorder := store.Recorder(h, f.app.warn)
+	recorder := store.Recorder(h, f.app.Warn)
 	if len(h.Manifests) > 0 {
-		recorder.WithInputs(f.app.read.Hashes)
+		recorder.WithInputs(f.app.Read.Hashes)
 	}
 	if f.flags.Workers.URL != "" {
 		f.shared.what = h.What
@@ -91,7 +84,7 @@ func ofRunner(r *playbooks.Runner, h record.Header) record.Header {
 
 // took returns a function that returns how long the last run like this one took for so many hosts.
 func (f *recording) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
-	store, err := f.app.records()
+	store, err := f.app.Records()
 	if err != nil || h.Command == "" {
 		return nil
 	}
@@ -102,7 +95,7 @@ func (f *recording) took(r *playbooks.Runner, h record.Header) func(hosts int) t
 
 // told returns the results that earlier runs have reported, as far as they are recorded here; nil without records.
 func (f *recording) told() *record.Told {
-	store, err := f.app.records()
+	store, err := f.app.Records()
 	if err != nil {
 		return nil
 	}
@@ -151,70 +144,6 @@ func hashOf(path string) string {
 		return ""
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// recordedHosts returns the hosts of a recorded run for a limit such as @last:failed. There, last is the
-// newest run that applied manifests: a check run or an ad-hoc call after it does not count.
-func (a *app) recordedHosts(name, state string) ([]string, error) {
-	store, err := a.records()
-	if err != nil {
-		return nil, err
-	}
-	if name != "last" {
-		r, err := store.Find(name)
-		if err != nil {
-			return nil, err
-		}
-		return r.Hosts(state)
-	}
-	r, err := store.Last(func(r *record.Run) bool { return r.Applied() })
-	if errors.Is(err, record.ErrNone) {
-		return nil, fmt.Errorf("@last: %w has applied a manifest yet\n  hint: to use a check run or an ad-hoc run, write @ID:%s with the id of the run; to list the ids: ccm-push runs", record.ErrNone, state)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if newest, err := store.Find("last"); err == nil && newest.Run != r.Run {
-		a.say(fmt.Sprintf("@last is run %s; run %s is newer, but did not apply manifests", describeRun(r), describeRun(newest)))
-	}
-	return r.Hosts(state)
-}
-
-// describeRun returns the id, the time, the kind and the subject of a run, in a line.
-func describeRun(r *record.Run) string {
-	kind := "applied manifests"
-	switch {
-	case r.Check && len(r.Manifests) > 0:
-		kind = "check run"
-	case r.Undoes != "":
-		kind = "undo"
-	case r.Command == "check-health":
-		kind = "health check"
-	case len(r.Manifests) == 0:
-		kind = "ad-hoc call"
-	}
-	if r.Check && len(r.Manifests) == 0 {
-		kind = "check run of an " + kind
-	}
-	return fmt.Sprintf("%s of %s (%s: %s)", r.Run, r.Started.Local().Format("2006-01-02 15:04:05"), kind, shortWhat(r.What))
-}
-
-// shownRun returns the run with a name. For last it prints which run that is: the newest of any kind.
-func (a *app) shownRun(name string) (*record.Run, error) {
-	r, err := a.recordedRun(name)
-	if err == nil && name == "last" {
-		a.say("last is run " + describeRun(r))
-	}
-	return r, err
-}
-
-// recordedRun returns the run with a name, see [record.Store.Find].
-func (a *app) recordedRun(name string) (*record.Run, error) {
-	store, err := a.records()
-	if err != nil {
-		return nil, err
-	}
-	return store.Find(name)
 }
 
 // adHocHeader returns the record's description of an ad-hoc call.

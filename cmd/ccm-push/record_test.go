@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
 func TestGivenFlags(t *testing.T) {
-	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
+	c := newCommandLine(app.New(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root := c.root()
 	require.NoError(t, root.ParseFlags(list("-e password=hunter2 -e @vars.yaml --fact os=hunter2 -f 8 -vv -i a -i b --nats tls://a,nats://b --hiera https://ann:hunter2@ctl/data.yaml?token=hunter2")))
 	require.Equal(t, []record.Flag{
@@ -31,7 +32,7 @@ func TestGivenFlags(t *testing.T) {
 	require.Equal(t, record.Flag{Name: "hiera", Words: list("kv://B/k")}, flags.Recorded("hiera", list("kv://B/k")))
 
 	// Pass them to another command line, except flags that it has already.
-	again := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
+	again := newCommandLine(app.New(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root = again.root()
 	require.NoError(t, root.ParseFlags(list("-i c")))
 	require.NoError(t, flags.Apply(root.PersistentFlags(), c.flags.Given(), "inventory", "extra-vars", "forks", "verbose"))

@@ -19,6 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 )
 
 // invalidHosts is an inventory of hosts that nothing may connect to.
@@ -123,8 +125,8 @@ func TestRunRefusesWhatValidateRefuses(t *testing.T) {
 	programs := hostPrograms(t)
 	call := func(ctx context.Context, argv ...string) (string, int) {
 		var out, errOut bytes.Buffer
-		a := newApp(strings.NewReader(""), &out, &errOut, environ)
-		code := exitCode(a.execute(ctx, append([]string{"-i", hosts, "--ssh-config", "none", "--module-dir", programs}, argv...)), &errOut)
+		a := app.New(strings.NewReader(""), &out, &errOut, environ)
+		code := exitCode(call(ctx, a, append([]string{"-i", hosts, "--ssh-config", "none", "--module-dir", programs}, argv...)), &errOut)
 		return errorsIn(errOut.String()), code
 	}
 	refused := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -19,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-func registrationCommand(f *natsLink, p *printer) *cobra.Command {
+func registrationCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
 		Short: "list, create and remove registrations of services in NATS",
@@ -56,7 +57,7 @@ func (f *natsLink) filtered(args []string) (r natsdata.Registry, of [4]string, e
 	return r, of, err
 }
 
-func registrationInitCommand(f *natsLink, p *printer) *cobra.Command {
+func registrationInitCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	var replicas int
 	var maxAge time.Duration
 	c := &cobra.Command{
@@ -73,7 +74,7 @@ func registrationInitCommand(f *natsLink, p *printer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.print(fmt.Sprintf("the stream %s has registrations, for %s\n", r.Stream, maxAge))
+			return p.Print(fmt.Sprintf("the stream %s has registrations, for %s\n", r.Stream, maxAge))
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 1, "number of servers that store the stream, 1 to 5")
@@ -81,7 +82,7 @@ func registrationInitCommand(f *natsLink, p *printer) *cobra.Command {
 	return c
 }
 
-func registrationQueryCommand(f *natsLink, p *printer) *cobra.Command {
+func registrationQueryCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "query [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "list registered services; * matches any word",
@@ -97,15 +98,15 @@ func registrationQueryCommand(f *natsLink, p *printer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json() {
-				return printJSON(p, list...)
+			if p.JSON() {
+				return output.PrintJSON(p, list...)
 			}
 			return printRegistrations(p, list)
 		},
 	}
 }
 
-func registrationWatchCommand(f *natsLink, p *printer) *cobra.Command {
+func registrationWatchCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "print registered services and each change; * matches any word",
@@ -120,12 +121,12 @@ without a change, the command prints nothing.`,
 				return err
 			}
 			silent := ""
-			f.app.onStop.Store(&silent)
-			ctx, end := f.app.untilStop(cmd.Context())
+			f.app.OnStop.Store(&silent)
+			ctx, end := f.app.UntilStop(cmd.Context())
 			defer end()
 			err = r.Watch(ctx, of[0], of[1], of[2], of[3], func(c natsdata.Change) error {
-				if p.json() {
-					return printJSON(p, c)
+				if p.JSON() {
+					return output.PrintJSON(p, c)
 				}
 				text := events.Line(c.String())
 				if c.Change == natsdata.Registered {
@@ -134,7 +135,7 @@ without a change, the command prints nothing.`,
 						text += ", TTL " + c.TTL.String()
 					}
 				}
-				return p.print(fmt.Sprintf("%-10s  %s\n", c.Change, text))
+				return p.Print(fmt.Sprintf("%-10s  %s\n", c.Change, text))
 			})
 			if errors.Is(err, context.Canceled) {
 				return nil
@@ -144,9 +145,9 @@ without a change, the command prints nothing.`,
 	}
 }
 
-func printRegistrations(p *printer, list []registry.Registration) error {
+func printRegistrations(p *output.Printer, list []registry.Registration) error {
 	if len(list) == 0 {
-		return p.print("nothing is registered\n")
+		return p.Print("nothing is registered\n")
 	}
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -159,10 +160,10 @@ func printRegistrations(p *printer, list []registry.Registration) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", events.Line(r.Cluster), events.Line(r.Protocol), events.Line(r.Service), events.Line(r.Address), port, r.Priority, r.TTL)
 	}
 	table.Flush()
-	return p.print(b.String())
+	return p.Print(b.String())
 }
 
-func registrationCreateCommand(f *natsLink, p *printer) *cobra.Command {
+func registrationCreateCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	var priority int
 	var ttl string
 	var annotations map[string]string
@@ -199,7 +200,7 @@ exists, the command replaces this registration.`,
 			if err != nil {
 				return err
 			}
-			return p.print("registered: " + list[0].String() + "\n")
+			return p.Print("registered: " + list[0].String() + "\n")
 		},
 	}
 	c.Flags().IntVar(&priority, "priority", 100, "1 to 255; the lowest is first")
@@ -208,7 +209,7 @@ exists, the command replaces this registration.`,
 	return c
 }
 
-func registrationRemoveCommand(f *natsLink, p *printer) *cobra.Command {
+func registrationRemoveCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short:   "remove the registration of a service",
@@ -231,7 +232,7 @@ func registrationRemoveCommand(f *natsLink, p *printer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.print("not registered any more: " + one.String() + "\n")
+			return p.Print("not registered any more: " + one.String() + "\n")
 		},
 	}
 }

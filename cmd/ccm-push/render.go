@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func renderCommand(p *plays, out *printer) *cobra.Command {
+func renderCommand(p *plays, out *output.Printer) *cobra.Command {
 	var with catalog.Shown
 	c := &cobra.Command{
 		Use:   "render MANIFEST... HOST",
@@ -26,7 +28,7 @@ only on a terminal. ccm-push decrypts only secrets that a play uses.`,
 		Example: `  ccm-push render site.yaml web1
   ccm-push render site.yaml web1 --explain
   ccm-push render site.yaml web1 --facts facts.json`,
-		Args:              atLeast(2),
+		Args:              arguments.AtLeast(2),
 		ValidArgsFunction: p.fleet.inventory.completeLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printRendered(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], with)
@@ -37,8 +39,8 @@ only on a terminal. ccm-push decrypts only secrets that a play uses.`,
 	return c
 }
 
-func printRendered(ctx context.Context, p *plays, out *printer, paths []string, name string, with catalog.Shown) error {
-	if with.Secrets && !out.onTerminal() {
+func printRendered(ctx context.Context, p *plays, out *output.Printer, paths []string, name string, with catalog.Shown) error {
+	if with.Secrets && !out.OnTerminal() {
 		return errors.New("--show-secrets prints only to a terminal, because a file or a pipe would keep the secrets")
 	}
 	rendered, err := p.render(ctx, out, "render", paths, name)
@@ -50,7 +52,7 @@ func printRendered(ctx context.Context, p *plays, out *printer, paths []string, 
 		if err != nil {
 			return err
 		}
-		if err := out.print("---\n" + events.Block(string(text))); err != nil {
+		if err := out.Print("---\n" + events.Block(string(text))); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/report"
 )
@@ -94,11 +97,11 @@ func begins(path, text string) error {
 	return nil
 }
 
-func runsReportCommand(a *app, p *printer) *cobra.Command {
+func runsReportCommand(a *app.App, p *output.Printer) *cobra.Command {
 	format := ""
 	c := &cobra.Command{
 		Use:               "report RUN",
-		ValidArgsFunction: completeRun(a, 1),
+		ValidArgsFunction: arguments.CompleteRun(a, 1),
 		Short:             "write reports of a recorded run",
 		Long: `ccm-push runs report writes files from a recorded run. The flags --log, --junit, --report and
 --metrics mean the same as in a run. --format prints a report on standard output. If the run is in
@@ -109,13 +112,13 @@ progress or was killed, the report ends with the last recorded event.`,
 			if len(args) > 1 {
 				return fmt.Errorf("runs report takes one RUN, but got %d arguments", len(args))
 			}
-			return atLeast(1)(cmd, args)
+			return arguments.AtLeast(1)(cmd, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return reportRun(a, p, args[0], format) },
 	}
 	c.Flags().StringVar(&format, "format", "", "print a report in this format: "+formatNames)
 	_ = c.RegisterFlagCompletionFunc("format", func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return completions("", word, slices.Sorted(maps.Keys(formats))), cobra.ShellCompDirectiveNoFileComp
+		return arguments.Completions("", word, slices.Sorted(maps.Keys(formats))), cobra.ShellCompDirectiveNoFileComp
 	})
 	return c
 }
@@ -126,21 +129,21 @@ var formats = map[string]report.Format{"md": (*report.Run).Markdown, "html": (*r
 const formatNames = "md, html or junit"
 
 // reportRun sends the events of a recorded run to the reporters of reports.
-func reportRun(a *app, p *printer, name, format string) error {
+func reportRun(a *app.App, p *output.Printer, name, format string) error {
 	write, known := formats[format]
 	switch {
-	case p.flags.Output.Reports.Trace != "":
+	case p.Flags.Output.Reports.Trace != "":
 		return errors.New("--trace is for runs: a record does not say when each phase began")
 	case format != "" && !known:
 		return fmt.Errorf("--format %q: use one of %s", format, formatNames)
-	case format == "" && !p.flags.Output.Reports.Any():
+	case format == "" && !p.Flags.Output.Reports.Any():
 		return errors.New("no output is chosen; use --format " + formatNames + ", or a file such as --report FILE.html")
 	}
-	r, err := a.shownRun(name)
+	r, err := a.ShownRun(name)
 	if err != nil {
 		return err
 	}
-	to, closeAll, err := fileReporters(&p.flags.Output.Reports)
+	to, closeAll, err := fileReporters(&p.Flags.Output.Reports)
 	if err != nil {
 		return err
 	}
@@ -150,8 +153,8 @@ func reportRun(a *app, p *printer, name, format string) error {
 		if err != nil {
 			return errors.Join(err, closeAll())
 		}
-		if start, ok := e.(events.RunStart); ok && !start.Diff && (format != "" || p.flags.Output.Reports.HaveDiffs()) {
-			a.warn(fmt.Sprintf("run %s recorded no diffs; to record diffs, pass --diff, --report or --junit to the next run", r.Run))
+		if start, ok := e.(events.RunStart); ok && !start.Diff && (format != "" || p.Flags.Output.Reports.HaveDiffs()) {
+			a.Warn(fmt.Sprintf("run %s recorded no diffs; to record diffs, pass --diff, --report or --junit to the next run", r.Run))
 		}
 		stream.Report(e)
 	}
@@ -163,5 +166,5 @@ func reportRun(a *app, p *printer, name, format string) error {
 	if err := errors.Join(stream.Err(), closeAll()); err != nil || format == "" {
 		return err
 	}
-	return write(all, a.out)
+	return write(all, a.Out)
 }

@@ -13,13 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func resumeCommand(pl *plays, p *printer) *cobra.Command {
+func resumeCommand(pl *plays, p *output.Printer) *cobra.Command {
 	var replan bool
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
@@ -40,7 +42,7 @@ ends. To use the new version, pass --replan.`,
   ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeRun(pl.fleet.app, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
+		ValidArgsFunction: arguments.CompleteRun(pl.fleet.app, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pl.fleet.flags.Mode.Step {
 				return errors.New("--step is for whole runs: resume does not prompt")
@@ -57,8 +59,8 @@ ends. To use the new version, pass --replan.`,
 }
 
 // resume resumes a run.
-func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, name string, replan bool) error {
-	store, err := p.fleet.app.records()
+func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.FlagSet, name string, replan bool) error {
+	store, err := p.fleet.app.Records()
 	if err != nil {
 		return err
 	}
@@ -113,7 +115,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	for _, play := range run.Plays {
 		hosts = append(hosts, play.Hosts...)
 	}
-	if err := lookFor(r.Inventory, run, hosts, "resume", elsewhere, p.fleet.app.warn); err != nil {
+	if err := lookFor(r.Inventory, run, hosts, "resume", elsewhere, p.fleet.app.Warn); err != nil {
 		return err
 	}
 	var names []string
@@ -127,7 +129,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	r.Options.Monitor = run.Command == "check-health"
 	h := header(run.Command, paths, r.Plays)
 	h.Resumes, h.Origin = run.Run, r.Options.Origin
-	p.fleet.app.say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
+	p.fleet.app.Say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
 	return p.run(ctx, r, out, h)
 }
 
@@ -149,7 +151,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 		}
 		hint := "ccm-push resume " + run.Run + " applies it again"
 		if undo.Outcome() != record.OK {
-			hint = pasted(continuing(store, undo.Header)) + " continues the undo, which ended as " + string(undo.Outcome()) + "; " + hint
+			hint = arguments.Pasted(continuing(store, undo.Header)) + " continues the undo, which ended as " + string(undo.Outcome()) + "; " + hint
 		}
 		undone := "was undone"
 		if undo.Partial() {
@@ -162,7 +164,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 	case err != nil:
 		return nil, err
 	case run.Undoes != "":
-		return nil, fmt.Errorf("run %s is an undo, which resume does not continue\n  hint: %s", run.Run, pasted(continuing(store, run.Header)))
+		return nil, fmt.Errorf("run %s is an undo, which resume does not continue\n  hint: %s", run.Run, arguments.Pasted(continuing(store, run.Header)))
 	case !ofManifests(run):
 		return nil, fmt.Errorf("run %s was an ad-hoc call, which cannot be resumed: run the same command again with --limit @%s:failed", run.Run, run.Run)
 	}

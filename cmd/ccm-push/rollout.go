@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
@@ -32,7 +35,7 @@ command undoes the changes of the run on all hosts, like ccm-push undo. The limi
 hosts (max_unavailable) of the rollout also applies to the undo.`,
 }
 
-func rolloutCommand(pl *plays, p *printer) *cobra.Command {
+func rolloutCommand(pl *plays, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout",
 		Short: "show and control a rollout that is in progress or held",
@@ -76,7 +79,7 @@ rollout go resumes the run with the same batches and failure counts.`,
 		c.AddCommand(&cobra.Command{
 			Use: string(one.verb) + " [RUN]", Short: one.short, Long: steeringHelp[one.verb],
 			Example: fmt.Sprintf("  ccm-push rollout %[1]s\n  ccm-push rollout %[1]s 7k2m", one.verb),
-			Args:    cobra.MaximumNArgs(1), ValidArgsFunction: completeRun(pl.fleet.app, 1),
+			Args:    cobra.MaximumNArgs(1), ValidArgsFunction: arguments.CompleteRun(pl.fleet.app, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				name := ""
 				if len(args) > 0 {
@@ -96,7 +99,7 @@ first. If the host has failed, the failure still counts for the failure limits.`
 			if len(args) > 2 {
 				return fmt.Errorf("release takes a RUN and a HOST, but got %d arguments", len(args))
 			}
-			return atLeast(1)(cmd, args)
+			return arguments.AtLeast(1)(cmd, args)
 		},
 		ValidArgsFunction: completeRelease(pl.fleet.app),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,32 +116,32 @@ first. If the host has failed, the failure still counts for the failure limits.`
 }
 
 // completeRelease completes a run, and then one of its hosts.
-func completeRelease(a *app) completer {
+func completeRelease(a *app.App) arguments.Completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) != 1 {
-			return completeRun(a, 1)(cmd, args, word)
+			return arguments.CompleteRun(a, 1)(cmd, args, word)
 		}
 		var hosts []string
-		if run, err := a.recordedRun(args[0]); err == nil {
+		if run, err := a.RecordedRun(args[0]); err == nil {
 			for _, play := range run.Plays {
 				hosts = append(hosts, play.Hosts...)
 			}
 		}
 		slices.Sort(hosts)
-		return completions("", word, slices.Compact(hosts)), cobra.ShellCompDirectiveNoFileComp
+		return arguments.Completions("", word, slices.Compact(hosts)), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // A steer sends commands to rollouts.
 type steer struct {
 	plays   *plays
-	printer *printer
+	printer *output.Printer
 }
 
 // say sends a command to a rollout and prints its status afterwards. If no process runs the rollout, it calls
 // withoutAnybody.
 func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutAnybody func(*cobra.Command, *record.Run) error) error {
-	store, err := s.plays.fleet.app.records()
+	store, err := s.plays.fleet.app.Records()
 	if err != nil {
 		return err
 	}
@@ -200,7 +203,7 @@ func whoSays() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("finding out who runs this: %w", err)
 	}
-	who, _, _ := strings.Cut(holder(account), " ")
+	who, _, _ := strings.Cut(app.Holder(account), " ")
 	return who, nil
 }
 
@@ -225,10 +228,10 @@ func (s *steer) notRunning(run *record.Run, instead string) error {
 }
 
 func (s *steer) print(run *record.Run, status *rollout.Status) error {
-	if s.printer.json() {
-		return printJSON(s.printer, status)
+	if s.printer.JSON() {
+		return output.PrintJSON(s.printer, status)
 	}
-	return s.printer.print(statusText(run, status))
+	return s.printer.Print(statusText(run, status))
 }
 
 // statusText returns the status of a rollout for people.

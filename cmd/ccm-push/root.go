@@ -10,7 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -19,15 +22,16 @@ import (
 // A commandLine is one call of the program: its words, the flags that several commands share, and what
 // commands use to carry it out.
 type commandLine struct {
-	app     *app
+	app     *app.App
 	words   words
 	flags   flags.All
 	fleet   fleet
 	plays   plays
-	printer printer
+	session sessions
+	printer output.Printer
 }
 
-func newCommandLine(a *app) *commandLine {
+func newCommandLine(a *app.App) *commandLine {
 	c := &commandLine{app: a}
 	f := &c.fleet
 	f.app, f.flags = a, &c.flags
@@ -39,9 +43,9 @@ func newCommandLine(a *app) *commandLine {
 	f.variables = variables{app: a, flags: &c.flags, secrets: &f.secrets, nats: &f.nats}
 	f.authority = authorities{app: a, flags: &c.flags}
 	f.record = recording{app: a, flags: &c.flags, inventory: &f.inventory, shared: &f.workers.shared}
-	f.session = sessions{app: a, flags: &c.flags}
+	c.session = sessions{app: a, flags: &c.flags}
 	f.detach = detaching{app: a, flags: &c.flags}
-	c.printer = printer{app: a, flags: &c.flags}
+	c.printer = output.Printer{App: a, Flags: &c.flags}
 	c.plays = plays{fleet: f, archives: &source.Unpacker{}}
 	return c
 }
@@ -49,7 +53,7 @@ func newCommandLine(a *app) *commandLine {
 // execute takes the words apart and runs the command that they mean.
 func (c *commandLine) execute(ctx context.Context, argv []string) error {
 	root := c.root()
-	isType := func(s string) bool { return slices.Contains(c.app.registry.Names(), s) }
+	isType := func(s string) bool { return slices.Contains(c.app.Registry.Names(), s) }
 	isCommand := func(s string) bool {
 		// cobra adds its hidden helpers by itself. A topic is not a command: hosts may have its name.
 		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == s && c.Runnable() }) ||
@@ -74,7 +78,7 @@ the host). It renders all templates on this machine, and sends each host a list 
 resources. Hosts need no agent and no Python: ccm-push keeps one program in the cache folder
 of the login user.
 
-Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
+Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 		Example: `  ccm-push -i hosts.yaml site.yaml
   ccm-push -i hosts.yaml --check --diff site.yaml
   ccm-push 'web*' exec 'systemctl reload nginx'
@@ -94,22 +98,22 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.flags.Validate(a.getenv, a.canAsk()), p.forRuns(cmd), reportsForRuns(&c.flags.Output.Reports, cmd), c.forCalls(cmd)); err != nil {
+			if err := errors.Join(c.flags.Validate(a.Getenv, a.CanAsk()), p.ForRuns(cmd), reportsForRuns(&c.flags.Output.Reports, cmd), c.forCalls(cmd)); err != nil {
 				return err
 			}
-			return c.detach(cmd)
+			return c.fleet.detach.detach(cmd, p)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.main(cmd.Context(), cmd, args) },
 	}
 	root.SetVersionTemplate("ccm-push {{.Version}}\n")
-	root.SetOut(a.out)
-	root.SetErr(a.err)
-	root.SetIn(a.in)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetIn(a.In)
 	c.flags.Register(root.PersistentFlags())
-	completeRoot(root, a.registry, &c.fleet.inventory, &c.fleet.session)
+	completeRoot(root, a.Registry, &c.fleet.inventory, &c.session)
 	root.SetGlobalNormalizationFunc(flags.Alias)
 	root.SetFlagErrorFunc(flags.Hint)
-	root.SetUsageTemplate(usageTemplate(root, terminalWidth(a.out)))
+	root.SetUsageTemplate(usageTemplate(root, output.TerminalWidth(a.Out)))
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(topicCommands()...)
 	root.AddCommand(listCommands(root)...)
@@ -128,47 +132,17 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 }
 
 func (c *commandLine) addCommands(root *cobra.Command) {
-	a, hosts, plays, p := c.app, &c.fleet, &c.plays, &c.printer
-	root.AddCommand(
-		attachCommand(hosts, p),
-		checkHealthCommand(plays, p),
-		cleanCommand(hosts, p),
-		completionCommand(p),
-		docCommand(a.registry, p),
-		explainResourceCommand(plays, p),
-		explainConnectionCommand(hosts, p),
-		factsCommand(hosts, p),
-		fmtCommand(&c.flags.Mode, p),
-		footprintCommand(hosts, p),
-		graphCommand(plays, p),
-		inventoryCommand(&hosts.inventory, p),
-		manCommand(a, p),
-		newCommand(a.registry, p),
-		fromAnsibleCommand(a.registry, &hosts.inventory, p),
-		hieraCommand(&hosts.variables, p),
-		registrationCommand(&hosts.nats, p),
-		renderCommand(plays, p),
-		resumeCommand(plays, p),
-		rolloutCommand(plays, p),
-		runsCommand(a, p),
-		schemaCommand(a.registry, p),
-		sessionCommand(&hosts.session, p),
-		secretCommand(&hosts.secrets, p),
-		statusCommand(hosts, p),
-		sudoersCommand(hosts, p),
-		trustCommand(hosts, p),
-		undoCommand(hosts, p),
-		validateCommand(plays, p),
-		versionCommand(&c.flags.Work, p),
-		watchCommand(plays, p),
-		workerCommand(hosts, p),
-		workersCommand(hosts, p),
-	)
+	f, p := &c.fleet, &c.printer
+	root.AddCommand(completionCommand(p), manCommand(c.app, p), versionCommand(&c.flags.Work, p), secretCommand(&f.secrets, p))
+	root.AddCommand(hostCommands(f, p)...)
+	root.AddCommand(manifestCommands(&c.plays, p)...)
+	root.AddCommand(remoteCommands(f, p)...)
+	root.AddCommand(runCommands(&c.plays, &c.session, p)...)
 }
 
 // main decides what a call without a subcommand means.
 func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []string) error {
-	types := c.app.registry.Names()
+	types := c.app.Registry.Names()
 	switch {
 	case c.words.adHoc != "":
 		return c.adHoc(ctx, args[0])
@@ -208,7 +182,7 @@ func commandMistake(root *cobra.Command, args []string) error {
 		return errors.New(`"stat" is not a command or a manifest; did you mean --diff=stat?`)
 	case meant != "":
 		return fmt.Errorf("%q is not a command or a manifest; did you mean ccm-push %s?", word, meant)
-	case len(args) > 1 && (isFile(args[1]) || isManifestName(args[1])): // a manifest needs no command
+	case len(args) > 1 && (isFile(args[1]) || arguments.IsManifestName(args[1])): // a manifest needs no command
 		return fmt.Errorf("%q is not a command or a manifest; did you mean ccm-push %s?", word, strings.Join(args[1:], " "))
 	case len(args) == 1:
 		return fmt.Errorf("%q is not a command or a manifest; see ccm-push --help", word)
@@ -243,26 +217,17 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// atLeast refuses fewer words than a command needs, and names the missing ones.
-func atLeast(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
-			return fmt.Errorf("missing argument: %s %s", cmd.Parent().CommandPath(), cmd.Use)
-		}
-		return nil
-	}
-}
-
-// onePattern is for commands that take hosts and nothing else: several are one pattern.
-func onePattern(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%s takes one PATTERN, not %d; join them: %q", cmd.Name(), len(args), strings.Join(args, ","))
-	}
-	return atLeast(1)(cmd, args)
-}
-
 // forCalls checks the flags of a session.
 func (c *commandLine) forCalls(cmd *cobra.Command) error {
 	report := cmd.Name() == "report" && cmd.Parent().Name() == "session"
-	return c.flags.ForCalls(c.app.getenv, c.words.adHoc != "", report)
+	return c.flags.ForCalls(c.app.Getenv, c.words.adHoc != "", report)
+}
+
+// call runs one command line.
+func call(ctx context.Context, a *app.App, argv []string) error {
+	c := newCommandLine(a)
+	defer c.plays.archives.Close()
+	defer c.fleet.nats.close()
+	defer c.fleet.workers.close(ctx)
+	return c.execute(ctx, argv)
 }

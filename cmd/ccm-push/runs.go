@@ -12,11 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func runsCommand(a *app, p *printer) *cobra.Command {
+func runsCommand(a *app.App, p *output.Printer) *cobra.Command {
 	var newest int
 	c := &cobra.Command{
 		Use:   "runs",
@@ -41,7 +44,7 @@ RUN is the id of a run, four or more characters of the beginning or end of the i
 			switch {
 			case newest < 0:
 				return errors.New("--newest needs a number of runs; 0 lists all")
-			case !cmd.Flags().Changed("newest") && p.onTerminal() && !p.json():
+			case !cmd.Flags().Changed("newest") && p.OnTerminal() && !p.JSON():
 				newest = runsOnScreen
 			}
 			return printRuns(a, p, newest)
@@ -64,8 +67,8 @@ type runLine struct {
 // runsOnScreen are so many that the newest, which come first, do not leave a screen at its top.
 const runsOnScreen = 20
 
-func printRuns(a *app, p *printer, newest int) error {
-	store, err := a.records()
+func printRuns(a *app.App, p *output.Printer, newest int) error {
+	store, err := a.Records()
 	if err != nil {
 		return err
 	}
@@ -83,61 +86,33 @@ func printRuns(a *app, p *printer, newest int) error {
 		}
 		var totalsErr error
 		if line.Totals, totalsErr = r.Totals(); totalsErr != nil {
-			a.warnOnce(fmt.Sprintf("run %s is listed without its totals: %v", r.Run, totalsErr))
+			a.WarnOnce(fmt.Sprintf("run %s is listed without its totals: %v", r.Run, totalsErr))
 		}
 		lines = append(lines, line)
 	}
-	if p.json() {
-		return errors.Join(printJSON(p, lines...), err)
+	if p.JSON() {
+		return errors.Join(output.PrintJSON(p, lines...), err)
 	}
 	if len(lines) == 0 && err == nil {
-		return p.print("no run is recorded in " + events.Line(store.Folder) + "\n")
+		return p.Print("no run is recorded in " + events.Line(store.Folder) + "\n")
 	}
 	err = errors.Join(printRunTable(p, lines), err)
 	if older > 0 {
-		err = errors.Join(err, p.print(fmt.Sprintf("… %d older (all: ccm-push runs --newest 0)\n", older)))
+		err = errors.Join(err, p.Print(fmt.Sprintf("… %d older (all: ccm-push runs --newest 0)\n", older)))
 	}
 	return err
 }
 
-func printRunTable(p *printer, lines []runLine) error {
+func printRunTable(p *output.Printer, lines []runLine) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tWHEN\tWHO\tWHAT\tOUTCOME")
 	for _, l := range lines {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", l.Run, l.Started.Local().Format("2006-01-02 15:04:05"),
-			events.Line(l.User+"@"+l.Header.Host), events.Line(whatOf(l.Header)), outcomeText(l))
+			events.Line(l.User+"@"+l.Header.Host), events.Line(app.WhatOf(l.Header)), outcomeText(l))
 	}
 	table.Flush()
-	return p.print(b.String())
-}
-
-// whatOf describes a run: its plays or command, and its kind.
-func whatOf(h record.Header) string {
-	what := shortWhat(h.What)
-	switch {
-	case h.Resumes != "":
-		what += " (resumes " + h.Resumes + ")"
-	case h.Undoes != "":
-		what += " (" + h.Undoes + ")"
-	case h.Command == "check-health":
-		what += " (health checks)"
-	}
-	if h.Check {
-		what += " (check)"
-	}
-	return what
-}
-
-// shortWhat shortens the description of a run to one line in a list: the command of an ad-hoc call can be a whole
-// script.
-func shortWhat(what string) string {
-	const most = 40
-	what = events.Line(what)
-	if runes := []rune(what); len(runes) > most {
-		what = string(runes[:most-1]) + "…"
-	}
-	return what
+	return p.Print(b.String())
 }
 
 // outcomeText is "failed: 3 hosts, 1 failed; 5 resources changed".
@@ -166,19 +141,19 @@ func outcomeText(l runLine) string {
 	return fmt.Sprintf("%s: %s; %d %s", l.Outcome, strings.Join(parts, ", "), r.Changed+r.FailedChanged, changed)
 }
 
-func runsShowCommand(a *app, p *printer) *cobra.Command {
+func runsShowCommand(a *app.App, p *output.Printer) *cobra.Command {
 	var host string
 	c := &cobra.Command{
 		Use: "show RUN",
 		Example: `  ccm-push runs show last
   ccm-push runs show last --host web1`,
-		ValidArgsFunction: completeRun(a, 1),
+		ValidArgsFunction: arguments.CompleteRun(a, 1),
 		Short:             "print the output of a recorded run again",
 		Long: `ccm-push runs show prints the output of a recorded run again, with the flags -v, --diff and --timing
 as in the run. If you pass these flags again, your values apply. If the run has several plays, a
 table with the result of each host in each play follows. With --output json, the command prints the
 events of the run.`,
-		Args: atLeast(1),
+		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {
 				return errors.New("--host is empty")
@@ -194,18 +169,18 @@ events of the run.`,
 }
 
 // showRun prints the events of a recorded run.
-func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
-	if p.flags.Output.Format == "dsc-json" {
+func showRun(a *app.App, p *output.Printer, cmd *cobra.Command, name, host string) error {
+	if p.Flags.Output.Format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; runs show prints text or events")
 	}
-	r, err := a.shownRun(name)
+	r, err := a.ShownRun(name)
 	if err != nil {
 		return err
 	}
 	if host != "" && !r.Selected(host) {
 		return fmt.Errorf("run %s was not about a host %q", r.Run, host)
 	}
-	reporter, _, err := p.follower(cmd, r.Header, -1)
+	reporter, _, err := follower(p, cmd, r.Header, -1)
 	if err != nil {
 		return err
 	}
@@ -217,13 +192,13 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 		table.Report(e)
 		reporter.Report(e)
 	}
-	if len(r.Plays) < 2 || p.flags.Output.Format != "text" || p.flags.Output.Quiet {
+	if len(r.Plays) < 2 || p.Flags.Output.Format != "text" || p.Flags.Output.Quiet {
 		return nil
 	}
 	if host != "" {
 		table.Hosts = []string{host}
 	}
-	return p.print("\n" + playTableText(table))
+	return p.Print("\n" + playTableText(table))
 }
 
 // playTableText returns a line for all hosts that ended the same plays in the same way. It omits hosts without work.
@@ -253,7 +228,7 @@ func playTableText(t *record.PlayTable) string {
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "HOSTS")
 	for _, play := range t.Plays {
-		fmt.Fprint(table, "\t", shortWhat(play.Name))
+		fmt.Fprint(table, "\t", app.ShortWhat(play.Name))
 	}
 	fmt.Fprintln(table)
 	for i, row := range order {
@@ -274,24 +249,24 @@ func playTableText(t *record.PlayTable) string {
 	return b.String()
 }
 
-func runsDiffCommand(a *app, p *printer) *cobra.Command {
+func runsDiffCommand(a *app.App, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:               "diff A B",
 		Example:           `  ccm-push runs diff 7k2m last`,
-		ValidArgsFunction: completeRun(a, 2),
+		ValidArgsFunction: arguments.CompleteRun(a, 2),
 		Short:             "print hosts and resources with different results in two recorded runs",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return fmt.Errorf("runs diff takes two runs, but got %d arguments", len(args))
 			}
-			return atLeast(2)(cmd, args)
+			return arguments.AtLeast(2)(cmd, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return diffRuns(a, p, args[0], args[1]) },
 	}
 }
 
-func diffRuns(a *app, p *printer, nameA, nameB string) error {
-	store, err := a.records()
+func diffRuns(a *app.App, p *output.Printer, nameA, nameB string) error {
+	store, err := a.Records()
 	if err != nil {
 		return err
 	}
@@ -304,10 +279,10 @@ func diffRuns(a *app, p *printer, nameA, nameB string) error {
 	if err != nil {
 		return err
 	}
-	if p.json() {
-		return printJSON(p, all...)
+	if p.JSON() {
+		return output.PrintJSON(p, all...)
 	}
-	return p.print(diffText(all))
+	return p.Print(diffText(all))
 }
 
 // diffText returns a line per difference; a difference that several hosts share is printed once, after their names.
@@ -348,7 +323,7 @@ func endText(end string) string {
 	return events.Line(end)
 }
 
-func runsPruneCommand(a *app, p *printer) *cobra.Command {
+func runsPruneCommand(a *app.App, p *output.Printer) *cobra.Command {
 	days := int(record.DefaultLimits.Age.Hours() / 24)
 	megabytes := record.DefaultLimits.Bytes >> 20
 	c := &cobra.Command{
@@ -365,7 +340,7 @@ itself, with the default limits.`,
 			if days < 0 || megabytes < 0 {
 				return errors.New("--days and --mib: at least 0; 0 disables the limit")
 			}
-			store, err := a.records()
+			store, err := a.Records()
 			if err != nil {
 				return err
 			}
@@ -380,8 +355,8 @@ itself, with the default limits.`,
 	return c
 }
 
-func printPruned(p *printer, gone []record.Pruned, dry bool) error {
-	if err := p.textOnly("runs prune"); err != nil {
+func printPruned(p *output.Printer, gone []record.Pruned, dry bool) error {
+	if err := p.TextOnly("runs prune"); err != nil {
 		return err
 	}
 	word := "removed"
@@ -399,5 +374,5 @@ func printPruned(p *printer, gone []record.Pruned, dry bool) error {
 		bytes += r.Bytes
 	}
 	fmt.Fprintf(&b, "%s: %d runs, %d KiB\n", word, len(gone), (bytes+1023)>>10)
-	return p.print(b.String())
+	return p.Print(b.String())
 }

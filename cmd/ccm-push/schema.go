@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 	"github.com/ccm-push/ccm-push/modules"
@@ -13,7 +15,7 @@ import (
 	manifestschema "github.com/ccm-push/ccm-push/playbooks/manifest/schema"
 )
 
-func schemaCommand(types modules.Registry, p *printer) *cobra.Command {
+func schemaCommand(types modules.Registry, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema manifest|inventory|events",
 		Short: "print the JSON Schema of manifests, inventories or events",
@@ -31,7 +33,7 @@ describes one YAML document. The schema of events describes a line of --output j
 // schemas are the words after schema.
 var schemas = []string{"manifest", "inventory", "events"}
 
-func printSchema(types modules.Registry, p *printer, args []string) error {
+func printSchema(types modules.Registry, p *output.Printer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("missing argument: ccm-push schema manifest|inventory|events")
 	}
@@ -44,11 +46,11 @@ func printSchema(types modules.Registry, p *printer, args []string) error {
 	case "events":
 		s = events.Schema()
 	default:
-		return fmt.Errorf("unknown schema %q; %s", args[0], suggestion(args[0], "", schemas))
+		return fmt.Errorf("unknown schema %q; %s", args[0], arguments.Suggestion(args[0], "", schemas))
 	}
 	text, err := s.Encode()
 	if err != nil {
 		return err
 	}
-	return p.print(string(text))
+	return p.Print(string(text))
 }

@@ -72,7 +72,7 @@ func (t tests) Run() int {
 func scriptMain() {
 	// Detach from the terminal of the tests, so that there are no prompts on it. With ttyin this fails: the script has
 	// its own terminal. A detached process leaves by itself.
-	if os.Getenv(detachedVariable) == "" {
+	if os.Getenv("CCM_PUSH_DETACHED") == "" {
 		_, _ = syscall.Setsid()
 	}
 	// Scripts do not depend on this machine's ssh_config.

@@ -11,13 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func secretCommand(f *unsealer, p *printer) *cobra.Command {
+func secretCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "encrypt values in files, for the SSH and age keys of people",
@@ -75,11 +79,11 @@ func exactly(n int, words string) cobra.PositionalArgs {
 		if len(args) > n {
 			return fmt.Errorf("secret %s takes %s (got %d arguments)", cmd.Name(), words, len(args))
 		}
-		return atLeast(n)(cmd, args)
+		return arguments.AtLeast(n)(cmd, args)
 	}
 }
 
-func secretGetCommand(f *unsealer, p *printer) *cobra.Command {
+func secretGetCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get FILE [KEY]",
 		Short: "print a decrypted value, or a whole file",
@@ -94,10 +98,10 @@ this command as textconv:
 			if len(args) > 2 {
 				return exactly(2, "FILE and KEY")(cmd, args)
 			}
-			return atLeast(1)(cmd, args)
+			return arguments.AtLeast(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("secret get"); err != nil {
+			if err := p.TextOnly("secret get"); err != nil {
 				return err
 			}
 			text, err := f.get(cmd.Context(), args[0], args[1:])
@@ -107,7 +111,7 @@ this command as textconv:
 			if !strings.HasSuffix(text, "\n") {
 				text += "\n"
 			}
-			_, err = io.WriteString(p.app.out, text)
+			_, err = io.WriteString(p.App.Out, text)
 			return err
 		},
 	}
@@ -130,7 +134,7 @@ func (f *unsealer) get(ctx context.Context, name string, key []string) (string, 
 	return file.Value(path, keys)
 }
 
-func secretSetCommand(f *unsealer, p *printer) *cobra.Command {
+func secretSetCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set FILE KEY",
 		Short: "encrypt a value from standard input or a prompt",
@@ -142,7 +146,7 @@ the command creates it.`,
   ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
 		Args: exactly(2, "FILE and KEY; the value is read from standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("secret set"); err != nil {
+			if err := p.TextOnly("secret set"); err != nil {
 				return err
 			}
 			return f.set(cmd.Context(), args[0], args[1])
@@ -165,7 +169,7 @@ func (f *unsealer) set(ctx context.Context, name, key string) error {
 	if err := errors.Join(file.File.Moved(), file.Unlock(f.ageKeys(ctx))); err != nil {
 		return err
 	}
-	value, err := f.app.secretValue(ctx, key)
+	value, err := secretValue(ctx, f.app, key)
 	if err != nil {
 		return err
 	}
@@ -185,17 +189,17 @@ func wholeError(name string) error {
 const maxValue = 1 << 20
 
 // secretValue prompts for a value, or reads it from standard input.
-func (a *app) secretValue(ctx context.Context, key string) (string, error) {
-	if a.canAsk() {
-		waiting, end := a.untilStop(ctx)
+func secretValue(ctx context.Context, a *app.App, key string) (string, error) {
+	if a.CanAsk() {
+		waiting, end := a.UntilStop(ctx)
 		defer end()
 		answer, err := reach.Ask(waiting, "value of "+key+": ")
 		if err != nil {
-			return "", interrupted(err)
+			return "", exit.Prompted(err)
 		}
 		return string(answer.Reveal()), nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.in, maxValue+1))
+	raw, err := io.ReadAll(io.LimitReader(a.In, maxValue+1))
 	text := string(raw)
 	if line := strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"); !strings.Contains(line, "\n") {
 		text = line
@@ -213,7 +217,7 @@ func (a *app) secretValue(ctx context.Context, key string) (string, error) {
 	return text, nil
 }
 
-func secretEncryptCommand(f *unsealer, p *printer) *cobra.Command {
+func secretEncryptCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	whole := false
 	c := &cobra.Command{
 		Use:   "encrypt FILE...",
@@ -226,9 +230,9 @@ kind, like age -e -a.
 If a value was committed in clear text, the history of git still contains it. Change such a secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml
   ccm-push secret encrypt --whole licence.key`,
-		Args: atLeast(1),
+		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("secret encrypt"); err != nil {
+			if err := p.TextOnly("secret encrypt"); err != nil {
 				return err
 			}
 			var wrong error
@@ -236,7 +240,7 @@ If a value was committed in clear text, the history of git still contains it. Ch
 				text, err := f.encrypt(cmd.Context(), name, whole)
 				wrong = errors.Join(wrong, err)
 				if err == nil {
-					wrong = errors.Join(wrong, p.print(text+"\n"))
+					wrong = errors.Join(wrong, p.Print(text+"\n"))
 				}
 			}
 			return wrong

@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/private"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretEditCommand(f *unsealer, p *printer) *cobra.Command {
+func secretEditCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE",
 		Short: "edit a file with its values in clear text",
@@ -30,7 +32,7 @@ copies to other folders; for vim, ccm-push sets this itself.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("secret edit"); err != nil {
+			if err := p.TextOnly("secret edit"); err != nil {
 				return err
 			}
 			return f.edit(cmd.Context(), p, args[0])
@@ -38,7 +40,7 @@ copies to other folders; for vim, ccm-push sets this itself.`,
 	}
 }
 
-func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error) {
+func (f *unsealer) edit(ctx context.Context, p *output.Printer, name string) (err error) {
 	file, err := project.Open(name)
 	if err != nil {
 		return err
@@ -48,11 +50,11 @@ func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error
 			return err
 		}
 	}
-	editor, err := private.EditorOf(f.app.getenv)
+	editor, err := private.EditorOf(f.app.Getenv)
 	if err != nil {
 		return err
 	}
-	editor.Stdin, editor.Stdout, editor.Stderr = f.app.in, fileOf(p.app.out), fileOf(p.app.err)
+	editor.Stdin, editor.Stdout, editor.Stderr = f.app.In, output.FileOf(p.App.Out), output.FileOf(p.App.Err)
 	clear, err := file.Clear(f.ageKeys(ctx))
 	if err != nil {
 		return err
@@ -62,17 +64,17 @@ func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, text.Close()) }()
-	ctx, end := f.app.untilStop(ctx)
+	ctx, end := f.app.UntilStop(ctx)
 	defer end()
 	for {
 		after, err := text.Edit(ctx, editor)
 		switch {
 		case errors.Is(err, context.Canceled):
-			return exitStatus(interruptedStatus)
+			return exit.Status(exit.Interrupted)
 		case err != nil:
 			return err
 		case bytes.Equal(after, clear) && (file.Whole || len(file.File.Marked()) == 0):
-			return p.print(events.Line(name) + ": nothing has changed\n")
+			return p.Print(events.Line(name) + ": nothing has changed\n")
 		}
 		_, err = file.Save(after)
 		if err == nil || !f.again(ctx, err) {
@@ -83,14 +85,14 @@ func (f *unsealer) edit(ctx context.Context, p *printer, name string) (err error
 
 // again prompts the operator after an encryption error, and reports whether to edit the text again.
 func (f *unsealer) again(ctx context.Context, wrong error) bool {
-	if !f.app.canAsk() {
+	if !f.app.CanAsk() {
 		return false
 	}
-	f.app.say(events.Block(wrong.Error()))
-	fmt.Fprint(f.app.err, "edit it again? If not, what you have written is lost. [Y/n] ")
+	f.app.Say(events.Block(wrong.Error()))
+	fmt.Fprint(f.app.Err, "edit it again? If not, what you have written is lost. [Y/n] ")
 	answer := make(chan string, 1)
 	go func() { // ends with the program if there is no answer: a terminal cannot be given up
-		line, err := bufio.NewReader(f.app.in).ReadString('\n')
+		line, err := bufio.NewReader(f.app.In).ReadString('\n')
 		if err != nil {
 			line = "n"
 		}

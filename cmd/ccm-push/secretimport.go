@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretImportVaultCommand(f *unsealer, p *printer) *cobra.Command {
+func secretImportVaultCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import-vault FILE...",
 		Short: "re-encrypt ansible-vault values with age",
@@ -20,9 +22,9 @@ people in .ccm-secrets.yaml. It changes files in place: YAML files with !vault v
 that are encrypted as a whole. Pass the old password with --vault-password-file, --vault-id or
 --ask-vault-pass.`,
 		Example: `  ccm-push --ask-vault-pass secret import-vault group_vars/all.yml`,
-		Args:    atLeast(1),
+		Args:    arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.textOnly("secret import-vault"); err != nil {
+			if err := p.TextOnly("secret import-vault"); err != nil {
 				return err
 			}
 			var wrong error
@@ -30,7 +32,7 @@ that are encrypted as a whole. Pass the old password with --vault-password-file,
 				text, err := f.importVault(cmd.Context(), name)
 				wrong = errors.Join(wrong, err)
 				if err == nil {
-					wrong = errors.Join(wrong, p.print(text+"\n"))
+					wrong = errors.Join(wrong, p.Print(text+"\n"))
 				}
 			}
 			return wrong

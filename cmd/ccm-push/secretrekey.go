@@ -10,13 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretRekeyCommand(f *unsealer, p *printer) *cobra.Command {
+func secretRekeyCommand(f *unsealer, p *output.Printer) *cobra.Command {
 	var o project.RekeyOptions
 	c := &cobra.Command{
 		Use:   "rekey",
@@ -33,7 +35,7 @@ who could read a file before may have kept its content, so also change the secre
   ccm-push secret rekey --moved host_vars/web2.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := p.textOnly("secret rekey"); err != nil {
+			if err := p.TextOnly("secret rekey"); err != nil {
 				return err
 			}
 			one, err := project.Of(".")
@@ -51,23 +53,23 @@ who could read a file before may have kept its content, so also change the secre
 	return c
 }
 
-func (f *unsealer) rekey(ctx context.Context, p *printer, one *project.Project, o project.RekeyOptions) error {
+func (f *unsealer) rekey(ctx context.Context, p *output.Printer, one *project.Project, o project.RekeyOptions) error {
 	names, err := one.Rekey(f.ageKeys(ctx), o)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		return p.print("all files have the recipients of .ccm-secrets.yaml\n")
+		return p.Print("all files have the recipients of .ccm-secrets.yaml\n")
 	}
 	var b strings.Builder
 	for _, name := range names {
 		fmt.Fprintf(&b, "rekeyed %s\n", events.Line(name))
 	}
-	return p.print(b.String())
+	return p.Print(b.String())
 }
 
 // checkRekey prints the changes that rekey would make, without a key.
-func checkRekey(p *printer, one *project.Project) error {
+func checkRekey(p *output.Printer, one *project.Project) error {
 	documents, err := one.Documents()
 	if err != nil {
 		return err
@@ -85,11 +87,11 @@ func checkRekey(p *printer, one *project.Project) error {
 			fmt.Fprintf(&b, "%s: %s\n", events.Line(a.Name), changeOf(a))
 		}
 	}
-	if err := errors.Join(p.print(b.String()), errs.Err()); err != nil {
+	if err := errors.Join(p.Print(b.String()), errs.Err()); err != nil {
 		return err
 	}
 	if b.Len() > 0 {
-		return exitStatus(changedStatus)
+		return exit.Status(exit.Changed)
 	}
 	return nil
 }
@@ -116,7 +118,7 @@ func changeOf(a *project.Access) string {
 	return events.Line(strings.Join(parts, " "))
 }
 
-func secretWhoCommand(p *printer) *cobra.Command {
+func secretWhoCommand(p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who [FILE...]",
 		Short: "print who can read which file",
@@ -146,23 +148,23 @@ type whoName struct {
 	Key  string `json:"key"`
 }
 
-func printWho(p *printer, names []string) error {
+func printWho(p *output.Printer, names []string) error {
 	list, err := accesses(names)
 	if err != nil {
 		return err
 	}
-	if p.json() {
+	if p.JSON() {
 		lines := make([]whoLine, 0, len(list))
 		for _, a := range list {
 			lines = append(lines, whoLine{a.Name, whoNames(a.Can), a.Others, whoNames(a.To), a.Right})
 		}
-		return printJSON(p, lines...)
+		return output.PrintJSON(p, lines...)
 	}
-	if err := p.textOnly("secret who"); err != nil {
+	if err := p.TextOnly("secret who"); err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		return p.print("nothing is encrypted here\n")
+		return p.Print("nothing is encrypted here\n")
 	}
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -180,7 +182,7 @@ func printWho(p *printer, names []string) error {
 		fmt.Fprintf(table, "%s\t%s\n", events.Line(a.Name), can)
 	}
 	table.Flush()
-	return p.print(b.String())
+	return p.Print(b.String())
 }
 
 // accesses returns the access to files, or to all files of the project in this folder.

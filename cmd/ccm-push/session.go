@@ -11,7 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -23,7 +26,7 @@ import (
 
 // sessions finds the earlier calls of the session of an ad-hoc call.
 type sessions struct {
-	app   *app
+	app   *app.App
 	flags *flags.All
 }
 
@@ -50,8 +53,8 @@ func (f *sessions) check(t modules.Type, query string) error {
 		for _, ref := range flag.refs {
 			n := yamlpos.From(&yamlpos.Node{File: flag.name}, ref)
 			typeName, _, err := reference.Parse(n)
-			if _, known := f.app.registry.Lookup(typeName); err == nil && !known {
-				err = reference.UnknownType(f.app.registry, n, typeName)
+			if _, known := f.app.Registry.Lookup(typeName); err == nil && !known {
+				err = reference.UnknownType(f.app.Registry, n, typeName)
 			}
 			errs.Add(err)
 		}
@@ -64,7 +67,7 @@ func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]mani
 	if !f.flags.Session.Relates() {
 		return nil, nil
 	}
-	store, err := f.app.records()
+	store, err := f.app.Records()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.flags.SessionFrom(), err)
 	}
@@ -109,12 +112,12 @@ func (f *sessions) unknown(ref string, results record.SessionResults) error {
 }
 
 // complete completes the name of a session, or with results the resources of the current one.
-func (f *sessions) complete(results bool) completer {
+func (f *sessions) complete(results bool) arguments.Completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		store, err := record.In(f.app.getenv)
+		store, err := record.In(f.app.Getenv)
 		runs, listErr := store.List()
-		switch name := cmp.Or(f.flags.Session.Name, f.app.getenv(flags.SessionVariable)); {
+		switch name := cmp.Or(f.flags.Session.Name, f.app.Getenv(flags.SessionVariable)); {
 		case err != nil || listErr != nil: // unreadable records have no completions
 		case results:
 			session, _ := store.Session(name)
@@ -126,11 +129,11 @@ func (f *sessions) complete(results bool) completer {
 			}
 			names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 		}
-		return completions("", word, names), cobra.ShellCompDirectiveNoFileComp
+		return arguments.Completions("", word, names), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func sessionCommand(f *sessions, p *printer) *cobra.Command {
+func sessionCommand(f *sessions, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
 		Short: "relate the ad-hoc calls of a script to each other",
@@ -151,7 +154,7 @@ With --require TYPE#NAME, a call skips the hosts where this resource failed in a
 	return c
 }
 
-func sessionNewCommand(f *sessions, p *printer) *cobra.Command {
+func sessionNewCommand(f *sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "print an export command that starts a new session in a shell",
@@ -165,8 +168,8 @@ unique name. If a session with this name is recorded, the command fails.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			store, err := f.app.records()
-			if err := errors.Join(p.textOnly("session new"), record.CheckSession(name), err); err != nil {
+			store, err := f.app.Records()
+			if err := errors.Join(p.TextOnly("session new"), record.CheckSession(name), err); err != nil {
 				return err
 			}
 			if session, err := store.Session(name); err != nil {
@@ -174,12 +177,12 @@ unique name. If a session with this name is recorded, the command fails.`,
 			} else if n := len(session.Runs); n > 0 {
 				return fmt.Errorf("session %s exists and has %d calls\n  hint: export %s=%s continues it", name, n, flags.SessionVariable, name)
 			}
-			return p.print(fmt.Sprintf("export %s=%s\n", flags.SessionVariable, name))
+			return p.Print(fmt.Sprintf("export %s=%s\n", flags.SessionVariable, name))
 		},
 	}
 }
 
-func sessionReportCommand(f *sessions, p *printer) *cobra.Command {
+func sessionReportCommand(f *sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
@@ -190,7 +193,7 @@ session has both check runs and other calls, the report omits the check runs.`,
   ccm-push -q session report`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			store, err := f.app.records()
+			store, err := f.app.Records()
 			if err != nil {
 				return err
 			}
@@ -204,7 +207,7 @@ session has both check runs and other calls, the report omits the check runs.`,
 			if len(session.Runs) == 0 {
 				return fmt.Errorf("session %s has no recorded calls", f.flags.Session.Name)
 			}
-			reporter := p.replayer(p.app.out, events.TextOptions{Diff: p.flags.Mode.Diff != ""})
+			reporter := p.Replayer(p.App.Out, events.TextOptions{Diff: p.Flags.Mode.Diff != ""})
 			for e, err := range session.Events() {
 				if err != nil {
 					return err

@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"sync"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
@@ -24,7 +25,7 @@ type sharing struct {
 // handover returns the store of shared runs.
 func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 	a := f.app
-	key, err := keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.configuration(coordinatorKey)))
+	key, err := keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.Configuration(coordinatorKey)))
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the key of this machine: %w", err)
 	}
@@ -32,7 +33,7 @@ func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 	if f.flags.Workers.Operators != "" {
 		open = keyring.OpenKeyFile
 	}
-	ring, err := open(cmp.Or(f.flags.Workers.Operators, a.configuration(operatorsList)), a.say)
+	ring, err := open(cmp.Or(f.flags.Workers.Operators, a.Configuration(operatorsList)), a.Say)
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the keys of operators: %w", err)
 	}
@@ -45,7 +46,7 @@ func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 		return nil, err
 	}
 	records, err := q.Records(ctx)
-	return &workers.Handover{Queue: q, Records: records, Key: key, Operators: ring, Holder: holder(account), Warn: a.warn}, err
+	return &workers.Handover{Queue: q, Records: records, Key: key, Operators: ring, Holder: app.Holder(account), Warn: a.Warn}, err
 }
 
 // fetch takes the lease of a run that was begun elsewhere, and copies its record into the store. It returns the run's

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
 // completionScripts complete words in shells through cobra's hidden command __complete. They replace the scripts of
@@ -17,7 +20,7 @@ var completionScripts embed.FS
 
 var completionShells = []string{"bash", "zsh", "fish"}
 
-func completionCommand(p *printer) *cobra.Command {
+func completionCommand(p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "print the completion script of a shell",
@@ -40,7 +43,7 @@ For fish, save the script in a file:
 		Example:   `  source <(ccm-push completion bash)`,
 		ValidArgs: completionShells,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := p.textOnly("completion"); err != nil {
+			if err := p.TextOnly("completion"); err != nil {
 				return err
 			}
 			if len(args) != 1 {
@@ -48,9 +51,9 @@ For fish, save the script in a file:
 			}
 			script, err := completionScripts.ReadFile("shells/ccm-push." + args[0])
 			if err != nil {
-				return fmt.Errorf("unknown shell %q; %s", args[0], suggestion(args[0], "", completionShells))
+				return fmt.Errorf("unknown shell %q; %s", args[0], arguments.Suggestion(args[0], "", completionShells))
 			}
-			return p.print(string(script))
+			return p.Print(string(script))
 		},
 	}
 }

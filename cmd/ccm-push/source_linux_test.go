@@ -7,6 +7,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 )
 
 // TestSourceOnATerminal has a run on a terminal show the lines that errors of it are about:
@@ -60,7 +62,7 @@ ccm:
 			require.NoError(t, err)
 			w.follow()
 			screen, status := w.end()
-			require.Equal(t, failedStatus, status, screen)
+			require.Equal(t, exit.Failed, status, screen)
 			require.Contains(t, screen, test.want)
 		})
 	}

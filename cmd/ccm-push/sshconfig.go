@@ -33,19 +33,19 @@ func (f *connections) readSSHConfig(ctx context.Context, account *user.User) (*s
 	}
 	a := f.app
 	env := sshconfig.Environment{
-		LocalUser: account.Username, UID: uid, Home: a.home(), LocalHost: host,
-		LookupEnv: func(name string) (string, bool) { value, ok := a.environ[name]; return value, ok },
+		LocalUser: account.Username, UID: uid, Home: a.Home(), LocalHost: host,
+		LookupEnv: func(name string) (string, bool) { value, ok := a.Environ[name]; return value, ok },
 	}
 	if f.flags.Connection.MatchExec {
-		shell := cmp.Or(a.getenv("SHELL"), "/bin/sh")
+		shell := cmp.Or(a.Getenv("SHELL"), "/bin/sh")
 		env.Exec = func(command string) (bool, error) { return matchExec(ctx, shell, command) }
 	}
-	config, err := sshconfig.Load(env, sshConfigFiles(f.flags.Connection.SSHConfig, a.home())...)
+	config, err := sshconfig.Load(env, sshConfigFiles(f.flags.Connection.SSHConfig, a.Home())...)
 	if err != nil {
 		return nil, positioned(err)
 	}
 	for _, w := range config.Warnings() {
-		a.warn(w)
+		a.Warn(w)
 	}
 	return config, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
@@ -15,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-func statusCommand(f *fleet, p *printer) *cobra.Command {
+func statusCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print the current state of a resource on hosts: a file, a package, a service",
@@ -26,10 +28,10 @@ exec, have no state: use a check run (--check) for resources of these types.`,
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,
-		Args: atLeast(3),
+		Args: arguments.AtLeast(3),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return completions("", word, statusTypes(f.app.registry)), cobra.ShellCompDirectiveNoFileComp
+				return arguments.Completions("", word, statusTypes(f.app.Registry)), cobra.ShellCompDirectiveNoFileComp
 			}
 			return f.inventory.completePattern(cmd, args, word)
 		},
@@ -53,10 +55,10 @@ func statusTypes(registry modules.Registry) []string {
 	return names
 }
 
-func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string, words []string) error {
-	t, ok := f.app.registry.Lookup(kind)
+func printStatus(ctx context.Context, f *fleet, p *output.Printer, pattern, kind string, words []string) error {
+	t, ok := f.app.Registry.Lookup(kind)
 	if !ok || !t.TellsStatus() {
-		return noStatus(t, kind, pattern, statusTypes(f.app.registry))
+		return noStatus(t, kind, pattern, statusTypes(f.app.Registry))
 	}
 	properties, err := t.StatusArguments(words)
 	if err != nil {
@@ -73,7 +75,7 @@ func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	r.Options.NoLock = true
-	return f.run(ctx, r, p, record.Header{}, p.answers(r, f.trustCommand)...)
+	return f.run(ctx, r, p, record.Header{}, p.Answers(r, f.trustCommand)...)
 }
 
 // noStatus returns the error with the alternatives for a type whose status cannot be queried.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -16,19 +17,19 @@ import (
 // A steering accepts commands from other terminals for the rollouts of a run, or for a run that watches, from its
 // beginning. It is a reporter after the recorder, which has made the folder by then.
 type steering struct {
-	app      *app
+	app      *app.App
 	folder   string // path of the run's folder
 	requests chan rollout.Request
 	server   *control.Server
 }
 
 // newSteering returns the steering of a recorded run that has rollouts or watches; nil for other runs.
-func newSteering(r *playbooks.Runner, given *flags.All, a *app) *steering {
+func newSteering(r *playbooks.Runner, given *flags.All, a *app.App) *steering {
 	hasRollout := func(p *manifest.Play) bool { return p.Rollout != nil }
 	if given.Record.None || r.Options.Check || r.Options.Monitor || r.Options.Watch == nil && !slices.ContainsFunc(r.Plays, hasRollout) {
 		return nil
 	}
-	store, err := a.records()
+	store, err := a.Records()
 	if err != nil { // the recorder reports this error
 		return nil
 	}
@@ -52,7 +53,7 @@ func (s *steering) Report(e events.Event) {
 	var err error
 	s.server, err = control.Listen(s.folder, s.requests)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a folder the run is not recorded, which is already reported
-		s.app.warn("nothing can be said to this run from another terminal: " + err.Error())
+		s.app.Warn("nothing can be said to this run from another terminal: " + err.Error())
 	}
 }
 
@@ -61,6 +62,6 @@ func (s *steering) close() {
 		return
 	}
 	if err := s.server.Close(); err != nil {
-		s.app.warn("closing the socket of the run: " + err.Error())
+		s.app.Warn("closing the socket of the run: " + err.Error())
 	}
 }

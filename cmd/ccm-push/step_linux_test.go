@@ -8,6 +8,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 )
 
 // A stepped run has three resources that change something, and one in its desired state, on two hosts that are this
@@ -73,14 +75,14 @@ func TestStep(t *testing.T) {
 		{"continue", [][2]string{{askOne, "c\n"}, {askOthers, "y\n"}},
 			"one two hunter2 one two hunter2 ", []string{"web2: 3 changed, 1 stable"}, 0},
 		{"not the others", [][2]string{{askOne, "c\n"}, {askOthers, "q\n"}},
-			"one two hunter2 ", []string{"web1: 3 changed, 1 stable", "not started: 1 host"}, interruptedStatus},
+			"one two hunter2 ", []string{"web1: 3 changed, 1 stable", "not started: 1 host"}, exit.Interrupted},
 		{"quit", [][2]string{{askOne, "y\n"}, {askTwo, "q\n"}},
-			"one ", []string{"web1  changed  exec#one", "exec#two"}, interruptedStatus},
+			"one ", []string{"web1  changed  exec#one", "exec#two"}, exit.Interrupted},
 		{"no is no answer", [][2]string{{askOne, "n\n"}, {"a step cannot be skipped here: use --skip-tags; q stops the run", "maybe\n"}, {"write one of y, c, q: ", "quit\n"}},
-			"", nil, interruptedStatus},
-		{"Ctrl-D", [][2]string{{askOne, "\x04"}}, "", nil, interruptedStatus},
-		{"Ctrl-C", [][2]string{{askOne, "y\n"}, {askTwo, ctrlC}}, "one ", []string{"stopping after the running resources"}, interruptedStatus},
-		{"Ctrl-C before the others", [][2]string{{askOne, "c\n"}, {askOthers, ctrlC}}, "one two hunter2 ", []string{"not started: 1 host"}, interruptedStatus},
+			"", nil, exit.Interrupted},
+		{"Ctrl-D", [][2]string{{askOne, "\x04"}}, "", nil, exit.Interrupted},
+		{"Ctrl-C", [][2]string{{askOne, "y\n"}, {askTwo, ctrlC}}, "one ", []string{"stopping after the running resources"}, exit.Interrupted},
+		{"Ctrl-C before the others", [][2]string{{askOne, "c\n"}, {askOthers, ctrlC}}, "one two hunter2 ", []string{"not started: 1 host"}, exit.Interrupted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			log, screen, status := stepped(t, test.answers...)

@@ -4,9 +4,12 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func sudoersCommand(f *fleet, p *printer) *cobra.Command {
+func sudoersCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sudoers PATTERN",
 		Short: "print the sudoers rule with which ccm-push can become another user",
@@ -17,7 +20,7 @@ ccm-push may need another rule.
 The rule allows one fixed script, which installs and starts the host program. The host program can
 make any change that root can make, so give the rule only to users whom you trust as root.`,
 		Example:           `  ccm-push -u deploy sudoers 'web*'`,
-		Args:              onePattern,
+		Args:              arguments.OnePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
@@ -29,8 +32,8 @@ make any change that root can make, so give the rule only to users whom you trus
 }
 
 // printSudoers prints a rule for each pair of users among the hosts of a pattern.
-func printSudoers(ctx context.Context, f *fleet, p *printer, pattern string) error {
-	if err := p.textOnly("sudoers"); err != nil {
+func printSudoers(ctx context.Context, f *fleet, p *output.Printer, pattern string) error {
+	if err := p.TextOnly("sudoers"); err != nil {
 		return err
 	}
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{})
@@ -45,5 +48,5 @@ func printSudoers(ctx context.Context, f *fleet, p *printer, pattern string) err
 	if err != nil {
 		return err
 	}
-	return p.print(rules)
+	return p.Print(rules)
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 )
 
 func TestTheThirdSignalWaitsForNothing(t *testing.T) {
@@ -19,13 +22,13 @@ func TestTheThirdSignalWaitsForNothing(t *testing.T) {
 	defer in.Close()
 	defer out.Close()
 	var stderr bytes.Buffer
-	a := newApp(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
+	a := app.New(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
 	signals := make(chan os.Signal, 3)
 	for range 3 {
 		signals <- os.Interrupt
 	}
 	err = supervise(t.Context(), a, []string{"-i", "web1,", "--limit", fmt.Sprintf("@/dev/fd/%d", in.Fd()), "--list-hosts", "all"}, signals)
-	require.Equal(t, exitStatus(interruptedStatus), err)
+	require.Equal(t, exit.Status(exit.Interrupted), err)
 	require.Equal(t, "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n"+
 		"ccm-push: killing the running resources on the hosts\n", stderr.String())
 }
@@ -36,7 +39,7 @@ func TestAClosedTerminalKillsNothing(t *testing.T) {
 	limit := filepath.Join(t.TempDir(), "limit")
 	require.NoError(t, syscall.Mkfifo(limit, 0o600))
 	var stderr bytes.Buffer
-	a := newApp(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
+	a := app.New(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
 	signals := make(chan os.Signal)
 	ended := make(chan error, 1)
 	go func() {
@@ -66,11 +69,11 @@ func TestTheFirstSignalEndsLoading(t *testing.T) {
 	for _, inventory := range []string{"pipe", fmt.Sprintf("/dev/fd/%d", in.Fd()), "./script"} {
 		for _, words := range [][]string{{"--list-hosts", "all"}, {"inventory"}, {"site.yaml"}, {"validate", "site.yaml"}, {"render", "site.yaml", "web1"}, {"all", "exec", "true"}} {
 			var stderr bytes.Buffer
-			a := newApp(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
+			a := app.New(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
 			signals := make(chan os.Signal, 1)
 			signals <- os.Interrupt
 			err := supervise(t.Context(), a, append([]string{"-i", inventory}, words...), signals)
-			require.Equal(t, interruptedStatus, exitCode(err, &stderr), "%s %s", inventory, words)
+			require.Equal(t, exit.Interrupted, exitCode(err, &stderr), "%s %s", inventory, words)
 			require.Equal(t, "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n", stderr.String())
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -32,8 +34,8 @@ func takesBack(plays []*manifest.Play, given *flags.All) error {
 
 // takeBack undoes the changes of a run on hosts after its rollout has stopped, if the rollout is set to take them back.
 // The undo is a separate run, which keeps only the limit of unavailable hosts from the rollout.
-func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) error {
-	store, err := f.app.records()
+func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *output.Printer) error {
+	store, err := f.app.Records()
 	if err != nil {
 		return err
 	}
@@ -53,9 +55,9 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 		return nil
 	}
 	if of.TakeBackAll {
-		f.app.say("taking back run " + run.Run)
+		f.app.Say("taking back run " + run.Run)
 	} else {
-		f.app.say(fmt.Sprintf("taking back run %s on hosts of the batch: %s", run.Run, strings.Join(of.TakeBack, ", ")))
+		f.app.Say(fmt.Sprintf("taking back run %s on hosts of the batch: %s", run.Run, strings.Join(of.TakeBack, ", ")))
 	}
 	r := *of
 	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
@@ -65,29 +67,14 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	if !of.TakeBackAll {
 		h.Flags = []record.Flag{{Name: "limit", Words: []string{strings.Join(of.TakeBack, ",")}}} // so that it counts as partial
 	}
-	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.record.reporters(&r, h)...)
+	to := append([]events.Reporter{p.Reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.record.reporters(&r, h)...)
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
-	end := p.show(r.Activity, false, nil)
+	end := p.Show(r.Activity, false, nil)
 	summary, err := f.play(ctx, &r, true)
 	if err := errors.Join(err, end(ctx)); err != nil {
-		return unreported{err}
+		return exit.Unwritten(err)
 	}
-	return p.status(summary)
-}
-
-// joinStatus is the status of two runs, one after the other.
-func joinStatus(one, other error) error {
-	first, isFirst := errors.AsType[exitStatus](one)
-	second, isSecond := errors.AsType[exitStatus](other)
-	switch {
-	case other == nil:
-		return one
-	case one == nil:
-		return other
-	case isFirst && isSecond && second != interruptedStatus:
-		return exitStatus(first | second)
-	}
-	return errors.Join(other, one)
+	return p.Status(summary)
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 )
 
 // TestEnvironmentTopic finds the environment variables that the sources read, and checks that help describes each.
@@ -129,14 +131,14 @@ func TestTopics(t *testing.T) {
 		require.NotEmpty(t, topic.Short)
 		require.False(t, topic.Runnable())
 		for line := range strings.Lines(topic.Long) {
-			require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), docWidth, "%s: %s", topic.Name(), line)
+			require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), 90, "%s: %s", topic.Name(), line)
 		}
 	}
 }
 
 // TestHelpFits checks that help describes flags in lines that fit the terminal, and in whole lines without a terminal.
 func TestHelpFits(t *testing.T) {
-	root := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
+	root := newCommandLine(app.New(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
 	longest := func(columns int) int {
 		root.SetUsageTemplate(usageTemplate(root, columns))
 		usage := root.UsageString()

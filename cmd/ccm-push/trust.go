@@ -6,7 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
@@ -16,7 +19,7 @@ type trustOptions struct {
 	fingerprints string // path; empty means none
 }
 
-func trustCommand(f *fleet, p *printer) *cobra.Command {
+func trustCommand(f *fleet, p *output.Printer) *cobra.Command {
 	var o trustOptions
 	c := &cobra.Command{
 		Use:   "trust PATTERN",
@@ -38,7 +41,7 @@ itself. It adds a key only if the file lists the key for this host. Examples of 
 and trusts any machine that answers.`,
 		Example: `  ccm-push trust 'web*'
   ccm-push trust all --fingerprints keys.txt --yes`,
-		Args:              onePattern,
+		Args:              arguments.OnePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
@@ -56,14 +59,14 @@ and trusts any machine that answers.`,
 var errNobody = errors.New("standard input is not a terminal, so trust cannot prompt: pass --fingerprints FILE --yes, or --yes alone to trust any machine that answers")
 
 // enrol makes known the new ones among the hosts of a pattern.
-func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOptions) error {
+func enrol(ctx context.Context, f *fleet, p *output.Printer, pattern string, o trustOptions) error {
 	a := f.app
-	if !o.yes && !f.flags.Mode.Check && !a.canAsk() {
+	if !o.yes && !f.flags.Mode.Check && !a.CanAsk() {
 		return errNobody
 	}
 	options := trust.Options{
-		Unasked: o.yes, Check: f.flags.Mode.Check, JSON: p.json(),
-		In: a.in, Out: a.out, Err: a.err, Warn: a.warn,
+		Unasked: o.yes, Check: f.flags.Mode.Check, JSON: p.JSON(),
+		In: a.In, Out: a.Out, Err: a.Err, Warn: a.Warn,
 	}
 	if o.fingerprints != "" {
 		var err error
@@ -82,22 +85,22 @@ func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOpt
 	if err := f.unlock(ctx, r, hosts); err != nil { // jump hosts are logged in to
 		return err
 	}
-	ctx, end := a.untilStop(ctx)
+	ctx, end := a.UntilStop(ctx)
 	defer end()
 	reached := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect, Dialer: r.Dialer, Forks: r.Options.Forks}
 	outcome, err := trust.Enrol(ctx, reached, hosts, options)
 	if errors.Is(err, context.Canceled) {
-		return exitStatus(interruptedStatus)
+		return exit.Status(exit.Interrupted)
 	}
 	if err != nil {
 		return err
 	}
 	status := 0
 	if outcome.Failed {
-		status += unreachableStatus
+		status += exit.Unreachable
 	}
-	if outcome.New && p.flags.Output.DetailedExitCode {
-		status += changedStatus
+	if outcome.New && p.Flags.Output.DetailedExitCode {
+		status += exit.Changed
 	}
-	return statusOf(status)
+	return exit.Of(status)
 }

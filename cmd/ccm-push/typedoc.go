@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
-func docCommand(types modules.Registry, p *printer) *cobra.Command {
+func docCommand(types modules.Registry, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doc [TYPE]",
 		Short: "print resource types, or the properties and examples of one",
@@ -21,20 +23,20 @@ func docCommand(types modules.Registry, p *printer) *cobra.Command {
   ccm-push doc file`,
 		Args: cobra.MaximumNArgs(1),
 
-		ValidArgsFunction: completeType(types),
+		ValidArgsFunction: arguments.CompleteType(types),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := p.textOnly("doc"); err != nil {
+			if err := p.TextOnly("doc"); err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return p.print(typeList(types))
+				return p.Print(typeList(types))
 			}
 			t, ok := types.Lookup(args[0])
 			if !ok {
 				return noType(types, args[0])
 			}
 			text, err := typeDoc(t)
-			return errors.Join(err, p.print(text))
+			return errors.Join(err, p.Print(text))
 		},
 	}
 }

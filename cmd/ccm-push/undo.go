@@ -11,14 +11,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func undoCommand(f *fleet, p *printer) *cobra.Command {
+func undoCommand(f *fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [RUN] [TYPE#NAME...]",
 		Short: "restore the state before a run",
@@ -42,7 +45,7 @@ plan. An undo is itself a recorded run, so you can undo it by its id.`,
   ccm-push undo last --yes
   ccm-push undo 7k2m --limit 'web*'
   ccm-push undo 7k2m file#/etc/motd`,
-		ValidArgsFunction: completeRun(f.app, 1, func(r *record.Run) bool { return !r.Check && !r.AdHoc }),
+		ValidArgsFunction: arguments.CompleteRun(f.app, 1, func(r *record.Run) bool { return !r.Check && !r.AdHoc }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(f.flags.RefuseSelection("undo"), f.flags.RefuseRollout("undo")); err != nil {
 				return err
@@ -63,7 +66,7 @@ plan. An undo is itself a recorded run, so you can undo it by its id.`,
 // An undoCall is a call of ccm-push undo.
 type undoCall struct {
 	fleet   *fleet
-	printer *printer
+	printer *output.Printer
 	set     *pflag.FlagSet // which the options of the run are added to
 	name    string         // name of the run; empty means the last one
 	only    []string       // resources, given or of the undo that continues; empty means all
@@ -74,11 +77,11 @@ func (u *undoCall) run(ctx context.Context) error {
 	f := u.fleet
 	for _, ref := range u.only {
 		typ, of, _ := strings.Cut(ref, "#")
-		if _, known := f.app.registry.Lookup(typ); !known || of == "" {
+		if _, known := f.app.Registry.Lookup(typ); !known || of == "" {
 			return fmt.Errorf("%q is not a reference to a resource: write TYPE#NAME, such as file#/etc/motd", ref)
 		}
 	}
-	store, err := f.app.records()
+	store, err := f.app.Records()
 	if err != nil {
 		return err
 	}
@@ -118,7 +121,7 @@ func (u *undoCall) run(ctx context.Context) error {
 	for _, play := range list {
 		hosts = append(hosts, play.Undo.Hosts...)
 	}
-	if err := lookFor(r.Inventory, run, hosts, "undo", elsewhere, f.app.warn); err != nil {
+	if err := lookFor(r.Inventory, run, hosts, "undo", elsewhere, f.app.Warn); err != nil {
 		return err
 	}
 	r.Plays = list
@@ -128,13 +131,13 @@ func (u *undoCall) run(ctx context.Context) error {
 	}
 	h.Flags = f.record.given()
 	words := continuing(store, h)
-	f.app.say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
+	f.app.Say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
 	if !f.flags.Mode.Check && !f.flags.Inventory.ListHosts {
-		if err := u.confirm(ctx, runs, pasted(words)); err != nil {
+		if err := u.confirm(ctx, runs, arguments.Pasted(words)); err != nil {
 			return err
 		}
 	}
-	to := []events.Reporter{u.printer.reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.flags.Record.None, Again: withheld(ownFlags(store, h)), Resume: pasted(words)})}
+	to := []events.Reporter{u.printer.Reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.flags.Record.None, Again: withheld(ownFlags(store, h)), Resume: arguments.Pasted(words)})}
 	return f.run(ctx, r, u.printer, h, append(to, f.record.reporters(r, h)...)...)
 }
 
@@ -186,9 +189,9 @@ func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, command stri
 	switch {
 	case f.flags.Rollout.Yes:
 		return nil
-	case !f.app.canAsk() && u.name != "":
+	case !f.app.CanAsk() && u.name != "":
 		return nil
-	case !f.app.canAsk():
+	case !f.app.CanAsk():
 		return fmt.Errorf("undo without RUN prompts for confirmation, and standard input is not a terminal\n  hint: %s", command)
 	}
 	hosts := map[string][]string{}
@@ -217,15 +220,15 @@ func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, command stri
 			names += fmt.Sprintf(" and %d more", more)
 		}
 		stays := ""
-		if !restorable(f.app.registry, ref) {
+		if !restorable(f.app.Registry, ref) {
 			stays = "  (cannot be undone, stays)"
 		}
-		fmt.Fprintf(&b, "  %s  %s%s\n", events.Line(names), shortWhat(ref), stays)
+		fmt.Fprintf(&b, "  %s  %s%s\n", events.Line(names), app.ShortWhat(ref), stays)
 	}
 	if f.flags.Inventory.Limit != "" {
 		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.flags.Inventory.Limit))
 	}
-	answer, err := f.app.askLine(ctx, "this restores the state before these changes:\n"+b.String()+"undo them? (yes/no) ")
+	answer, err := f.app.AskLine(ctx, "this restores the state before these changes:\n"+b.String()+"undo them? (yes/no) ")
 	if err != nil {
 		return err
 	}
@@ -284,11 +287,11 @@ func (u *undoCall) find(store record.Store) (run *record.Run, part []string, err
 	}
 	switch only := events.Line(strings.Join(run.UndoesOnly, " ")); {
 	case only == "":
-		f.app.say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
+		f.app.Say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
 	case run.Outcome() == record.OK:
-		f.app.say(fmt.Sprintf("undo %s of run %s was limited to %s", run.Run, run.Undoes, only))
+		f.app.Say(fmt.Sprintf("undo %s of run %s was limited to %s", run.Run, run.Undoes, only))
 	default:
-		f.app.say(fmt.Sprintf("continuing undo %s (%s) of %s", run.Run, run.Outcome(), only))
+		f.app.Say(fmt.Sprintf("continuing undo %s (%s) of %s", run.Run, run.Outcome(), only))
 		part = run.UndoesOnly
 	}
 	run, err = store.Find(run.Undoes)
@@ -308,7 +311,7 @@ var notForUndo = []string{
 func (u *undoCall) returnTo(run *record.Run, elsewhere string) error {
 	switch err := flags.ChangeTo(run, u.set); {
 	case errors.Is(err, fs.ErrNotExist) && u.set.Changed("inventory"): // nothing else is needed of it
-		u.fleet.app.warn(err.Error())
+		u.fleet.app.Warn(err.Error())
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w\n  hint: pass the new place of the inventory: %s", err, elsewhere)
 	case err != nil:

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/sealed/identity"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
@@ -20,7 +23,7 @@ import (
 
 // An unsealer has the keys that decrypt values, and masks the decrypted values.
 type unsealer struct {
-	app        *app
+	app        *app.App
 	flags      *flags.All
 	connection *connections // prompts for passphrases
 	mask       secret.Mask
@@ -35,11 +38,11 @@ func (f *unsealer) keys(ctx context.Context) (*sealed.Ring, error) {
 	if f.ring != nil {
 		return f.ring, nil
 	}
-	waiting, end := f.app.untilStop(ctx)
-	passwords, err := reach.SecretSources{Home: f.app.home(), Stderr: fileOf(f.app.err)}.Vault(waiting, f.flags.Secrets.Vault)
+	waiting, end := f.app.UntilStop(ctx)
+	passwords, err := reach.SecretSources{Home: f.app.Home(), Stderr: output.FileOf(f.app.Err)}.Vault(waiting, f.flags.Secrets.Vault)
 	end()
 	if err != nil {
-		return nil, interrupted(err)
+		return nil, exit.Prompted(err)
 	}
 	f.ring = &sealed.Ring{
 		Opened: f.mask.Add,
@@ -47,7 +50,7 @@ func (f *unsealer) keys(ctx context.Context) (*sealed.Ring, error) {
 		Schemes: []sealed.Scheme{ // a line for each
 			&vault.Scheme{Passwords: passwords},
 			&project.Scheme{Keys: f.ageKeys(ctx)},
-			&sops.Scheme{Run: f.app.runsProgram(ctx)},
+			&sops.Scheme{Run: runsProgram(ctx, f.app)},
 			&sealed.Programs{Ask: f.ask(ctx)},
 		},
 	}
@@ -65,9 +68,9 @@ func (f *unsealer) playKeys(ctx context.Context) (*sealed.Ring, error) {
 }
 
 // runsProgram returns a function that runs programs to decrypt values that they have encrypted. Ctrl-C ends them.
-func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte) ([]byte, error) {
+func runsProgram(ctx context.Context, a *app.App) func(argv []string, input []byte) ([]byte, error) {
 	return func(argv []string, input []byte) ([]byte, error) {
-		waiting, end := a.untilStop(ctx)
+		waiting, end := a.UntilStop(ctx)
 		defer end()
 		cmd := exec.CommandContext(waiting, argv[0], argv[1:]...)
 		cmd.Stdin = bytes.NewReader(input)
@@ -79,7 +82,7 @@ func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte)
 // ask returns a function that runs the programs that print secrets, until the first Ctrl-C.
 func (f *unsealer) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
 	return func(argv []string, timeout time.Duration) (string, error) {
-		waiting, end := f.app.untilStop(ctx)
+		waiting, end := f.app.UntilStop(ctx)
 		defer end()
 		return sealed.Ask(waiting, argv, timeout)
 	}
@@ -89,12 +92,12 @@ func (f *unsealer) ask(ctx context.Context) func(argv []string, timeout time.Dur
 func (f *unsealer) ageKeys(ctx context.Context) *identity.Keys {
 	a := f.app
 	files := f.flags.Secrets.AgeIdentities
-	if variable := a.getenv(identity.Variable); len(files) == 0 && variable != "" {
+	if variable := a.Getenv(identity.Variable); len(files) == 0 && variable != "" {
 		files = filepath.SplitList(variable)
 	}
 	prompt := f.connection.passphrases(ctx)
 	return &identity.Keys{
-		Files: files, Home: a.home(), Getenv: a.getenv,
+		Files: files, Home: a.Home(), Getenv: a.Getenv,
 		Passphrase: func(path string, again bool) ([]byte, error) {
 			answer, err := prompt(path, again)
 			if err != nil || answer == nil {

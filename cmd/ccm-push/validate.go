@@ -7,10 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-func validateCommand(p *plays, out *printer) *cobra.Command {
+func validateCommand(p *plays, out *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate MANIFEST...",
 		Short: "report all errors in manifests and the inventory; contact no host",
@@ -24,37 +27,37 @@ Code Quality report.`,
 		Example: `  ccm-push -i hosts.yaml validate site.yaml
   ccm-push validate --output github site.yaml
   ccm-push validate --output gitlab site.yaml > gl-code-quality-report.json`,
-		Args: atLeast(1),
+		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.validate(cmd.Context(), out, args) },
 	}
 }
 
 // validate reports all errors of manifests and the inventory.
-func (p *plays) validate(ctx context.Context, out *printer, paths []string) error {
+func (p *plays) validate(ctx context.Context, out *output.Printer, paths []string) error {
 	if err := p.fleet.flags.RefuseSelection("validate"); err != nil {
 		return err
 	}
-	printProblems, forPrograms := problemFormats[out.flags.Output.Format]
+	printProblems, forPrograms := problemFormats[out.Flags.Output.Format]
 	if !forPrograms {
 		return p.check(ctx, out, paths)
 	}
 	var warnings []string
-	p.fleet.app.onWarn = func(text string) { warnings = append(warnings, text) }
+	p.fleet.app.OnWarn = func(text string) { warnings = append(warnings, text) }
 	err := p.check(ctx, out, paths)
-	if _, said := errors.AsType[exitStatus](err); said {
+	if _, said := errors.AsType[exit.Status](err); said {
 		return err
 	}
 	printErr := printProblems(out, problemsOf(warnings, err))
 	if printErr == nil && err != nil {
-		return exitStatus(usageStatus)
+		return exit.Status(exit.Usage)
 	}
 	return printErr
 }
 
 // check prints the valid parts, or returns all errors.
-func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
+func (p *plays) check(ctx context.Context, out *output.Printer, paths []string) error {
 	f, a := p.fleet, p.fleet.app
-	ctx, end := a.untilStop(ctx)
+	ctx, end := a.UntilStop(ctx)
 	defer end()
 	f.secrets.closed = true
 	r, broken := p.readAll(ctx, p.readStrictly, purpose{manifests: paths, validate: true})
@@ -62,10 +65,10 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 		return broken
 	}
 	f.connection.mentionPasswords(&r.Connect)
-	r.Connect.Warn = a.warn
+	r.Connect.Warn = a.Warn
 	err := r.Validate(ctx, broken, f.flags.Variables.Facts != "")
-	if a.stopped() {
-		return exitStatus(interruptedStatus)
+	if a.Stopped() {
+		return exit.Status(exit.Interrupted)
 	}
 	if err != nil {
 		return err
@@ -73,10 +76,10 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	if err := p.tellWarnings(r.Plays); err != nil {
 		return err
 	}
-	if out.flags.Output.Format != "text" {
+	if out.Flags.Output.Format != "text" {
 		return nil
 	}
-	return out.print(summary(r.Plays) + "\n")
+	return out.Print(summary(r.Plays) + "\n")
 }
 
 // readStrictly reads plays. With --strict their warnings are errors.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
@@ -17,7 +18,7 @@ import (
 
 // variables reads the data that the command line adds to manifests.
 type variables struct {
-	app      *app
+	app      *app.App
 	flags    *flags.All
 	secrets  *unsealer
 	nats     *natsLink
@@ -32,18 +33,18 @@ func (f *variables) options(ctx context.Context, environ map[string]string, read
 	if err != nil {
 		return catalog.Options{}, err
 	}
-	f.noteNamed(f.app.files.Note)
+	f.noteNamed(f.app.Files.Note)
 	again := bytes.NewReader(f.input.Bytes()) // where one run follows another
-	extra, extraErr := extravars.Read(ctx, f.flags.Variables.Extra, io.MultiReader(again, io.TeeReader(f.app.in, &f.input)), keys)
+	extra, extraErr := extravars.Read(ctx, f.flags.Variables.Extra, io.MultiReader(again, io.TeeReader(f.app.In, &f.input)), keys)
 	if names := extravars.InTheClear(f.flags.Variables.Extra, extra); extraErr == nil && len(names) > 0 {
-		f.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the value in the command line, and the shell may record it; use -e @FILE, or -e @- for standard input", strings.Join(names, ", ")))
+		f.app.WarnOnce(fmt.Sprintf("-e %s: other users of this machine can read the value in the command line, and the shell may record it; use -e @FILE, or -e @- for standard input", strings.Join(names, ", ")))
 	}
 	facts, factsErr := extravars.ReadFacts(ctx, f.flags.Variables.Facts, f.flags.Variables.Fact)
 	environment := make(map[string]any, len(environ))
 	for name, value := range environ {
 		environment[name] = value
 	}
-	return catalog.Options{Environ: environment, EnvFile: readEnv && !f.flags.Variables.NoReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: f.app.note}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: environment, EnvFile: readEnv && !f.flags.Variables.NoReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: f.app.Note}, errors.Join(extraErr, factsErr)
 }
 
 // noteNamed calls note for the files of data and facts that the command line names.
@@ -64,12 +65,12 @@ func (f *variables) readHiera(ctx context.Context) (*templates.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if from := cmp.Or(f.flags.Variables.Hiera, f.app.getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
-		f.app.files.Note(from)
+	if from := cmp.Or(f.flags.Variables.Hiera, f.app.Getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
+		f.app.Files.Note(from)
 	}
-	f.document, err = extravars.ReadHiera(ctx, f.flags.Variables.Hiera, f.app.getenv(extravars.HieraVariable), f.nats.store(), f.app.warn)
+	f.document, err = extravars.ReadHiera(ctx, f.flags.Variables.Hiera, f.app.Getenv(extravars.HieraVariable), f.nats.store(), f.app.Warn)
 	if err != nil {
 		return nil, err
 	}
-	return f.document.Source(keys, f.app.warn)
+	return f.document.Source(keys, f.app.Warn)
 }

@@ -6,16 +6,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func versionCommand(f *flags.Work, p *printer) *cobra.Command {
+func versionCommand(f *flags.Work, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "print the version and the built-in host programs",
 		Example: `  ccm-push version`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := p.textOnly("version"); err != nil {
+			if err := p.TextOnly("version"); err != nil {
 				return err
 			}
 			list, err := f.LoadBuilds()
@@ -30,7 +31,7 @@ func versionCommand(f *flags.Work, p *printer) *cobra.Command {
 				}
 				text += fmt.Sprintf("%s/%s%s %s, %d bytes, build %s\n", b.OS, b.Arch, kind, b.SHA256[:16], b.Size, b.ID)
 			}
-			return p.print(text)
+			return p.Print(text)
 		},
 	}
 }

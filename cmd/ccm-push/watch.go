@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
@@ -21,14 +24,14 @@ import (
 // A watchCall is a call of ccm-push watch.
 type watchCall struct {
 	plays   *plays
-	printer *printer
+	printer *output.Printer
 	options playbooks.Watch
 	tell    watchTellFlags
 	failOn  []string
 	follows bool // --follow-manifests
 }
 
-func watchCommand(pl *plays, p *printer) *cobra.Command {
+func watchCommand(pl *plays, p *output.Printer) *cobra.Command {
 	w := &watchCall{plays: pl, printer: p}
 	c := &cobra.Command{
 		Use:   "watch MANIFEST...",
@@ -45,7 +48,7 @@ changes a resource back, ccm-push stops repairing the resource.
 Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
   ccm-push watch -i hosts.yaml --check -l 'web*' site.yaml`,
-		Args: atLeast(1),
+		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once, apply nothing, and exit with status 8 if a resource has drifted")
@@ -70,11 +73,11 @@ ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push 
 			if len(args) > 3 {
 				return fmt.Errorf("release takes a RUN, a HOST and a resource, but got %d arguments", len(args))
 			}
-			return atLeast(2)(cmd, args)
+			return arguments.AtLeast(2)(cmd, args)
 		},
 		ValidArgsFunction: completeRelease(w.plays.fleet.app),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := w.plays.fleet.app.records()
+			store, err := w.plays.fleet.app.Records()
 			if err != nil {
 				return err
 			}
@@ -124,7 +127,7 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		pl.fleet.flags.Mode.Check = true
 		w.options.FailOn = append(w.options.FailOn, playbooks.FailOnDrift)
 	}
-	pl.fleet.app.files = &inputs.Files{}
+	pl.fleet.app.Files = &inputs.Files{}
 	r, err := pl.runner(ctx, paths)
 	if err != nil {
 		return err
@@ -158,14 +161,14 @@ func (w *watchCall) runs(ctx context.Context, r *playbooks.Runner, paths []strin
 			valid = r
 		}
 		switch {
-		case ctx.Err() != nil, a.stopped(), first && !one.watched(), only && !one.begun, one.watched() && one.next == nil:
-			return joinStatus(played, err)
+		case ctx.Err() != nil, a.Stopped(), first && !one.watched(), only && !one.begun, one.watched() && one.next == nil:
+			return exit.Join(played, err)
 		case one.next != nil:
 			r, only, played = one.next, false, nil
 		case one.begun: // it was stopped before its end, as a rollout may be
 			r, only, played = again(r), true, err
 		default:
-			a.warn("the changed files cannot be applied; watch continues with the old version: " + err.Error())
+			a.Warn("the changed files cannot be applied; watch continues with the old version: " + err.Error())
 			r.Dialer.Close()
 			r, only = again(valid), true
 		}

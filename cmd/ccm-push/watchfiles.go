@@ -72,25 +72,25 @@ func (r *watchedRun) look(ctx context.Context) {
 	}
 	app := r.call.plays.fleet.app
 	for {
-		changed := app.files.Wait(ctx, lookEvery)
+		changed := app.Files.Wait(ctx, lookEvery)
 		if len(changed) == 0 {
 			return
 		}
 		text := shownPaths(changed) + ": changed since it was read"
 		next, err := r.read(ctx)
 		switch {
-		case ctx.Err() != nil || app.stopped():
+		case ctx.Err() != nil || app.Stopped():
 		case err != nil:
-			app.warn(text + ", and is invalid: watch continues with the old version\n" + err.Error())
+			app.Warn(text + ", and is invalid: watch continues with the old version\n" + err.Error())
 		case r.call.follows:
-			app.say(text + ", and is valid: applying it")
+			app.Say(text + ", and is valid: applying it")
 			r.next = next
 			close(r.until)
 			return
 		default:
-			app.say(text + ", and is valid: watch continues with the old version; the new one would change this:")
+			app.Say(text + ", and is valid: watch continues with the old version; the new one would change this:")
 			if err := r.call.plan(ctx, next); err != nil {
-				app.warn("the changes are unknown: " + err.Error())
+				app.Warn("the changes are unknown: " + err.Error())
 			}
 		}
 		if next != nil {
@@ -120,7 +120,7 @@ func (w *watchCall) plan(ctx context.Context, r *playbooks.Runner) error {
 	}
 	r.Options.Check = true
 	r.Tally = &events.Tally{}
-	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, w.printer.reporter(r, events.TextOptions{Trust: f.trustCommand})).WithMask(r.Options.Catalog.Mask)
+	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, w.printer.Reporter(r, events.TextOptions{Trust: f.trustCommand})).WithMask(r.Options.Catalog.Mask)
 	_, err := f.play(ctx, r, false)
 	return errors.Join(err, r.Events.Err())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/report"
 	"github.com/ccm-push/ccm-push/playbooks/tell"
@@ -26,19 +27,19 @@ func (f *watchTellFlags) register(set *pflag.FlagSet) {
 
 // reporters returns the reporters for these receivers. The caller calls closeAll when the run has ended. Errors at that
 // time are warnings.
-func (f *watchTellFlags) reporters(ctx context.Context, a *app) (to []events.Reporter, closeAll func(), err error) {
+func (f *watchTellFlags) reporters(ctx context.Context, a *app.App) (to []events.Reporter, closeAll func(), err error) {
 	var open []func() error
 	closeAll = func() {
 		for _, one := range open {
 			if err := one(); err != nil {
-				a.warn(err.Error())
+				a.Warn(err.Error())
 			}
 		}
 	}
-	state := report.NewWatch(version, time.Now)
+	state := report.NewWatch(a.Version, time.Now)
 	to = append(to, state)
 	for _, command := range f.hooks {
-		hook, err := tell.NewHook(command, a.warn)
+		hook, err := tell.NewHook(command, a.Warn)
 		if err != nil {
 			closeAll()
 			return nil, nil, fmt.Errorf("--on-drift: %w", err)
@@ -52,15 +53,15 @@ func (f *watchTellFlags) reporters(ctx context.Context, a *app) (to []events.Rep
 			closeAll()
 			return nil, nil, err
 		}
-		a.say("metrics: http://" + listener.Address() + "/metrics")
+		a.Say("metrics: http://" + listener.Address() + "/metrics")
 		open = append(open, listener.Close)
 	}
-	manager, err := tell.NewManager(a.getenv, os.Getpid(), state)
+	manager, err := tell.NewManager(a.Getenv, os.Getpid(), state)
 	switch {
 	case err != nil:
-		a.warn("the service manager gets no state: " + err.Error())
+		a.Warn("the service manager gets no state: " + err.Error())
 	case manager != nil:
-		stopped, end := a.untilStop(ctx)
+		stopped, end := a.UntilStop(ctx)
 		manager.Start(stopped)
 		to, open = append(to, manager), append(open, func() error {
 			end()

@@ -7,13 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-func workerCommand(f *fleet, p *printer) *cobra.Command {
+func workerCommand(f *fleet, p *output.Printer) *cobra.Command {
 	var site, key, coordinators string
 	var addresses []string
 	var shards int
@@ -49,11 +51,11 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 			if f.flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
-			own, err := keyring.ReadKey(cmp.Or(key, a.configuration(workerKey)))
+			own, err := keyring.ReadKey(cmp.Or(key, a.Configuration(workerKey)))
 			if err != nil {
 				return fmt.Errorf("the key of this worker: %w", err)
 			}
-			ring, err := keyring.OpenKeyFile(cmp.Or(coordinators, a.configuration(coordinatorsList)), a.say)
+			ring, err := keyring.OpenKeyFile(cmp.Or(coordinators, a.Configuration(coordinatorsList)), a.Say)
 			if err != nil {
 				return fmt.Errorf("the keys of coordinators: %w", err)
 			}
@@ -61,12 +63,12 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 			if err != nil {
 				return err
 			}
-			files, _ := f.flags.Pace.Affordable(a.warn)
+			files, _ := f.flags.Pace.Affordable(a.Warn)
 			w := &workers.Worker{
-				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.registry, Version: version, Forks: f.flags.Pace.Forks, Files: files, Say: a.say,
+				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.Registry, Version: a.Version, Forks: f.flags.Pace.Forks, Files: files, Say: a.Say,
 			}
-			if p.flags.Output.Verbose > 0 {
-				w.Trace = a.say
+			if p.Flags.Output.Verbose > 0 {
+				w.Trace = a.Say
 			}
 			var builds playbooks.Runner
 			if err := f.addBuilds(&builds); err != nil {
@@ -76,11 +78,11 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 			if w.Queue, err = f.workers.queue(cmd.Context()); err != nil {
 				return err
 			}
-			a.say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())
+			a.Say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())
 			if len(from) == 0 {
-				a.say("its certificates are valid from any address\n  hint: limit them to the address of this worker: --worker-address ADDRESS")
+				a.Say("its certificates are valid from any address\n  hint: limit them to the address of this worker: --worker-address ADDRESS")
 			}
-			return w.Run(cmd.Context(), a.stop)
+			return w.Run(cmd.Context(), a.Stop)
 		},
 	}
 	c.AddCommand(workerJoinCommand(f, p))
@@ -94,13 +96,13 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 }
 
 // showHeld prints the files that workers hold.
-func showHeld(a *app) error {
-	files, err := workers.Held(a.getenv("TMPDIR"))
+func showHeld(a *app.App) error {
+	files, err := workers.Held(a.Getenv("TMPDIR"))
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		if _, err := fmt.Fprintln(a.out, printable.Line(file)); err != nil {
+		if _, err := fmt.Fprintln(a.Out, printable.Line(file)); err != nil {
 			return err
 		}
 	}

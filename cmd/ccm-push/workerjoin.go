@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
@@ -24,7 +26,7 @@ const (
 	workerCA   = "worker.pem"
 )
 
-func workerJoinCommand(f *fleet, p *printer) *cobra.Command {
+func workerJoinCommand(f *fleet, p *output.Printer) *cobra.Command {
 	var in, name string
 	var addresses []string
 	c := &cobra.Command{
@@ -46,7 +48,7 @@ the output is the command that starts the worker.`,
 			if err != nil {
 				return err
 			}
-			return f.app.join(cmd.Context(), p, in, name, from)
+			return join(cmd.Context(), f.app, p, in, name, from)
 		},
 	}
 	c.Flags().StringVar(&in, "token-file", "", "read the token from a `file` instead of the terminal")
@@ -55,15 +57,15 @@ the output is the command that starts the worker.`,
 	return c
 }
 
-func (a *app) join(ctx context.Context, p *printer, in, name string, from []netip.Prefix) error {
-	if !a.canAsk() {
+func join(ctx context.Context, a *app.App, p *output.Printer, in, name string, from []netip.Prefix) error {
+	if !a.CanAsk() {
 		return errors.New("join compares fingerprints on the terminal, and standard input is not a terminal")
 	}
-	seedFile, caFile := a.configuration(workerSeed), a.configuration(workerCA)
+	seedFile, caFile := a.Configuration(workerSeed), a.Configuration(workerCA)
 	if _, err := os.Stat(seedFile); err == nil {
 		return fmt.Errorf("%s is there: this machine has joined before\n  hint: to join again, move it away: mv %[1]s %[1]s.old", seedFile)
 	}
-	token, err := a.readToken(ctx, in)
+	token, err := readToken(ctx, a, in)
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 			return err
 		}
 	}
-	key, err := ownKey(a.configuration(workerKey), name)
+	key, err := ownKey(a.Configuration(workerKey), name)
 	if err != nil {
 		return err
 	}
@@ -97,10 +99,10 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 		return err
 	}
 	silent := ""
-	a.onStop.Store(&silent)
-	ctx, end := a.untilStop(ctx)
+	a.OnStop.Store(&silent)
+	ctx, end := a.UntilStop(ctx)
 	defer end()
-	if err := a.present(ctx, invitation, candidate); err != nil {
+	if err := present(ctx, a, invitation, candidate); err != nil {
 		return err
 	}
 	if err := writeNewFile(seedFile, append(seed, '\n'), 0o600); err != nil {
@@ -115,7 +117,7 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 		}
 		start += " --nats-ca " + caFile
 	}
-	if err := addLine(a.configuration(coordinatorsList), invitation.CoordinatorKey()); err != nil {
+	if err := addLine(a.Configuration(coordinatorsList), invitation.CoordinatorKey()); err != nil {
 		return err
 	}
 	if invitation.Site != "" {
@@ -125,18 +127,18 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 		start += " --worker-address " + p.String()
 	}
 	if _, closed, err := loggedIn(ctx, invitation, seedFile, caFile); err != nil {
-		a.say("warning: the broker does not accept this machine yet: " + err.Error())
+		a.Say("warning: the broker does not accept this machine yet: " + err.Error())
 	} else {
 		closed()
 	}
-	a.say("this machine is a worker now; start it:")
-	return p.print(start + "\n")
+	a.Say("this machine is a worker now; start it:")
+	return p.Print(start + "\n")
 }
 
 // readToken reads a token from a file, or prompts for it.
-func (a *app) readToken(ctx context.Context, in string) (string, error) {
+func readToken(ctx context.Context, a *app.App, in string) (string, error) {
 	if in == "" {
-		return a.askLine(ctx, "Token of ccm-push workers invite: ")
+		return a.AskLine(ctx, "Token of ccm-push workers invite: ")
 	}
 	file, err := os.Open(in)
 	if err != nil {
@@ -152,8 +154,8 @@ const admitWait = 10 * time.Second
 
 // present sends the keys of this machine, prompts for the comparison of fingerprints, and waits until the other machine has
 // admitted this one.
-func (a *app) present(ctx context.Context, i *workers.Invitation, c *workers.Candidate) error {
-	conn, closed, err := a.invited(ctx, i)
+func present(ctx context.Context, a *app.App, i *workers.Invitation, c *workers.Candidate) error {
+	conn, closed, err := invited(ctx, a, i)
 	if err != nil {
 		return err
 	}
@@ -162,19 +164,19 @@ func (a *app) present(ctx context.Context, i *workers.Invitation, c *workers.Can
 	defer cancel()
 	answer := make(chan error, 1)
 	go func() { answer <- i.Join(ctx, conn, c) }() // ends with ctx, and always sends an answer
-	a.say(fmt.Sprintf("the fingerprint of this machine is\n\n    %s\n", i.Fingerprint(c)))
-	compared := a.compare(ctx, "Does the machine that invites show the same fingerprint? [y/N] ")
+	a.Say(fmt.Sprintf("the fingerprint of this machine is\n\n    %s\n", i.Fingerprint(c)))
+	compared := compare(ctx, a, "Does the machine that invites show the same fingerprint? [y/N] ")
 	if compared != nil {
 		cancel()
 		<-answer
 		return compared
 	}
-	a.say("waiting for the other machine")
+	a.Say("waiting for the other machine")
 	return <-answer
 }
 
 // invited logs in to the broker with the rights of the invitation.
-func (a *app) invited(ctx context.Context, i *workers.Invitation) (conn *nats.Conn, closed func(), err error) {
+func invited(ctx context.Context, a *app.App, i *workers.Invitation) (conn *nats.Conn, closed func(), err error) {
 	folder, err := os.MkdirTemp("", "ccm-push-join-")
 	if err != nil {
 		return nil, nil, err

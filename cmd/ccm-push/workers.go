@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
-func workersCommand(f *fleet, p *printer) *cobra.Command {
+func workersCommand(f *fleet, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workers --workers URL",
 		Short: "list workers: connected ones, and those lost in the last day",
@@ -46,10 +47,10 @@ coordinators.keys. The command does not list these workers, it prints only their
 				return err
 			}
 			if unreadable > 0 {
-				f.app.warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add the public key of this machine to the file coordinators.keys of these workers: %s", unreadable, key.Public()))
+				f.app.Warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add the public key of this machine to the file coordinators.keys of these workers: %s", unreadable, key.Public()))
 			}
-			if p.json() {
-				return printJSON(p, all...)
+			if p.JSON() {
+				return output.PrintJSON(p, all...)
 			}
 			return printWorkers(p, all)
 		},
@@ -60,9 +61,9 @@ coordinators.keys. The command does not list these workers, it prints only their
 
 var errNoWorkersURL = errors.New("neither --workers nor CCM_PUSH_WORKERS is set: pass --workers with the NATS URL of the workers, such as tls://nats.example.com:4222")
 
-func printWorkers(p *printer, all []workers.Connected) error {
+func printWorkers(p *output.Printer, all []workers.Connected) error {
 	if len(all) == 0 {
-		return p.print("no worker is connected\n")
+		return p.Print("no worker is connected\n")
 	}
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -81,7 +82,7 @@ func printWorkers(p *printer, all []workers.Connected) error {
 			events.Line(w.Version), events.Line(fmt.Sprintf("%s (pid %d)", w.Host, w.PID)), ago(time.Since(w.Heard)))
 	}
 	table.Flush()
-	return p.print(b.String())
+	return p.Print(b.String())
 }
 
 // ago formats the time that has passed, in one unit.

@@ -16,13 +16,15 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
+func workersInviteCommand(f *fleet, p *output.Printer) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "invite [SITE]",
@@ -56,18 +58,18 @@ ccm-push-broker, and your user of the broker needs the role coordinator or opera
 }
 
 // invite makes a token, and admits the machine that joins with it.
-func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error {
+func (f *fleet) invite(ctx context.Context, p *output.Printer, site, out string) error {
 	a, w := f.app, &f.workers
 	if w.flags.Workers.URL == "" {
 		return errNoWorkersURL
 	}
-	if !a.canAsk() {
+	if !a.CanAsk() {
 		return errors.New("invite compares fingerprints on the terminal, and standard input is not a terminal")
 	}
 	if _, err := keyring.SiteOption(site); err != nil {
 		return err
 	}
-	path := cmp.Or(w.flags.Workers.Key, a.configuration(coordinatorKey))
+	path := cmp.Or(w.flags.Workers.Key, a.Configuration(coordinatorKey))
 	key, err := ownKey(path, "controller")
 	if err != nil {
 		return err
@@ -88,10 +90,10 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 		return err
 	}
 	silent := ""
-	a.onStop.Store(&silent)
-	ctx, end := a.untilStop(ctx)
+	a.OnStop.Store(&silent)
+	ctx, end := a.UntilStop(ctx)
 	defer end()
-	list := cmp.Or(w.flags.Workers.List, a.configuration(workerList))
+	list := cmp.Or(w.flags.Workers.List, a.Configuration(workerList))
 	admit := func(c *workers.Candidate) error {
 		there, err := keyring.OpenWorkerList(list, nil)
 		if err == nil {
@@ -106,8 +108,8 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 		if len(c.Addresses) > 0 {
 			from = fmt.Sprintf(" with the addresses %v", c.Addresses)
 		}
-		a.say(fmt.Sprintf("machine %s wants to become a worker%s%s; its fingerprint is\n\n    %s\n", events.Line(c.Name), ofSite(site), from, invitation.Fingerprint(c)))
-		return a.compare(ctx, "Does that machine show the same fingerprint? [y/N] ")
+		a.Say(fmt.Sprintf("machine %s wants to become a worker%s%s; its fingerprint is\n\n    %s\n", events.Line(c.Name), ofSite(site), from, invitation.Fingerprint(c)))
+		return compare(ctx, a, "Does that machine show the same fingerprint? [y/N] ")
 	}
 	record := func(c *workers.Candidate) error {
 		line, err := c.Line(site)
@@ -123,32 +125,32 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 		}
 	}()
 	ready := func() error {
-		err := a.handToken(p, invitation, out)
+		err := handToken(a, p, invitation, out)
 		written = err == nil && out != ""
 		return err
 	}
 	if err := invitation.Await(ctx, conn, ready, admit, record); err != nil {
 		return err
 	}
-	a.say("the worker is admitted: its key is in " + list)
+	a.Say("the worker is admitted: its key is in " + list)
 	return nil
 }
 
 // handToken prints the token, or writes it to a new file.
-func (a *app) handToken(p *printer, i *workers.Invitation, out string) error {
+func handToken(a *app.App, p *output.Printer, i *workers.Invitation, out string) error {
 	token, err := i.Token()
 	if err != nil {
 		return err
 	}
 	how := "paste it at the prompt there"
 	if out == "" {
-		err = p.print(token + "\n")
+		err = p.Print(token + "\n")
 	} else {
 		how = "copy " + out + " there, and add --token-file"
 		err = writeNewFile(out, []byte(token+"\n"), 0o600)
 	}
 	if err == nil {
-		a.say("the token is secret, for one machine, and valid until " + i.Until.Local().Format(time.TimeOnly) + "; on that machine run: ccm-push worker join  (" + how + ")")
+		a.Say("the token is secret, for one machine, and valid until " + i.Until.Local().Format(time.TimeOnly) + "; on that machine run: ccm-push worker join  (" + how + ")")
 	}
 	return err
 }
@@ -156,8 +158,8 @@ func (a *app) handToken(p *printer, i *workers.Invitation, out string) error {
 var errNotCompared = errors.New("the fingerprints were not confirmed to be equal; no key was accepted")
 
 // compare prompts for whether two fingerprints are equal; every answer except yes is an error.
-func (a *app) compare(ctx context.Context, question string) error {
-	answer, err := a.askLine(ctx, question)
+func compare(ctx context.Context, a *app.App, question string) error {
+	answer, err := a.AskLine(ctx, question)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
@@ -27,7 +28,7 @@ import (
 
 // A workersLink reaches the workers of a call, through the queue.
 type workersLink struct {
-	app   *app
+	app   *app.App
 	flags *flags.All
 
 	recipe *parcel.Recipe // recipe of the manifests that were read; nil means none
@@ -53,8 +54,8 @@ const (
 
 // close ends the connection to the queue, if there is one.
 func (f *workersLink) close(ctx context.Context) {
-	f.shared.end(ctx, f.app.warn) // there is something if the run was refused
-	f.shared.giveBack(ctx, f.app.warn)
+	f.shared.end(ctx, f.app.Warn) // there is something if the run was refused
+	f.shared.giveBack(ctx, f.app.Warn)
 	if f.link != nil {
 		f.link.Close()
 	}
@@ -114,10 +115,10 @@ func (f *workersLink) address() string {
 // keys returns the key of this machine and the list of workers.
 func (f *workersLink) keys() (key keyring.Key, list *keyring.KeyFile, err error) {
 	a := f.app
-	if key, err = keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.configuration(coordinatorKey))); err != nil {
+	if key, err = keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.Configuration(coordinatorKey))); err != nil {
 		return key, nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
 	}
-	if list, err = keyring.OpenWorkerList(cmp.Or(f.flags.Workers.List, a.configuration(workerList)), a.say); err != nil {
+	if list, err = keyring.OpenWorkerList(cmp.Or(f.flags.Workers.List, a.Configuration(workerList)), a.Say); err != nil {
 		err = fmt.Errorf("--workers: the keys of workers: %w", err)
 	}
 	return key, list, err
@@ -160,7 +161,7 @@ func (f *workersLink) connection() *natsconn.Link {
 			}
 			warn(text)
 		}
-		config.Outage = f.app.warn // each time: runs that watch continue for weeks
+		config.Outage = f.app.Warn // each time: runs that watch continue for weeks
 		f.link = natsconn.New(config)
 	}
 	return f.link

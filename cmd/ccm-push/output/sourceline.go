@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"bufio"
@@ -20,9 +20,9 @@ const (
 	maxSourceFile  = 1 << 20
 )
 
-// withSource is the text of an error with the line of the source below each place that it names,
+// WithSource is the text of an error with the line of the source below each place that it names,
 // and a mark where in that line it is.
-func withSource(err error) string {
+func WithSource(err error) string {
 	text := err.Error()
 	for i, one := range placed(err) {
 		if i == maxSourceLines {

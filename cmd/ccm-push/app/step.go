@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bufio"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// askLine prompts for a line on the terminal of the process. The end of ctx ends the prompt.
-func (a *app) askLine(ctx context.Context, question string) (string, error) {
+// AskLine prompts for a line on the terminal of the process. The end of ctx ends the prompt.
+func (a *App) AskLine(ctx context.Context, question string) (string, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0) // whose reads can be interrupted
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func TestWithSource(t *testing.T) {
 		{"without a place", errors.New("wrong"), "wrong"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, strings.ReplaceAll(withSource(test.err), path, "PATH"))
+			require.Equal(t, test.want, strings.ReplaceAll(WithSource(test.err), path, "PATH"))
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"cmp"
@@ -35,12 +35,12 @@ func progressMode(asked string, terminal, text bool, getenv func(string) string)
 // isSet reports whether the value of an environment variable means yes.
 func isSet(value string) bool { return !slices.Contains([]string{"", "0", "false", "no"}, value) }
 
-// show shows the progress of hosts. end stops it; it returns when all printed text is on the terminal, or at the end of
+// Show shows the progress of hosts. end stops it; it returns when all printed text is on the terminal, or at the end of
 // its context. A run with prompts shows nothing: the operator who answers sees its progress. expected returns the usual
 // time of a run of so many hosts.
-func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) time.Duration) (end func(context.Context) error) {
-	out, ok := p.app.out.(*output)
-	mode := progressMode(p.flags.Output.Progress, ok && out.terminal, p.flags.Output.Format == "text", p.app.getenv)
+func (p *Printer) Show(t *activity.Tracker, asks bool, expected func(hosts int) time.Duration) (end func(context.Context) error) {
+	out, ok := p.App.Out.(*Stream)
+	mode := progressMode(p.Flags.Output.Progress, ok && out.Terminal, p.Flags.Output.Format == "text", p.App.Getenv)
 	if asks {
 		mode = flags.ProgressNone
 	}
@@ -48,7 +48,7 @@ func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) 
 	case flags.ProgressLive:
 		return p.showLive(out, t, expected)
 	case flags.ProgressPlain:
-		plain := activity.NewPlain(p.app.err, t.Snapshot)
+		plain := activity.NewPlain(p.App.Err, t.Snapshot)
 		return func(context.Context) error {
 			plain.Close()
 			return nil
@@ -58,7 +58,7 @@ func (p *printer) show(t *activity.Tracker, asks bool, expected func(hosts int) 
 }
 
 // showLive draws on standard output. Standard error on the same terminal is printed above the display too.
-func (p *printer) showLive(out *output, t *activity.Tracker, expected func(hosts int) time.Duration) (end func(context.Context) error) {
+func (p *Printer) showLive(out *Stream, t *activity.Tracker, expected func(hosts int) time.Duration) (end func(context.Context) error) {
 	stopping, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	if !signal.Ignored(syscall.SIGTSTP) {
@@ -69,8 +69,8 @@ func (p *printer) showLive(out *output, t *activity.Tracker, expected func(hosts
 		Stopping: stopping, Stop: func() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) },
 		Continued: continued,
 	}, t.Snapshot, expected)
-	shared := []*output{out}
-	if err, ok := p.app.err.(*output); ok && sameTerminal(out, err) {
+	shared := []*Stream{out}
+	if err, ok := p.App.Err.(*Stream); ok && sameTerminal(out, err) {
 		shared = append(shared, err)
 	}
 	for _, o := range shared {
@@ -95,15 +95,15 @@ type writerFunc func([]byte) (int, error)
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
 // sameTerminal reports whether two outputs are one terminal.
-func sameTerminal(a, b *output) bool {
+func sameTerminal(a, b *Stream) bool {
 	one, err := a.file.Stat()
 	other, otherErr := b.file.Stat()
-	return a.terminal && b.terminal && errors.Join(err, otherErr) == nil && os.SameFile(one, other)
+	return a.Terminal && b.Terminal && errors.Join(err, otherErr) == nil && os.SameFile(one, other)
 }
 
 // size returns the size of the terminal, for a program that may draw on it; 0 for a program in the background, which
 // may not.
-func (o *output) size() (columns, rows int) {
+func (o *Stream) size() (columns, rows int) {
 	if group, err := unix.IoctlGetInt(int(o.file.Fd()), unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() {
 		return 0, 0
 	}
@@ -114,8 +114,8 @@ func (o *output) size() (columns, rows int) {
 	return cmp.Or(columns, 80), rows // one that does not know has 0
 }
 
-// clear removes the display from the terminal, for a run that is not waited for.
-func (o *output) clear() {
+// Clear removes the display from the terminal, for a run that is not waited for.
+func (o *Stream) Clear() {
 	if l := o.live.Load(); l != nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()         // it is waited for a moment

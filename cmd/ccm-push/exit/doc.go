@@ -1,0 +1,2 @@
+// Package exit has the exit statuses of the program, and the errors that carry them.
+package exit

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
+)
+
+// hostCommands returns the commands about hosts and the inventory.
+func hostCommands(f *fleet, p *output.Printer) []*cobra.Command {
+	return []*cobra.Command{
+		cleanCommand(f, p),
+		explainConnectionCommand(f, p),
+		factsCommand(f, p),
+		footprintCommand(f, p),
+		inventoryCommand(&f.inventory, p),
+		statusCommand(f, p),
+		sudoersCommand(f, p),
+		trustCommand(f, p),
+	}
+}
