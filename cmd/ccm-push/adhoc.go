@@ -44,7 +44,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		}
 		play.InSession(call.Alias, call.Earlier)
 	}
-	if err := c.fleet.workers.adHoc(call); err != nil {
+	if err := c.fleet.workers.AdHoc(call); err != nil {
 		return err
 	}
 	// The output of a command is the point, and it does not wait for other runs.

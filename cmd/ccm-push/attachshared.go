@@ -18,7 +18,7 @@ import (
 
 // attachShared follows a run that is coordinated elsewhere.
 func attachShared(cmd *cobra.Command, f *fleet, p *output.Printer, name string, fromNow bool) error {
-	h, err := f.workers.handover(cmd.Context())
+	h, err := f.workers.Handover(cmd.Context())
 	if err != nil {
 		return err
 	}

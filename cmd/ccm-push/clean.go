@@ -21,7 +21,7 @@ manifest, ccm-push cannot restore its former state.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.completePattern,
+		ValidArgsFunction: f.inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFootprints(cmd.Context(), f, p, args, true)
 		},

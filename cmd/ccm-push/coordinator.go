@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
@@ -22,16 +23,16 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	if f.flags.Workers.URL == "" {
 		return nil, nil
 	}
-	recipe, err := f.workers.recipeOf(r.Plays)
+	recipe, err := f.workers.RecipeOf(r.Plays)
 	if err != nil {
 		return nil, err
 	}
 	a := f.app
-	key, list, err := f.workers.keys()
+	key, list, err := f.workers.Keys()
 	if err != nil {
 		return nil, err
 	}
-	authority, err := f.authority.authority()
+	authority, err := f.authority.Authority()
 	switch {
 	case err != nil:
 		return nil, err
@@ -43,24 +44,24 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	if recipe.Without, err = f.withoutFiles(ctx); err != nil {
 		return nil, err
 	}
-	q, err := f.workers.queue(ctx)
+	q, err := f.workers.Queue(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &workers.Coordinator{
-		List:  f.workers.listFile,
-		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.Warn, Size: f.flags.Workers.Size, URL: f.workers.address(), WaitWorkers: f.flags.Workers.Wait,
+		List:  f.workers.ListFile,
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.Warn, Size: f.flags.Workers.Size, URL: f.workers.Address(), WaitWorkers: f.flags.Workers.Wait,
 		Certify: func(ctx context.Context, of workers.Certificate) ([]byte, time.Duration, error) {
-			return f.workers.certify(ctx, authority, r.Options.Run, of)
+			return f.workers.Certify(ctx, authority, r.Options.Run, of)
 		},
 	}
 	if shared && !f.flags.Record.None { // a run without a record cannot be followed or resumed
-		h, err := f.workers.handover(ctx)
+		h, err := f.workers.Handover(ctx)
 		if err != nil {
 			return nil, err
 		}
 		c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
-			return f.workers.shared.share(ctx, h, r.Options.Run, name)
+			return f.workers.Shared.Share(ctx, h, r.Options.Run, name)
 		}
 	}
 	if err := c.Begin(ctx); err != nil {
@@ -68,7 +69,7 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	}
 	r.Workers = c
 	answered := c.Answered
-	f.workers.answered.Store(&answered)
+	f.workers.Answered.Store(&answered)
 	return c, nil
 }
 
@@ -76,11 +77,11 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 // worker gets the parts that concern its hosts, and the operator's own files.
 func (f *fleet) withoutFiles(ctx context.Context) ([]string, error) {
 	a, given := f.app, f.flags
-	inventories, err := f.inventory.sources()
+	inventories, err := f.inventory.Sources()
 	if err != nil {
 		return nil, err
 	}
-	nats := natsConfig(given.NATS.Config, flags.NATSFlag, a)
+	nats := links.Config(given.NATS.Config, flags.NATSFlag, a)
 	own := []string{
 		f.flags.Workers.Key, given.Connection.Secrets.File, given.Connection.Secrets.BecomeFile, given.Connection.Secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
 		filepath.Join(a.Home(), ".ssh"), a.Configuration(""),
@@ -88,7 +89,7 @@ func (f *fleet) withoutFiles(ctx context.Context) ([]string, error) {
 	if store, err := a.Records(); err == nil { // else there are no records
 		own = append(own, store.Folder)
 	}
-	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.secrets.ageKeys(ctx).Paths()), nil
+	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.secrets.AgeKeys(ctx).Paths()), nil
 }
 
 // plan returns the recipe of plays for workers; nil without workers.
@@ -106,7 +107,7 @@ func (p *plays) plan(paths []string) (*parcel.Recipe, error) {
 	}
 	recipe := &parcel.Recipe{
 		Folder: folder, Parameters: p.fleet.flags.Variables.Parameters, Rollout: p.fleet.flags.Rollout.File, Hiera: p.fleet.variables.document, Selection: p.fleet.flags.Selection.Selection,
-		Archives: archives, Sealed: &p.fleet.secrets.sealed,
+		Archives: archives, Sealed: &p.fleet.secrets.Sealed,
 	}
 	for _, path := range paths {
 		recipe.Paths = append(recipe.Paths, source.Plain(path))

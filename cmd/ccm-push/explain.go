@@ -115,11 +115,11 @@ func checkRef(types modules.Registry, ref string) error {
 func completeExplained(p *plays) arguments.Completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 {
-			inv := p.fleet.inventory.completionInventory(cmd.Context())
+			inv := p.fleet.inventory.CompletionInventory(cmd.Context())
 			if last := len(args) - 1; inv != nil && inv.Host(args[last]) != nil {
 				return arguments.CompleteResource(p.fleet.app.Registry)(cmd, args[:last], word)
 			}
 		}
-		return p.fleet.inventory.completeLastHost(cmd, args, word)
+		return p.fleet.inventory.CompleteLastHost(cmd, args, word)
 	}
 }

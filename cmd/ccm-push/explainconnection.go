@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
@@ -24,10 +26,10 @@ Hosts with equal settings share one entry. In the entry, {host} means the name o
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              arguments.AtLeast(1),
-		ValidArgsFunction: f.inventory.completeTerm, // of each word
+		ValidArgsFunction: f.inventory.CompleteTerm, // of each word
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
-				return f.inventory.printHosts(cmd.Context(), p, args)
+				return f.inventory.PrintHosts(cmd.Context(), p, args)
 			}
 			return explainConnection(cmd.Context(), f, p, args)
 		},
@@ -40,7 +42,7 @@ func explainConnection(ctx context.Context, f *fleet, p *output.Printer, pattern
 		return err
 	}
 	defer r.Dialer.Close()
-	f.connection.mentionPasswords(&r.Connect)
+	f.connection.MentionPasswords(&r.Connect)
 	hosts, err := selectAll(r.Inventory, &f.inventory, patterns)
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func explainConnection(ctx context.Context, f *fleet, p *output.Printer, pattern
 	for _, h := range hosts {
 		reached, err := r.Connect.Explain(r.Inventory, h)
 		if err != nil {
-			return positioned(err)
+			return access.Positioned(err)
 		}
 		all = append(all, reached)
 	}
@@ -69,11 +71,11 @@ func explainConnection(ctx context.Context, f *fleet, p *output.Printer, pattern
 }
 
 // selectAll returns the hosts of several patterns, each once.
-func selectAll(inv *inventory.Inventory, f *inventories, patterns []string) ([]*inventory.Host, error) {
+func selectAll(inv *inventory.Inventory, f *inventories.Reader, patterns []string) ([]*inventory.Host, error) {
 	var all []*inventory.Host
 	met := map[string]bool{}
 	for _, pattern := range patterns {
-		hosts, err := f.selectHosts(inv, pattern)
+		hosts, err := f.SelectHosts(inv, pattern)
 		if err != nil {
 			return nil, err
 		}

@@ -25,10 +25,10 @@ func factsCommand(f *fleet, p *output.Printer) *cobra.Command {
   ccm-push -o json facts all > facts.json`,
 		Args: cobra.MatchAll(arguments.AtLeast(1), cobra.MaximumNArgs(2)),
 
-		ValidArgsFunction: f.inventory.completePattern,
+		ValidArgsFunction: f.inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
-				return f.inventory.printHosts(cmd.Context(), p, args[:1])
+				return f.inventory.PrintHosts(cmd.Context(), p, args[:1])
 			}
 			return printFacts(cmd.Context(), f, p, args[0], args[1:])
 		},

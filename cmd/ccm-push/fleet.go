@@ -12,9 +12,12 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -32,13 +35,13 @@ import (
 type fleet struct {
 	app        *app.App
 	flags      *flags.All
-	inventory  inventories
+	inventory  inventories.Reader
 	variables  variables
-	secrets    unsealer
-	connection connections
-	authority  authorities
-	nats       natsLink
-	workers    workersLink
+	secrets    access.Unsealer
+	connection access.Connections
+	authority  access.Authorities
+	nats       links.NATS
+	workers    links.Workers
 	record     recording
 	detach     detaching
 }
@@ -55,12 +58,12 @@ type purpose struct {
 // and the reporters. Its dialer must be closed. With an error it returns what there is,
 // if anything, for [playbooks.Runner.Validate] to find more errors.
 func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error) {
-	if _, err := f.secrets.keys(ctx); err != nil {
+	if _, err := f.secrets.Keys(ctx); err != nil {
 		return nil, err
 	}
-	loadInventory := f.inventory.load
+	loadInventory := f.inventory.Load
 	if p.validate {
-		loadInventory = f.inventory.loadIfAny
+		loadInventory = f.inventory.LoadIfAny
 	}
 	inv, invErr := loadInventory(ctx, p.manifests...)
 	data, dataErr := f.variables.options(ctx, f.app.Environ, !p.adHoc)
@@ -72,13 +75,13 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 	err = errors.Join(invErr, dataErr, err)
 	var files, keep int
 	if !p.validate {
-		config, configErr := f.connection.readSSHConfig(ctx, account)
+		config, configErr := f.connection.ReadSSHConfig(ctx, account)
 		connect.SSH, err = config, errors.Join(err, configErr)
 		files, keep = f.flags.Pace.Affordable(f.app.Warn)
 	}
 	r := &playbooks.Runner{
 		Inventory: inv,
-		Dialer:    f.connection.dialer(account),
+		Dialer:    f.connection.Dialer(account),
 		Connect:   connect,
 		Options: playbooks.Options{
 			Run: record.NewID(time.Now()), Check: f.flags.Mode.Check, Diff: f.flags.Mode.Diff != "", Strict: f.flags.Mode.Strict,
@@ -87,8 +90,8 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 			Deadlines: f.flags.Work.Deadlines.Working(), CompileFirst: f.flags.Work.CompileFirst,
 			Catalog: data, Version: f.app.Version,
 		},
-		Registry: f.nats.services(),
-		Lookups:  f.nats.lookups(),
+		Registry: f.nats.Services(),
+		Lookups:  f.nats.Lookups(),
 		Told:     f.record.told(),
 		Now:      time.Now,
 		NewNonce: rand.Text,
@@ -106,7 +109,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 
 // reach returns the options to reach hosts, without ssh_config.
 func (f *fleet) reach(account *user.User, newKnownHosts bool) (reach.Options, error) {
-	o, err := f.connection.options(account, newKnownHosts)
+	o, err := f.connection.Options(account, newKnownHosts)
 	o.Limits = f.flags.Work.Deadlines.Limits()
 	return o, err
 }
@@ -122,7 +125,7 @@ func (f *fleet) runnerFor(ctx context.Context, pattern string, p purpose) (*play
 	if err != nil {
 		return nil, nil, err
 	}
-	hosts, err := f.inventory.selectHosts(r.Inventory, pattern)
+	hosts, err := f.inventory.SelectHosts(r.Inventory, pattern)
 	return r, hosts, err
 }
 
@@ -131,7 +134,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 	if f.flags.Workers.URL == "" {
 		return func() {}, f.unlock(ctx, r, hosts)
 	}
-	if err := errors.Join(f.connection.addSecrets(ctx, &r.Connect), r.CheckReach(hosts)); err != nil {
+	if err := errors.Join(f.connection.AddSecrets(ctx, &r.Connect), r.CheckReach(hosts)); err != nil {
 		return nil, err
 	}
 	folder, err := os.Getwd()
@@ -141,7 +144,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 	if err != nil {
 		return nil, err
 	}
-	f.workers.recipe = &parcel.Recipe{Folder: folder}
+	f.workers.Recipe = &parcel.Recipe{Folder: folder}
 	c, err := f.coordinator(ctx, r, false)
 	if err != nil {
 		return nil, err
@@ -184,7 +187,7 @@ func (f *fleet) addBuilds(r *playbooks.Runner) error {
 
 // unlock adds to a runner the secrets to log in to hosts, for a command that concerns only these hosts.
 func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*inventory.Host) error {
-	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
+	if err := f.connection.AddSecrets(ctx, &r.Connect); err != nil {
 		return err
 	}
 	if err := r.CheckReach(hosts); err != nil {
@@ -197,7 +200,7 @@ func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*invent
 // is not recorded has none.
 func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *output.Printer, h record.Header, to ...events.Reporter) error {
 	if f.flags.Inventory.ListHosts {
-		return printPlayHosts(r, p)
+		return inventories.PrintPlayHosts(r, p)
 	}
 	if err := f.detach.check(h); err != nil {
 		return err
@@ -208,7 +211,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *output.Printer,
 	if err := f.addBuilds(r); err != nil {
 		return err
 	}
-	authority, err := f.authority.authority()
+	authority, err := f.authority.Authority()
 	if err != nil {
 		return err
 	}
@@ -218,7 +221,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *output.Printer,
 	if err != nil {
 		return err
 	}
-	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
+	if err := f.connection.AddSecrets(ctx, &r.Connect); err != nil {
 		return errors.Join(err, closeFiles())
 	}
 	traces, closeTrace, err := traceReporters(ctx, p.Flags.Output.Reports.Trace, f.app)
@@ -243,7 +246,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *output.Printer,
 		}
 	}
 	if p.Flags.Output.Verbose > 1 {
-		f.workers.listFile = f.app.Say
+		f.workers.ListFile = f.app.Say
 	}
 	summary, err := f.play(ctx, r, true)
 	steering.close()
@@ -266,7 +269,7 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (eve
 	}
 	stop, stopped := f.app.Stop, func() {}
 	if coordinator != nil {
-		stop, stopped = firstOf(f.app.Stop, coordinator.Halted(), f.workers.shared.lost())
+		stop, stopped = links.FirstOf(f.app.Stop, coordinator.Halted(), f.workers.Shared.Lost())
 	}
 	summary, err := r.Run(ctx, stop)
 	stopped()
@@ -275,7 +278,7 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (eve
 			f.app.Warn("data of the run stays in NATS, encrypted, for up to a week: " + closeErr.Error())
 		}
 		if shared {
-			f.workers.shared.end(ctx, f.app.Warn)
+			f.workers.Shared.Finish(ctx, f.app.Warn)
 		}
 	}
 	return summary, err

@@ -23,7 +23,7 @@ the next run. It lists the files of the login user, and with -b also the files o
 		Example: `  ccm-push footprint all
   ccm-push -b footprint web1`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.completePattern,
+		ValidArgsFunction: f.inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFootprints(cmd.Context(), f, p, args, false)
 		},
@@ -34,7 +34,7 @@ the next run. It lists the files of the login user, and with -b also the files o
 // a check run.
 func printFootprints(ctx context.Context, f *fleet, p *output.Printer, args []string, remove bool) error {
 	if f.flags.Inventory.ListHosts {
-		return f.inventory.printHosts(ctx, p, args)
+		return f.inventory.PrintHosts(ctx, p, args)
 	}
 	r, hosts, err := f.runnerFor(ctx, args[0], purpose{})
 	if err != nil {

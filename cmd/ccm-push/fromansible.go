@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible"
 )
 
-func fromAnsibleCommand(types modules.Registry, f *inventories, p *output.Printer) *cobra.Command {
+func fromAnsibleCommand(types modules.Registry, f *inventories.Reader, p *output.Printer) *cobra.Command {
 	var out, report string
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
@@ -42,9 +43,9 @@ host and overwrites no file.`,
 			if err != nil {
 				return err
 			}
-			f.app.EndAtOnce.Store(true) // nothing is written yet
+			f.App.EndAtOnce.Store(true) // nothing is written yet
 			done, err := fromansible.Convert(cmd.Context(), args[0], fromansible.Options{Types: types, Variables: known})
-			f.app.EndAtOnce.Store(false)
+			f.App.EndAtOnce.Store(false)
 			if err != nil {
 				return err
 			}
@@ -70,11 +71,11 @@ host and overwrites no file.`,
 }
 
 // inventoryVariables returns the variables of all hosts of an inventory named with -i, each with one of its values.
-func inventoryVariables(ctx context.Context, f *inventories) (map[string]any, error) {
-	if !f.flags.Changed("inventory") {
+func inventoryVariables(ctx context.Context, f *inventories.Reader) (map[string]any, error) {
+	if !f.Flags.Changed("inventory") {
 		return nil, nil
 	}
-	inv, err := f.load(ctx)
+	inv, err := f.Load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ With --facts FILE, it reads the facts from the file and contacts no host.
   ccm-push graph site.yaml web1 --why service#nginx
   ccm-push graph site.yaml web1 --format dot | dot -Tsvg > site.svg`,
 		Args:              arguments.AtLeast(2),
-		ValidArgsFunction: p.fleet.inventory.completeLastHost,
+		ValidArgsFunction: p.fleet.inventory.CompleteLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printGraph(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], format, why)
 		},

@@ -78,7 +78,7 @@ a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 
 // resolved returns the data of a document for a host with facts KEY=VALUE, in addition to the facts of the flags.
 func (f *variables) resolved(ctx context.Context, from string, facts []string) (map[string]any, error) {
-	document, err := extravars.ReadHiera(ctx, from, "", f.nats.store(), f.app.Warn)
+	document, err := extravars.ReadHiera(ctx, from, "", f.nats.Store(), f.app.Warn)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // without the name of the flag
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/listing"
@@ -21,7 +22,7 @@ type listingFlags struct {
 	host                      string
 }
 
-func inventoryCommand(f *inventories, p *output.Printer) *cobra.Command {
+func inventoryCommand(f *inventories.Reader, p *output.Printer) *cobra.Command {
 	var l listingFlags
 	c := &cobra.Command{
 		Use:   "inventory [PATTERN]",
@@ -39,7 +40,7 @@ output. Passwords are replaced by (secret).`,
   ccm-push inventory explain web1 http_port
   ccm-push inventory lint`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.completePattern,
+		ValidArgsFunction: f.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && l.host == "" { // a variable of a shell that is not set
 				return errors.New("--host is empty")
@@ -54,16 +55,16 @@ output. Passwords are replaced by (secret).`,
 	set.BoolVar(&l.graph, "graph", false, "print the tree of groups, like ansible-inventory")
 	set.BoolVar(&l.vars, "vars", false, "with --graph: also print variables")
 	set.BoolVar(&l.export, "export", false, "with --list: print each variable at its group or host")
-	_ = c.RegisterFlagCompletionFunc("host", f.completeHost)
+	_ = c.RegisterFlagCompletionFunc("host", f.CompleteHost)
 	c.AddCommand(explainCommand(f, p), lintCommand(f, p))
 	return c
 }
 
-func printInventory(ctx context.Context, f *inventories, l listingFlags, p *output.Printer, args []string) error {
+func printInventory(ctx context.Context, f *inventories.Reader, l listingFlags, p *output.Printer, args []string) error {
 	if err := l.check(p.Flags.Output.Format, args); err != nil {
 		return err
 	}
-	inv, err := f.load(ctx)
+	inv, err := f.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func printInventory(ctx context.Context, f *inventories, l listingFlags, p *outp
 		text, withheld := listing.HostVars(host)
 		return printListing(p, text, withheld)
 	}
-	sources, err := f.sources()
+	sources, err := f.Sources()
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func printInventory(ctx context.Context, f *inventories, l listingFlags, p *outp
 }
 
 // printGroups prints the tree below a group, as ansible-inventory does.
-func printGroups(inv *inventory.Inventory, f *inventories, vars bool, p *output.Printer, args []string) error {
+func printGroups(inv *inventory.Inventory, f *inventories.Reader, vars bool, p *output.Printer, args []string) error {
 	name := "all"
 	if len(args) > 0 {
 		name = args[0]
@@ -147,18 +148,18 @@ func (l listingFlags) check(output string, args []string) error {
 }
 
 // someHosts are the hosts of a pattern, or all there are, within --limit.
-func someHosts(inv *inventory.Inventory, f *inventories, args []string) ([]*inventory.Host, error) {
-	if len(args) == 0 && f.flags.Inventory.Limit == "" {
+func someHosts(inv *inventory.Inventory, f *inventories.Reader, args []string) ([]*inventory.Host, error) {
+	if len(args) == 0 && f.Flags.Inventory.Limit == "" {
 		return inv.Hosts(), nil // no hosts are not an error here
 	}
 	pattern := "all"
 	if len(args) > 0 {
 		pattern = args[0]
 	}
-	return f.selectHosts(inv, pattern)
+	return f.SelectHosts(inv, pattern)
 }
 
-func explainCommand(f *inventories, p *output.Printer) *cobra.Command {
+func explainCommand(f *inventories.Reader, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST [KEY]",
 		Short: "print all places that set a variable of a host, and the place that applies",
@@ -172,7 +173,7 @@ ccm-push render --explain shows values from all three sources.`,
   ccm-push inventory explain web1 http_port`,
 		Args: cobra.MatchAll(arguments.AtLeast(1), cobra.MaximumNArgs(2)),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			return arguments.CompleteNth(cmd, 0, args, word, f.completeHost)
+			return arguments.CompleteNth(cmd, 0, args, word, f.CompleteHost)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printExplanation(cmd.Context(), f, p, args[0], strings.Join(args[1:], ""))
@@ -180,8 +181,8 @@ ccm-push render --explain shows values from all three sources.`,
 	}
 }
 
-func printExplanation(ctx context.Context, f *inventories, p *output.Printer, name, key string) error {
-	inv, err := f.load(ctx)
+func printExplanation(ctx context.Context, f *inventories.Reader, p *output.Printer, name, key string) error {
+	inv, err := f.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func printExplanation(ctx context.Context, f *inventories, p *output.Printer, na
 	return p.Print(listing.ExplanationText(found))
 }
 
-func lintCommand(f *inventories, p *output.Printer) *cobra.Command {
+func lintCommand(f *inventories.Reader, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint",
 		Short: "print values that other tools or people may read differently",
@@ -220,8 +221,8 @@ that make hosts unreachable. If the command reports something, the exit status i
 	}
 }
 
-func printLint(ctx context.Context, f *inventories, p *output.Printer) error {
-	inv, err := f.load(ctx)
+func printLint(ctx context.Context, f *inventories.Reader, p *output.Printer) error {
+	inv, err := f.Load(ctx)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ type plays struct {
 
 // read reads plays from files, folders and archives. The end of ctx ends downloads.
 func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
-	keys, err := p.fleet.secrets.playKeys(ctx)
+	keys, err := p.fleet.secrets.PlayKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.archives.Objects, p.archives.Warn = p.fleet.nats.store(), p.fleet.app.Warn
+	p.archives.Objects, p.archives.Warn = p.fleet.nats.Store(), p.fleet.app.Warn
 	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.note)}
 	parameters := p.fleet.flags.Variables.Parameters
 	if parameters != "" {
@@ -50,7 +50,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 // note takes a file that plays are read from.
 func (p *plays) note(path string) {
 	p.fleet.app.Note(path)
-	p.fleet.workers.note(path)
+	p.fleet.workers.Note(path)
 }
 
 // load reads plays, and leaves in them what the run is about. With an error it returns
@@ -70,7 +70,7 @@ func (p *plays) load(ctx context.Context, paths []string) ([]*manifest.Play, err
 func (p *plays) tellWarnings(list []*manifest.Play) error {
 	var errs yamlpos.Errors
 	warnings := manifest.Warnings(list)
-	if why := p.fleet.nats.unregistered(); why != "" {
+	if why := p.fleet.nats.Unregistered(); why != "" {
 		for _, at := range manifest.Registering(list) {
 			warnings = append(warnings, at.Pos()+": "+why)
 		}
@@ -94,12 +94,12 @@ func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, 
 	case a.Stopped():
 		return nil, exit.Status(exit.Interrupted)
 	case err != nil && r != nil:
-		p.fleet.connection.mentionPasswords(&r.Connect)
+		p.fleet.connection.MentionPasswords(&r.Connect)
 		return nil, r.Validate(ctx, err, false)
 	case err != nil:
 		return nil, err
 	}
-	if p.fleet.workers.recipe, err = p.plan(paths); err != nil {
+	if p.fleet.workers.Recipe, err = p.plan(paths); err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
@@ -111,7 +111,7 @@ func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, 
 // readAll reads the plays of files and returns their runner. With an error it returns the part that it has read, if
 // any.
 func (p *plays) readAll(ctx context.Context, load func(context.Context, []string) ([]*manifest.Play, error), wanted purpose) (*playbooks.Runner, error) {
-	if _, err := p.fleet.secrets.keys(ctx); err != nil {
+	if _, err := p.fleet.secrets.Keys(ctx); err != nil {
 		return nil, err
 	}
 	waiting, end := p.fleet.app.UntilStop(ctx)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
@@ -24,15 +26,15 @@ import (
 type recording struct {
 	app       *app.App
 	flags     *flags.All
-	inventory *inventories
-	shared    *sharing // takes a copy of the record, with workers
+	inventory *inventories.Reader
+	shared    *links.Sharing // takes a copy of the record, with workers
 }
 
 // given returns the flags of a run, for the record, with the values found without flags: when the run is resumed or
 // undone, the environment and the folders may name another inventory and other data.
 func (f *recording) given() []record.Flag {
 	all := f.flags.Given()
-	if paths, err := f.inventory.sources(); err == nil && len(f.flags.Inventory.Paths) == 0 {
+	if paths, err := f.inventory.Sources(); err == nil && len(f.flags.Inventory.Paths) == 0 {
 		all = append(all, flags.Recorded("inventory", paths))
 	}
 	if name := f.app.Getenv(extravars.HieraVariable); name != "" && f.flags.Variables.Hiera == "" {
@@ -69,7 +71,7 @@ func (f *recording) reporters(r *playbooks.Runner, h record.Header) []events.Rep
 		recorder.WithInputs(f.app.Read.Hashes)
 	}
 	if f.flags.Workers.URL != "" {
-		f.shared.what = h.What
+		f.shared.What = h.What
 		recorder.CopyTo(f.shared)
 	}
 	return []events.Reporter{recorder}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -20,7 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-func registrationCommand(f *natsLink, p *output.Printer) *cobra.Command {
+func registrationCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
 		Short: "list, create and remove registrations of services in NATS",
@@ -42,22 +43,22 @@ the property register_when_stable. Expressions read them with the function regis
 	return c
 }
 
-// registry is the one that a command is about.
-func (f *natsLink) registry() (natsdata.Registry, error) {
-	if f.flags.NATS.Registration == "" {
+// registryOf is the one that a command is about.
+func registryOf(f *links.NATS) (natsdata.Registry, error) {
+	if f.Flags.NATS.Registration == "" {
 		return natsdata.Registry{}, fmt.Errorf("--%s is empty: it names the stream of NATS", flags.RegistrationFlag)
 	}
-	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}, nil
+	return natsdata.Registry{Store: f.Store(), Stream: f.Flags.NATS.Registration}, nil
 }
 
 // filtered returns the registry, and the cluster, protocol, service and address to query it for, from arguments.
-func (f *natsLink) filtered(args []string) (r natsdata.Registry, of [4]string, err error) {
+func filtered(f *links.NATS, args []string) (r natsdata.Registry, of [4]string, err error) {
 	copy(of[:], args)
-	r, err = f.registry()
+	r, err = registryOf(f)
 	return r, of, err
 }
 
-func registrationInitCommand(f *natsLink, p *output.Printer) *cobra.Command {
+func registrationInitCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 	var replicas int
 	var maxAge time.Duration
 	c := &cobra.Command{
@@ -67,7 +68,7 @@ func registrationInitCommand(f *natsLink, p *output.Printer) *cobra.Command {
   ccm-push registration init --replicas 3`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := f.registry()
+			r, err := registryOf(f)
 			if err == nil {
 				err = r.Prepare(cmd.Context(), replicas, maxAge)
 			}
@@ -82,7 +83,7 @@ func registrationInitCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	return c
 }
 
-func registrationQueryCommand(f *natsLink, p *output.Printer) *cobra.Command {
+func registrationQueryCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "query [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "list registered services; * matches any word",
@@ -90,7 +91,7 @@ func registrationQueryCommand(f *natsLink, p *output.Printer) *cobra.Command {
   ccm-push registration query production http web`,
 		Args: cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, of, err := f.filtered(args)
+			r, of, err := filtered(f, args)
 			if err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ func registrationQueryCommand(f *natsLink, p *output.Printer) *cobra.Command {
 	}
 }
 
-func registrationWatchCommand(f *natsLink, p *output.Printer) *cobra.Command {
+func registrationWatchCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
 		Short: "print registered services and each change; * matches any word",
@@ -116,13 +117,13 @@ without a change, the command prints nothing.`,
 		Example: `  ccm-push registration watch production`,
 		Args:    cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, of, err := f.filtered(args)
+			r, of, err := filtered(f, args)
 			if err != nil {
 				return err
 			}
 			silent := ""
-			f.app.OnStop.Store(&silent)
-			ctx, end := f.app.UntilStop(cmd.Context())
+			f.App.OnStop.Store(&silent)
+			ctx, end := f.App.UntilStop(cmd.Context())
 			defer end()
 			err = r.Watch(ctx, of[0], of[1], of[2], of[3], func(c natsdata.Change) error {
 				if p.JSON() {
@@ -163,7 +164,7 @@ func printRegistrations(p *output.Printer, list []registry.Registration) error {
 	return p.Print(b.String())
 }
 
-func registrationCreateCommand(f *natsLink, p *output.Printer) *cobra.Command {
+func registrationCreateCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 	var priority int
 	var ttl string
 	var annotations map[string]string
@@ -193,7 +194,7 @@ exists, the command replaces this registration.`,
 				return err
 			}
 			list[0].Annotations = annotations
-			r, err := f.registry()
+			r, err := registryOf(f)
 			if err == nil {
 				err = r.Register(cmd.Context(), list)
 			}
@@ -209,7 +210,7 @@ exists, the command replaces this registration.`,
 	return c
 }
 
-func registrationRemoveCommand(f *natsLink, p *output.Printer) *cobra.Command {
+func registrationRemoveCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
 		Short:   "remove the registration of a service",
@@ -225,7 +226,7 @@ func registrationRemoveCommand(f *natsLink, p *output.Printer) *cobra.Command {
 				number := int(port)
 				one.Port = &number
 			}
-			r, err := f.registry()
+			r, err := registryOf(f)
 			if err == nil {
 				err = r.Remove(cmd.Context(), one)
 			}

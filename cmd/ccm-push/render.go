@@ -29,7 +29,7 @@ only on a terminal. ccm-push decrypts only secrets that a play uses.`,
   ccm-push render site.yaml web1 --explain
   ccm-push render site.yaml web1 --facts facts.json`,
 		Args:              arguments.AtLeast(2),
-		ValidArgsFunction: p.fleet.inventory.completeLastHost,
+		ValidArgsFunction: p.fleet.inventory.CompleteLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printRendered(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], with)
 		},

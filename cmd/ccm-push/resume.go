@@ -67,7 +67,7 @@ func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.Flag
 	run, err := findResumable(store, name)
 	if errors.Is(err, record.ErrNone) && p.fleet.flags.Workers.URL != "" {
 		var fetched string
-		if fetched, err = p.fleet.workers.fetch(ctx, store, name); err == nil {
+		if fetched, err = p.fleet.workers.Fetch(ctx, store, name); err == nil {
 			run, err = findResumable(store, fetched)
 		}
 	}
@@ -99,7 +99,7 @@ func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.Flag
 		return fmt.Errorf("files have changed since run %s: %s\n  hint: check the change, then resume with the new version: %s",
 			run.Run, strings.Join(changed, ", "), replanned)
 	}
-	if err := p.fleet.workers.take(ctx, run); err != nil {
+	if err := p.fleet.workers.Take(ctx, run); err != nil {
 		return err
 	}
 	var paths []string

@@ -10,9 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
@@ -35,14 +38,14 @@ func newCommandLine(a *app.App) *commandLine {
 	c := &commandLine{app: a}
 	f := &c.fleet
 	f.app, f.flags = a, &c.flags
-	f.workers = workersLink{app: a, flags: &c.flags}
-	f.nats = natsLink{app: a, flags: &c.flags, workers: &f.workers}
-	f.connection = connections{app: a, flags: &c.flags}
-	f.secrets = unsealer{app: a, flags: &c.flags, connection: &f.connection}
-	f.inventory = inventories{app: a, flags: &c.flags, secrets: &f.secrets}
+	f.workers = links.Workers{App: a, Flags: &c.flags}
+	f.nats = links.NATS{App: a, Flags: &c.flags, Workers: &f.workers}
+	f.connection = access.Connections{App: a, Flags: &c.flags}
+	f.secrets = access.Unsealer{App: a, Flags: &c.flags, Connection: &f.connection}
+	f.inventory = inventories.Reader{App: a, Flags: &c.flags, Secrets: &f.secrets}
 	f.variables = variables{app: a, flags: &c.flags, secrets: &f.secrets, nats: &f.nats}
-	f.authority = authorities{app: a, flags: &c.flags}
-	f.record = recording{app: a, flags: &c.flags, inventory: &f.inventory, shared: &f.workers.shared}
+	f.authority = access.Authorities{App: a, Flags: &c.flags}
+	f.record = recording{app: a, flags: &c.flags, inventory: &f.inventory, shared: &f.workers.Shared}
 	c.session = sessions{app: a, flags: &c.flags}
 	f.detach = detaching{app: a, flags: &c.flags}
 	c.printer = output.Printer{App: a, Flags: &c.flags}
@@ -147,7 +150,7 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	case c.words.adHoc != "":
 		return c.adHoc(ctx, args[0])
 	case c.flags.Inventory.ListHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
-		return c.fleet.inventory.printHosts(ctx, &c.printer, args)
+		return c.fleet.inventory.PrintHosts(ctx, &c.printer, args)
 	case c.words.forced:
 		return errors.New("after -- write a host pattern and a resource: -- PATTERN TYPE ARGUMENT...; ccm-push doc lists the resource types")
 	case len(args) == 0 && len(c.words.flags) == 0:
@@ -227,7 +230,7 @@ func (c *commandLine) forCalls(cmd *cobra.Command) error {
 func call(ctx context.Context, a *app.App, argv []string) error {
 	c := newCommandLine(a)
 	defer c.plays.archives.Close()
-	defer c.fleet.nats.close()
-	defer c.fleet.workers.close(ctx)
+	defer c.fleet.nats.Close()
+	defer c.fleet.workers.Close(ctx)
 	return c.execute(ctx, argv)
 }

@@ -12,16 +12,17 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // completeRoot sets the completion of arguments without a command, and of the values of shared flags.
-func completeRoot(root *cobra.Command, types modules.Registry, f *inventories, session *sessions) {
+func completeRoot(root *cobra.Command, types modules.Registry, f *inventories.Reader, session *sessions) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return completeArgument(types, args, word)
 		}
-		names, _ := f.completeTerm(cmd, args, word)
+		names, _ := f.CompleteTerm(cmd, args, word)
 		files, directive := completeManifest(word)
 		return append(names, files...), directive
 	}
@@ -31,7 +32,7 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventories, s
 		}
 	}
 	for flag, complete := range map[string]arguments.Completer{
-		"limit": f.completeLimit, "follow": f.completeLimit, "canary": f.completeHost, "tags": arguments.CompleteTag(types), "skip-tags": arguments.CompleteTag(types), "start-at": arguments.CompleteResource(types),
+		"limit": f.CompleteLimit, "follow": f.CompleteLimit, "canary": f.CompleteHost, "tags": arguments.CompleteTag(types), "skip-tags": arguments.CompleteTag(types), "start-at": arguments.CompleteResource(types),
 		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
 		"progress":      values(flags.ProgressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
@@ -21,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func secretCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "encrypt values in files, for the SSH and age keys of people",
@@ -83,7 +84,7 @@ func exactly(n int, words string) cobra.PositionalArgs {
 	}
 }
 
-func secretGetCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretGetCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get FILE [KEY]",
 		Short: "print a decrypted value, or a whole file",
@@ -104,7 +105,7 @@ this command as textconv:
 			if err := p.TextOnly("secret get"); err != nil {
 				return err
 			}
-			text, err := f.get(cmd.Context(), args[0], args[1:])
+			text, err := get(cmd.Context(), f, args[0], args[1:])
 			if err != nil {
 				return err
 			}
@@ -117,12 +118,12 @@ this command as textconv:
 	}
 }
 
-func (f *unsealer) get(ctx context.Context, name string, key []string) (string, error) {
+func get(ctx context.Context, f *access.Unsealer, name string, key []string) (string, error) {
 	file, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
-	keys := f.ageKeys(ctx)
+	keys := f.AgeKeys(ctx)
 	if len(key) == 0 {
 		text, err := file.Clear(keys)
 		return string(text), err
@@ -134,7 +135,7 @@ func (f *unsealer) get(ctx context.Context, name string, key []string) (string, 
 	return file.Value(path, keys)
 }
 
-func secretSetCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretSetCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set FILE KEY",
 		Short: "encrypt a value from standard input or a prompt",
@@ -149,12 +150,12 @@ the command creates it.`,
 			if err := p.TextOnly("secret set"); err != nil {
 				return err
 			}
-			return f.set(cmd.Context(), args[0], args[1])
+			return set(cmd.Context(), f, args[0], args[1])
 		},
 	}
 }
 
-func (f *unsealer) set(ctx context.Context, name, key string) error {
+func set(ctx context.Context, f *access.Unsealer, name, key string) error {
 	file, err := project.Open(name)
 	if err != nil {
 		return err
@@ -166,10 +167,10 @@ func (f *unsealer) set(ctx context.Context, name, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(file.File.Moved(), file.Unlock(f.ageKeys(ctx))); err != nil {
+	if err := errors.Join(file.File.Moved(), file.Unlock(f.AgeKeys(ctx))); err != nil {
 		return err
 	}
-	value, err := secretValue(ctx, f.app, key)
+	value, err := secretValue(ctx, f.App, key)
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func secretValue(ctx context.Context, a *app.App, key string) (string, error) {
 	return text, nil
 }
 
-func secretEncryptCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretEncryptCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	whole := false
 	c := &cobra.Command{
 		Use:   "encrypt FILE...",
@@ -237,7 +238,7 @@ If a value was committed in clear text, the history of git still contains it. Ch
 			}
 			var wrong error
 			for _, name := range args {
-				text, err := f.encrypt(cmd.Context(), name, whole)
+				text, err := encrypt(cmd.Context(), f, name, whole)
 				wrong = errors.Join(wrong, err)
 				if err == nil {
 					wrong = errors.Join(wrong, p.Print(text+"\n"))
@@ -250,7 +251,7 @@ If a value was committed in clear text, the history of git still contains it. Ch
 	return c
 }
 
-func (f *unsealer) encrypt(ctx context.Context, name string, whole bool) (said string, err error) {
+func encrypt(ctx context.Context, f *access.Unsealer, name string, whole bool) (said string, err error) {
 	if whole {
 		return encryptWhole(name)
 	}
@@ -265,7 +266,7 @@ func (f *unsealer) encrypt(ctx context.Context, name string, whole bool) (said s
 	if marked == 0 {
 		return "", &yamlpos.Error{File: name, Msg: "nothing in it is marked as !secret", Hint: "write KEY: !secret VALUE; or encrypt the whole file: --whole"}
 	}
-	clear, err := file.Clear(f.ageKeys(ctx))
+	clear, err := file.Clear(f.AgeKeys(ctx))
 	if err != nil {
 		return "", err
 	}

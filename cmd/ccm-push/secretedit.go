@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/private"
@@ -17,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretEditCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretEditCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE",
 		Short: "edit a file with its values in clear text",
@@ -35,12 +36,12 @@ copies to other folders; for vim, ccm-push sets this itself.`,
 			if err := p.TextOnly("secret edit"); err != nil {
 				return err
 			}
-			return f.edit(cmd.Context(), p, args[0])
+			return edit(cmd.Context(), f, p, args[0])
 		},
 	}
 }
 
-func (f *unsealer) edit(ctx context.Context, p *output.Printer, name string) (err error) {
+func edit(ctx context.Context, f *access.Unsealer, p *output.Printer, name string) (err error) {
 	file, err := project.Open(name)
 	if err != nil {
 		return err
@@ -50,12 +51,12 @@ func (f *unsealer) edit(ctx context.Context, p *output.Printer, name string) (er
 			return err
 		}
 	}
-	editor, err := private.EditorOf(f.app.Getenv)
+	editor, err := private.EditorOf(f.App.Getenv)
 	if err != nil {
 		return err
 	}
-	editor.Stdin, editor.Stdout, editor.Stderr = f.app.In, output.FileOf(p.App.Out), output.FileOf(p.App.Err)
-	clear, err := file.Clear(f.ageKeys(ctx))
+	editor.Stdin, editor.Stdout, editor.Stderr = f.App.In, output.FileOf(p.App.Out), output.FileOf(p.App.Err)
+	clear, err := file.Clear(f.AgeKeys(ctx))
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (f *unsealer) edit(ctx context.Context, p *output.Printer, name string) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, text.Close()) }()
-	ctx, end := f.app.UntilStop(ctx)
+	ctx, end := f.App.UntilStop(ctx)
 	defer end()
 	for {
 		after, err := text.Edit(ctx, editor)
@@ -77,22 +78,22 @@ func (f *unsealer) edit(ctx context.Context, p *output.Printer, name string) (er
 			return p.Print(events.Line(name) + ": nothing has changed\n")
 		}
 		_, err = file.Save(after)
-		if err == nil || !f.again(ctx, err) {
+		if err == nil || !editAgain(ctx, f, err) {
 			return err
 		}
 	}
 }
 
-// again prompts the operator after an encryption error, and reports whether to edit the text again.
-func (f *unsealer) again(ctx context.Context, wrong error) bool {
-	if !f.app.CanAsk() {
+// editAgain prompts the operator after an encryption error, and reports whether to edit the text again.
+func editAgain(ctx context.Context, f *access.Unsealer, wrong error) bool {
+	if !f.App.CanAsk() {
 		return false
 	}
-	f.app.Say(events.Block(wrong.Error()))
-	fmt.Fprint(f.app.Err, "edit it again? If not, what you have written is lost. [Y/n] ")
+	f.App.Say(events.Block(wrong.Error()))
+	fmt.Fprint(f.App.Err, "edit it again? If not, what you have written is lost. [Y/n] ")
 	answer := make(chan string, 1)
 	go func() { // ends with the program if there is no answer: a terminal cannot be given up
-		line, err := bufio.NewReader(f.app.In).ReadString('\n')
+		line, err := bufio.NewReader(f.App.In).ReadString('\n')
 		if err != nil {
 			line = "n"
 		}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/project"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretImportVaultCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretImportVaultCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import-vault FILE...",
 		Short: "re-encrypt ansible-vault values with age",
@@ -29,7 +30,7 @@ that are encrypted as a whole. Pass the old password with --vault-password-file,
 			}
 			var wrong error
 			for _, name := range args {
-				text, err := f.importVault(cmd.Context(), name)
+				text, err := importVault(cmd.Context(), f, name)
 				wrong = errors.Join(wrong, err)
 				if err == nil {
 					wrong = errors.Join(wrong, p.Print(text+"\n"))
@@ -40,12 +41,12 @@ that are encrypted as a whole. Pass the old password with --vault-password-file,
 	}
 }
 
-func (f *unsealer) importVault(ctx context.Context, name string) (said string, err error) {
-	ring, err := f.keys(ctx)
+func importVault(ctx context.Context, f *access.Unsealer, name string) (said string, err error) {
+	ring, err := f.Keys(ctx)
 	if err != nil {
 		return "", err
 	}
-	d, n, err := project.Import(name, f.ageKeys(ctx), ring.Opener())
+	d, n, err := project.Import(name, f.AgeKeys(ctx), ring.Opener())
 	switch {
 	case err != nil:
 		return "", err

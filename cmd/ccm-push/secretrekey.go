@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
@@ -18,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func secretRekeyCommand(f *unsealer, p *output.Printer) *cobra.Command {
+func secretRekeyCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	var o project.RekeyOptions
 	c := &cobra.Command{
 		Use:   "rekey",
@@ -42,10 +43,10 @@ who could read a file before may have kept its content, so also change the secre
 			switch {
 			case err != nil:
 				return err
-			case f.flags.Mode.Check:
+			case f.Flags.Mode.Check:
 				return checkRekey(p, one)
 			}
-			return f.rekey(cmd.Context(), p, one, o)
+			return rekey(cmd.Context(), f, p, one, o)
 		},
 	}
 	c.Flags().BoolVar(&o.All, "all", false, "also rekey files that already have the right recipients")
@@ -53,8 +54,8 @@ who could read a file before may have kept its content, so also change the secre
 	return c
 }
 
-func (f *unsealer) rekey(ctx context.Context, p *output.Printer, one *project.Project, o project.RekeyOptions) error {
-	names, err := one.Rekey(f.ageKeys(ctx), o)
+func rekey(ctx context.Context, f *access.Unsealer, p *output.Printer, one *project.Project, o project.RekeyOptions) error {
+	names, err := one.Rekey(f.AgeKeys(ctx), o)
 	if err != nil {
 		return err
 	}

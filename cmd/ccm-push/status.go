@@ -33,7 +33,7 @@ exec, have no state: use a check run (--check) for resources of these types.`,
 			if len(args) == 1 {
 				return arguments.Completions("", word, statusTypes(f.app.Registry)), cobra.ShellCompDirectiveNoFileComp
 			}
-			return f.inventory.completePattern(cmd, args, word)
+			return f.inventory.CompletePattern(cmd, args, word)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.flags.RefuseSelection("status"); err != nil {
@@ -65,7 +65,7 @@ func printStatus(ctx context.Context, f *fleet, p *output.Printer, pattern, kind
 		return err
 	}
 	play, err := load.AdHoc(pattern, t, modules.StatusQuery, properties)
-	if err := errors.Join(err, f.workers.adHoc(parcel.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
+	if err := errors.Join(err, f.workers.AdHoc(parcel.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
 		return err
 	}
 	r, err := f.runner(ctx, purpose{})

@@ -21,10 +21,10 @@ The rule allows one fixed script, which installs and starts the host program. Th
 make any change that root can make, so give the rule only to users whom you trust as root.`,
 		Example:           `  ccm-push -u deploy sudoers 'web*'`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.completePattern,
+		ValidArgsFunction: f.inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
-				return f.inventory.printHosts(cmd.Context(), p, args)
+				return f.inventory.PrintHosts(cmd.Context(), p, args)
 			}
 			return printSudoers(cmd.Context(), f, p, args[0])
 		},

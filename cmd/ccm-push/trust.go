@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
@@ -42,10 +43,10 @@ and trusts any machine that answers.`,
 		Example: `  ccm-push trust 'web*'
   ccm-push trust all --fingerprints keys.txt --yes`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.completePattern,
+		ValidArgsFunction: f.inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.flags.Inventory.ListHosts {
-				return f.inventory.printHosts(cmd.Context(), p, args)
+				return f.inventory.PrintHosts(cmd.Context(), p, args)
 			}
 			return enrol(cmd.Context(), f, p, args[0], o)
 		},
@@ -75,7 +76,7 @@ func enrol(ctx context.Context, f *fleet, p *output.Printer, pattern string, o t
 		}
 	}
 	if f.flags.Workers.URL != "" && f.flags.Changed(flags.WorkersFlag) {
-		return errFromHere
+		return links.ErrFromHere
 	}
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{newKnownHosts: true})
 	if err != nil {

@@ -59,12 +59,12 @@ func (p *plays) check(ctx context.Context, out *output.Printer, paths []string) 
 	f, a := p.fleet, p.fleet.app
 	ctx, end := a.UntilStop(ctx)
 	defer end()
-	f.secrets.closed = true
+	f.secrets.Closed = true
 	r, broken := p.readAll(ctx, p.readStrictly, purpose{manifests: paths, validate: true})
 	if r == nil {
 		return broken
 	}
-	f.connection.mentionPasswords(&r.Connect)
+	f.connection.MentionPasswords(&r.Connect)
 	r.Connect.Warn = a.Warn
 	err := r.Validate(ctx, broken, f.flags.Variables.Facts != "")
 	if a.Stopped() {

@@ -9,8 +9,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/templates"
@@ -20,8 +22,8 @@ import (
 type variables struct {
 	app      *app.App
 	flags    *flags.All
-	secrets  *unsealer
-	nats     *natsLink
+	secrets  *access.Unsealer
+	nats     *links.NATS
 	document *extravars.Document // the document of --hiera, once it is read
 
 	input bytes.Buffer // the part of standard input that was read
@@ -29,7 +31,7 @@ type variables struct {
 
 // options reads all but --hiera and --parameters. readEnv lets plays read the file .env.
 func (f *variables) options(ctx context.Context, environ map[string]string, readEnv bool) (catalog.Options, error) {
-	keys, err := f.secrets.keys(ctx)
+	keys, err := f.secrets.Keys(ctx)
 	if err != nil {
 		return catalog.Options{}, err
 	}
@@ -44,7 +46,7 @@ func (f *variables) options(ctx context.Context, environ map[string]string, read
 	for name, value := range environ {
 		environment[name] = value
 	}
-	return catalog.Options{Environ: environment, EnvFile: readEnv && !f.flags.Variables.NoReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: f.app.Note}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: environment, EnvFile: readEnv && !f.flags.Variables.NoReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.Mask, Opener: keys.Opener(), Note: f.app.Note}, errors.Join(extraErr, factsErr)
 }
 
 // noteNamed calls note for the files of data and facts that the command line names.
@@ -61,14 +63,14 @@ func (f *variables) noteNamed(note func(path string)) {
 
 // readHiera reads --hiera, or the document that the environment names.
 func (f *variables) readHiera(ctx context.Context) (*templates.Source, error) {
-	keys, err := f.secrets.playKeys(ctx)
+	keys, err := f.secrets.PlayKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if from := cmp.Or(f.flags.Variables.Hiera, f.app.Getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
 		f.app.Files.Note(from)
 	}
-	f.document, err = extravars.ReadHiera(ctx, f.flags.Variables.Hiera, f.app.Getenv(extravars.HieraVariable), f.nats.store(), f.app.Warn)
+	f.document, err = extravars.ReadHiera(ctx, f.flags.Variables.Hiera, f.app.Getenv(extravars.HieraVariable), f.nats.Store(), f.app.Warn)
 	if err != nil {
 		return nil, err
 	}

@@ -108,14 +108,14 @@ func (r *watchedRun) read(ctx context.Context) (*playbooks.Runner, error) {
 	}
 	checked := *next
 	checked.Connect.Warn = nil // the run itself prints the warnings
-	pl.fleet.connection.mentionPasswords(&checked.Connect)
+	pl.fleet.connection.MentionPasswords(&checked.Connect)
 	return next, checked.Validate(ctx, nil, pl.fleet.flags.Variables.Facts != "")
 }
 
 // plan prints what a run would do. It is not recorded.
 func (w *watchCall) plan(ctx context.Context, r *playbooks.Runner) error {
 	f := w.plays.fleet
-	if err := errors.Join(f.addBuilds(r), f.connection.addSecrets(ctx, &r.Connect)); err != nil {
+	if err := errors.Join(f.addBuilds(r), f.connection.AddSecrets(ctx, &r.Connect)); err != nil {
 		return err
 	}
 	r.Options.Check = true

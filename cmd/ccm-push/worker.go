@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -51,11 +52,11 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 			if f.flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
-			own, err := keyring.ReadKey(cmp.Or(key, a.Configuration(workerKey)))
+			own, err := keyring.ReadKey(cmp.Or(key, a.Configuration(links.WorkerKey)))
 			if err != nil {
 				return fmt.Errorf("the key of this worker: %w", err)
 			}
-			ring, err := keyring.OpenKeyFile(cmp.Or(coordinators, a.Configuration(coordinatorsList)), a.Say)
+			ring, err := keyring.OpenKeyFile(cmp.Or(coordinators, a.Configuration(links.CoordinatorsList)), a.Say)
 			if err != nil {
 				return fmt.Errorf("the keys of coordinators: %w", err)
 			}
@@ -75,7 +76,7 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 				return err
 			}
 			w.Builds, w.FullBuilds, w.BuildID = builds.Builds, builds.FullBuilds, builds.BuildID
-			if w.Queue, err = f.workers.queue(cmd.Context()); err != nil {
+			if w.Queue, err = f.workers.Queue(cmd.Context()); err != nil {
 				return err
 			}
 			a.Say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
@@ -78,7 +79,7 @@ func join(ctx context.Context, a *app.App, p *output.Printer, in, name string, f
 			return err
 		}
 	}
-	key, err := ownKey(a.Configuration(workerKey), name)
+	key, err := ownKey(a.Configuration(links.WorkerKey), name)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func join(ctx context.Context, a *app.App, p *output.Printer, in, name string, f
 		}
 		start += " --nats-ca " + caFile
 	}
-	if err := addLine(a.Configuration(coordinatorsList), invitation.CoordinatorKey()); err != nil {
+	if err := addLine(a.Configuration(links.CoordinatorsList), invitation.CoordinatorKey()); err != nil {
 		return err
 	}
 	if invitation.Site != "" {

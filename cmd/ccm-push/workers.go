@@ -34,11 +34,11 @@ coordinators.keys. The command does not list these workers, it prints only their
 			if f.flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
-			key, list, err := f.workers.keys()
+			key, list, err := f.workers.Keys()
 			if err != nil {
 				return err
 			}
-			q, err := f.workers.queue(cmd.Context())
+			q, err := f.workers.Queue(cmd.Context())
 			if err != nil {
 				return err
 			}

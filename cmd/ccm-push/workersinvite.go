@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
@@ -60,7 +61,7 @@ ccm-push-broker, and your user of the broker needs the role coordinator or opera
 // invite makes a token, and admits the machine that joins with it.
 func (f *fleet) invite(ctx context.Context, p *output.Printer, site, out string) error {
 	a, w := f.app, &f.workers
-	if w.flags.Workers.URL == "" {
+	if w.Flags.Workers.URL == "" {
 		return errNoWorkersURL
 	}
 	if !a.CanAsk() {
@@ -69,23 +70,23 @@ func (f *fleet) invite(ctx context.Context, p *output.Printer, site, out string)
 	if _, err := keyring.SiteOption(site); err != nil {
 		return err
 	}
-	path := cmp.Or(w.flags.Workers.Key, a.Configuration(coordinatorKey))
+	path := cmp.Or(w.Flags.Workers.Key, a.Configuration(links.CoordinatorKey))
 	key, err := ownKey(path, "controller")
 	if err != nil {
 		return err
 	}
 	var ca []byte
-	if file := w.config().CA; file != "" {
+	if file := w.Config().CA; file != "" {
 		if ca, err = os.ReadFile(file); err != nil {
 			return fmt.Errorf("the authority of the broker: %w", err)
 		}
 	}
 	name, _ := os.Hostname() // shown to the operator; may be empty
-	invitation, err := workers.NewInvitation(w.address(), ca, key, name, site)
+	invitation, err := workers.NewInvitation(w.Address(), ca, key, name, site)
 	if err != nil {
 		return err
 	}
-	conn, err := w.connection().Conn(ctx)
+	conn, err := w.Connection().Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (f *fleet) invite(ctx context.Context, p *output.Printer, site, out string)
 	a.OnStop.Store(&silent)
 	ctx, end := a.UntilStop(ctx)
 	defer end()
-	list := cmp.Or(w.flags.Workers.List, a.Configuration(workerList))
+	list := cmp.Or(w.Flags.Workers.List, a.Configuration(links.WorkerList))
 	admit := func(c *workers.Candidate) error {
 		there, err := keyring.OpenWorkerList(list, nil)
 		if err == nil {

@@ -1,4 +1,4 @@
-package main
+package inventories
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// completePattern completes the last term of the first word, a pattern.
-func (f *inventories) completePattern(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return arguments.CompleteNth(cmd, 0, args, word, f.completeTerm)
+// CompletePattern completes the last term of the first word, a pattern.
+func (f *Reader) CompletePattern(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	return arguments.CompleteNth(cmd, 0, args, word, f.CompleteTerm)
 }
 
-// completeLastHost completes manifests and, after them, the name of a host.
-func (f *inventories) completeLastHost(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// CompleteLastHost completes manifests and, after them, the name of a host.
+func (f *Reader) CompleteLastHost(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	names, _ := f.completeHost(cmd, args, word)
+	names, _ := f.CompleteHost(cmd, args, word)
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// completeLimit completes the last term of --limit, which may be hosts of the last run.
-func (f *inventories) completeLimit(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// CompleteLimit completes the last term of --limit, which may be hosts of the last run.
+func (f *Reader) CompleteLimit(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	begin := strings.LastIndexByte(word, ',') + 1
 	if !strings.HasPrefix(word[begin:], "@") {
-		return f.completeTerm(cmd, args, word)
+		return f.CompleteTerm(cmd, args, word)
 	}
 	var terms []string
 	for _, state := range record.States {
@@ -40,9 +40,9 @@ func (f *inventories) completeLimit(cmd *cobra.Command, args []string, word stri
 	return arguments.Completions(word[:begin], word[begin:], terms), cobra.ShellCompDirectiveDefault // or a file
 }
 
-// completeTerm completes the last term of a pattern with groups and hosts.
-func (f *inventories) completeTerm(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	inv := f.completionInventory(cmd.Context())
+// CompleteTerm completes the last term of a pattern with groups and hosts.
+func (f *Reader) CompleteTerm(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	inv := f.CompletionInventory(cmd.Context())
 	if inv == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -55,21 +55,21 @@ func (f *inventories) completeTerm(cmd *cobra.Command, _ []string, word string) 
 	return arguments.Completions(word[:begin], word[begin:], names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeHost completes the name of one host.
-func (f *inventories) completeHost(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	inv := f.completionInventory(cmd.Context())
+// CompleteHost completes the name of one host.
+func (f *Reader) CompleteHost(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	inv := f.CompletionInventory(cmd.Context())
 	if inv == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return arguments.Completions("", word, listing.Names(inv.Hosts())), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completionInventory reads the inventory after the Tab key: it runs no scripts and prints nothing. It returns nil if
+// CompletionInventory reads the inventory after the Tab key: it runs no scripts and prints nothing. It returns nil if
 // no inventory can be read like that.
-func (f *inventories) completionInventory(ctx context.Context) *inventory.Inventory {
+func (f *Reader) CompletionInventory(ctx context.Context) *inventory.Inventory {
 	ctx, cancel := context.WithTimeout(ctx, arguments.CompletionTime)
 	defer cancel()
-	paths, err := f.sources()
+	paths, err := f.Sources()
 	if err != nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (f *inventories) completionInventory(ctx context.Context) *inventory.Invent
 			readable = append(readable, path)
 		}
 	}
-	options := f.flags.Inventory.Options
+	options := f.Flags.Inventory.Options
 	options.AllowScripts = false
 	inv, err := inventory.Load(ctx, readable, options)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"bytes"
@@ -21,50 +21,50 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-// An unsealer has the keys that decrypt values, and masks the decrypted values.
-type unsealer struct {
-	app        *app.App
-	flags      *flags.All
-	connection *connections // prompts for passphrases
-	mask       secret.Mask
+// An Unsealer has the keys that decrypt values, and masks the decrypted values.
+type Unsealer struct {
+	App        *app.App
+	Flags      *flags.All
+	Connection *Connections // prompts for passphrases
+	Mask       secret.Mask
 
-	sealed parcel.Sealed // the encrypted values of manifests, if workers need them
-	closed bool          // refuses to prompt and to run programs
+	Sealed parcel.Sealed // the encrypted values of manifests, if workers need them
+	Closed bool          // refuses to prompt and to run programs
 	ring   *sealed.Ring  // nil until it is needed
 }
 
-// keys returns the keys that decrypt the files that a command reads. The first Ctrl-C ends the prompt for a password.
-func (f *unsealer) keys(ctx context.Context) (*sealed.Ring, error) {
+// Keys returns the keys that decrypt the files that a command reads. The first Ctrl-C ends the prompt for a password.
+func (f *Unsealer) Keys(ctx context.Context) (*sealed.Ring, error) {
 	if f.ring != nil {
 		return f.ring, nil
 	}
-	waiting, end := f.app.UntilStop(ctx)
-	passwords, err := reach.SecretSources{Home: f.app.Home(), Stderr: output.FileOf(f.app.Err)}.Vault(waiting, f.flags.Secrets.Vault)
+	waiting, end := f.App.UntilStop(ctx)
+	passwords, err := reach.SecretSources{Home: f.App.Home(), Stderr: output.FileOf(f.App.Err)}.Vault(waiting, f.Flags.Secrets.Vault)
 	end()
 	if err != nil {
 		return nil, exit.Prompted(err)
 	}
 	f.ring = &sealed.Ring{
-		Opened: f.mask.Add,
-		Closed: f.closed,
+		Opened: f.Mask.Add,
+		Closed: f.Closed,
 		Schemes: []sealed.Scheme{ // a line for each
 			&vault.Scheme{Passwords: passwords},
-			&project.Scheme{Keys: f.ageKeys(ctx)},
-			&sops.Scheme{Run: runsProgram(ctx, f.app)},
+			&project.Scheme{Keys: f.AgeKeys(ctx)},
+			&sops.Scheme{Run: runsProgram(ctx, f.App)},
 			&sealed.Programs{Ask: f.ask(ctx)},
 		},
 	}
 	return f.ring, nil
 }
 
-// playKeys returns the keys for files that workers get. With workers, it records the encrypted values, which are sent
+// PlayKeys returns the keys for files that workers get. With workers, it records the encrypted values, which are sent
 // to them.
-func (f *unsealer) playKeys(ctx context.Context) (*sealed.Ring, error) {
-	ring, err := f.keys(ctx)
-	if err != nil || f.flags.Workers.URL == "" {
+func (f *Unsealer) PlayKeys(ctx context.Context) (*sealed.Ring, error) {
+	ring, err := f.Keys(ctx)
+	if err != nil || f.Flags.Workers.URL == "" {
 		return ring, err
 	}
-	return f.sealed.Recording(ring), nil
+	return f.Sealed.Recording(ring), nil
 }
 
 // runsProgram returns a function that runs programs to decrypt values that they have encrypted. Ctrl-C ends them.
@@ -80,22 +80,22 @@ func runsProgram(ctx context.Context, a *app.App) func(argv []string, input []by
 }
 
 // ask returns a function that runs the programs that print secrets, until the first Ctrl-C.
-func (f *unsealer) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
+func (f *Unsealer) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
 	return func(argv []string, timeout time.Duration) (string, error) {
-		waiting, end := f.app.UntilStop(ctx)
+		waiting, end := f.App.UntilStop(ctx)
 		defer end()
 		return sealed.Ask(waiting, argv, timeout)
 	}
 }
 
-// ageKeys returns the private keys for age values. Files are read when they are needed.
-func (f *unsealer) ageKeys(ctx context.Context) *identity.Keys {
-	a := f.app
-	files := f.flags.Secrets.AgeIdentities
+// AgeKeys returns the private keys for age values. Files are read when they are needed.
+func (f *Unsealer) AgeKeys(ctx context.Context) *identity.Keys {
+	a := f.App
+	files := f.Flags.Secrets.AgeIdentities
 	if variable := a.Getenv(identity.Variable); len(files) == 0 && variable != "" {
 		files = filepath.SplitList(variable)
 	}
-	prompt := f.connection.passphrases(ctx)
+	prompt := f.Connection.passphrases(ctx)
 	return &identity.Keys{
 		Files: files, Home: a.Home(), Getenv: a.Getenv,
 		Passphrase: func(path string, again bool) ([]byte, error) {

@@ -1,4 +1,4 @@
-package main
+package links
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/natsdata"
 )
 
-// A natsLink reaches NATS. It connects when data is first read from there.
-type natsLink struct {
-	app     *app.App
-	flags   *flags.All
-	workers *workersLink
+// A NATS reaches NATS. It connects when data is first read from there.
+type NATS struct {
+	App     *app.App
+	Flags   *flags.All
+	Workers *Workers
 	link    *natsconn.Link // nil until it is needed
 	kept    *natsdata.Store
 }
@@ -25,13 +25,13 @@ type natsLink struct {
 // connection returns the connection to NATS that a run shares. Flags override the environment, which may name another
 // server: a URL or context in flags discards both of the environment. If neither names a server, it is the connection
 // to the workers.
-func (f *natsLink) connection() *natsconn.Link {
+func (f *NATS) connection() *natsconn.Link {
 	if f.link != nil {
 		return f.link
 	}
-	c := natsConfig(f.flags.NATS.Config, flags.NATSFlag, f.app)
-	if !saysWhere(c) && f.flags.Workers.URL != "" {
-		f.link = f.workers.connection()
+	c := Config(f.Flags.NATS.Config, flags.NATSFlag, f.App)
+	if !saysWhere(c) && f.Flags.Workers.URL != "" {
+		f.link = f.Workers.Connection()
 	} else {
 		f.link = natsconn.New(c)
 	}
@@ -41,8 +41,8 @@ func (f *natsLink) connection() *natsconn.Link {
 // saysWhere reports whether c names a NATS server.
 func saysWhere(c natsconn.Config) bool { return c.Servers != "" || c.Context != "" }
 
-// natsConfig adds the values of the environment to the values of flags; flag is the name of the flag with the URL.
-func natsConfig(c natsconn.Config, flag string, a *app.App) natsconn.Config {
+// Config adds the values of the environment to the values of flags; flag is the name of the flag with the URL.
+func Config(c natsconn.Config, flag string, a *app.App) natsconn.Config {
 	getenv := a.Getenv
 	if strings.Contains(c.Servers, "@") {
 		a.WarnOnce("--" + flag + ": other users of this machine can read the password on the command line; use $NATS_URL, a context or a file of credentials instead")
@@ -68,8 +68,8 @@ func natsConfig(c natsconn.Config, flag string, a *app.App) natsconn.Config {
 	return c
 }
 
-// store returns the data of CCM in NATS, always the same store.
-func (f *natsLink) store() *natsdata.Store {
+// Store returns the data of CCM in NATS, always the same store.
+func (f *NATS) Store() *natsdata.Store {
 	if f.kept == nil {
 		f.kept = &natsdata.Store{Link: f.connection()}
 	}
@@ -77,34 +77,34 @@ func (f *natsLink) store() *natsdata.Store {
 }
 
 // known reports whether there is a NATS to read from.
-func (f *natsLink) known() bool {
-	return saysWhere(natsConfig(f.flags.NATS.Config, flags.NATSFlag, f.app)) || f.flags.Workers.URL != ""
+func (f *NATS) known() bool {
+	return saysWhere(Config(f.Flags.NATS.Config, flags.NATSFlag, f.App)) || f.Flags.Workers.URL != ""
 }
 
-// services returns the registry to which services are registered; nil without a stream or a server.
-func (f *natsLink) services() playbooks.Registry {
+// Services returns the registry to which services are registered; nil without a stream or a server.
+func (f *NATS) Services() playbooks.Registry {
 	switch {
-	case f.flags.NATS.Registration == "" || !f.known():
+	case f.Flags.NATS.Registration == "" || !f.known():
 		return nil
-	case f.flags.NATS.Destination == flags.ToListeners:
+	case f.Flags.NATS.Destination == flags.ToListeners:
 		return natsdata.Announcements{Link: f.connection()}
 	}
-	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}
+	return natsdata.Registry{Store: f.Store(), Stream: f.Flags.NATS.Registration}
 }
 
-// lookups returns the source for functions of templates; nil without a server, then they are refused.
-func (f *natsLink) lookups() playbooks.Lookups {
+// Lookups returns the source for functions of templates; nil without a server, then they are refused.
+func (f *NATS) Lookups() playbooks.Lookups {
 	if !f.known() {
 		return nil
 	}
-	return natsdata.Registry{Store: f.store(), Stream: f.flags.NATS.Registration}
+	return natsdata.Registry{Store: f.Store(), Stream: f.Flags.NATS.Registration}
 }
 
-// unregistered returns why services are not registered; empty if they are.
-func (f *natsLink) unregistered() string {
+// Unregistered returns why services are not registered; empty if they are.
+func (f *NATS) Unregistered() string {
 	const checked = "register_when_stable is checked, and then ignored: "
 	switch {
-	case f.flags.NATS.Registration == "":
+	case f.Flags.NATS.Registration == "":
 		return checked + "--" + flags.RegistrationFlag + " is empty"
 	case !f.known():
 		return checked + "no NATS is given, as with --" + flags.NATSFlag
@@ -112,8 +112,8 @@ func (f *natsLink) unregistered() string {
 	return ""
 }
 
-// close ends the connection, if there is one.
-func (f *natsLink) close() {
+// Close ends the connection, if there is one.
+func (f *NATS) Close() {
 	if f.link != nil {
 		f.link.Close()
 	}

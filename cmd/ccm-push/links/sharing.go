@@ -1,4 +1,4 @@
-package main
+package links
 
 import (
 	"cmp"
@@ -15,25 +15,25 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-// sharing shares a run with workers, so that other machines can follow and resume it. It writes the copy of the record.
-type sharing struct {
-	what    string // the run is about, for people
+// Sharing shares a run with workers, so that other machines can follow and resume it. It writes the copy of the record.
+type Sharing struct {
+	What    string // the run is about, for people
 	copied  *workers.Copy
 	resumed *workers.Lease // lease of the run to resume, until the resuming run takes it
 }
 
-// handover returns the store of shared runs.
-func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
-	a := f.app
-	key, err := keyring.ReadKey(cmp.Or(f.flags.Workers.Key, a.Configuration(coordinatorKey)))
+// Handover returns the store of shared runs.
+func (f *Workers) Handover(ctx context.Context) (*workers.Handover, error) {
+	a := f.App
+	key, err := keyring.ReadKey(cmp.Or(f.Flags.Workers.Key, a.Configuration(CoordinatorKey)))
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the key of this machine: %w", err)
 	}
 	open := keyring.OpenOptionalKeyFile
-	if f.flags.Workers.Operators != "" {
+	if f.Flags.Workers.Operators != "" {
 		open = keyring.OpenKeyFile
 	}
-	ring, err := open(cmp.Or(f.flags.Workers.Operators, a.Configuration(operatorsList)), a.Say)
+	ring, err := open(cmp.Or(f.Flags.Workers.Operators, a.Configuration(operatorsList)), a.Say)
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the keys of operators: %w", err)
 	}
@@ -41,7 +41,7 @@ func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding out who runs this: %w", err)
 	}
-	q, err := f.queue(ctx)
+	q, err := f.Queue(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +49,10 @@ func (f *workersLink) handover(ctx context.Context) (*workers.Handover, error) {
 	return &workers.Handover{Queue: q, Records: records, Key: key, Operators: ring, Holder: app.Holder(account), Warn: a.Warn}, err
 }
 
-// fetch takes the lease of a run that was begun elsewhere, and copies its record into the store. It returns the run's
+// Fetch takes the lease of a run that was begun elsewhere, and copies its record into the store. It returns the run's
 // id.
-func (f *workersLink) fetch(ctx context.Context, store record.Store, name string) (string, error) {
-	h, err := f.handover(ctx)
+func (f *Workers) Fetch(ctx context.Context, store record.Store, name string) (string, error) {
+	h, err := f.Handover(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func (f *workersLink) fetch(ctx context.Context, store record.Store, name string
 	if err != nil {
 		return "", err
 	}
-	if f.shared.resumed, err = h.Take(ctx, s); err != nil {
+	if f.Shared.resumed, err = h.Take(ctx, s); err != nil {
 		return "", err
 	}
 	here, err := os.Getwd()
@@ -70,12 +70,12 @@ func (f *workersLink) fetch(ctx context.Context, store record.Store, name string
 	return s.Run, h.Fetch(ctx, s, store, here)
 }
 
-// take takes the lease of a run whose record is here, if it is shared. Its program has ended.
-func (f *workersLink) take(ctx context.Context, run *record.Run) error {
-	if f.flags.Workers.URL == "" || f.shared.resumed != nil {
+// Take takes the lease of a run whose record is here, if it is shared. Its program has ended.
+func (f *Workers) Take(ctx context.Context, run *record.Run) error {
+	if f.Flags.Workers.URL == "" || f.Shared.resumed != nil {
 		return nil
 	}
-	h, err := f.handover(ctx)
+	h, err := f.Handover(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,13 +89,13 @@ func (f *workersLink) take(ctx context.Context, run *record.Run) error {
 	if s.Holder == fmt.Sprintf("%s@%s (pid %d)", run.User, run.Header.Host, run.PID) {
 		s.Held = false
 	}
-	f.shared.resumed, err = h.Take(ctx, s)
+	f.Shared.resumed, err = h.Take(ctx, s)
 	return err
 }
 
-// share begins to share a run, of which the queue has a name.
-func (s *sharing) share(ctx context.Context, h *workers.Handover, run, name string) (lost <-chan struct{}, err error) {
-	copied, err := h.Share(ctx, run, s.what, name, s.resumed)
+// Share begins to share a run, of which the queue has a name.
+func (s *Sharing) Share(ctx context.Context, h *workers.Handover, run, name string) (lost <-chan struct{}, err error) {
+	copied, err := h.Share(ctx, run, s.What, name, s.resumed)
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +103,16 @@ func (s *sharing) share(ctx context.Context, h *workers.Handover, run, name stri
 	return copied.Lost(), nil
 }
 
-// lost returns a channel that is closed when another machine resumes the run; nil if the run is not shared.
-func (s *sharing) lost() <-chan struct{} {
+// Lost returns a channel that is closed when another machine resumes the run; nil if the run is not shared.
+func (s *Sharing) Lost() <-chan struct{} {
 	if s.copied == nil {
 		return nil
 	}
 	return s.copied.Lost()
 }
 
-// firstOf returns a channel that is closed when the first of three is, until end.
-func firstOf(one, two, three <-chan struct{}) (first <-chan struct{}, end func()) {
+// FirstOf returns a channel that is closed when the first of three is, until end.
+func FirstOf(one, two, three <-chan struct{}) (first <-chan struct{}, end func()) {
 	closed, over := make(chan struct{}), make(chan struct{})
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
@@ -131,8 +131,8 @@ func firstOf(one, two, three <-chan struct{}) (first <-chan struct{}, end func()
 	}
 }
 
-// end stops sharing the run, or releases it so that other machines can resume it.
-func (s *sharing) end(ctx context.Context, warn func(string)) {
+// Finish stops sharing the run, or releases it so that other machines can resume it.
+func (s *Sharing) Finish(ctx context.Context, warn func(string)) {
 	if s.copied == nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (s *sharing) end(ctx context.Context, warn func(string)) {
 }
 
 // giveBack releases a run that was not resumed here, so that others can resume it.
-func (s *sharing) giveBack(ctx context.Context, warn func(string)) {
+func (s *Sharing) giveBack(ctx context.Context, warn func(string)) {
 	if s.resumed == nil {
 		return
 	}
@@ -154,21 +154,21 @@ func (s *sharing) giveBack(ctx context.Context, warn func(string)) {
 }
 
 // Begin implements [record.Copy].
-func (s *sharing) Begin(h record.Header) {
+func (s *Sharing) Begin(h record.Header) {
 	if s.copied != nil {
 		s.copied.Begin(h)
 	}
 }
 
 // Lines implements [record.Copy].
-func (s *sharing) Lines(text []byte) {
+func (s *Sharing) Lines(text []byte) {
 	if s.copied != nil {
 		s.copied.Lines(text)
 	}
 }
 
 // End implements [record.Copy].
-func (s *sharing) End(e record.End) {
+func (s *Sharing) End(e record.End) {
 	if s.copied != nil {
 		s.copied.End(e)
 	}

@@ -1,4 +1,4 @@
-package main
+package inventories
 
 import (
 	"context"
@@ -12,27 +12,27 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// printHosts prints the hosts of a pattern, one a line.
-func (f *inventories) printHosts(ctx context.Context, p *output.Printer, args []string) error {
+// PrintHosts prints the hosts of a pattern, one a line.
+func (f *Reader) PrintHosts(ctx context.Context, p *output.Printer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("--list-hosts takes one pattern, or manifests")
 	}
 	if err := p.TextOnly("--list-hosts"); err != nil {
 		return err
 	}
-	inv, err := f.load(ctx)
+	inv, err := f.Load(ctx)
 	if err != nil {
 		return err
 	}
-	hosts, err := f.selectHosts(inv, args[0])
+	hosts, err := f.SelectHosts(inv, args[0])
 	if err != nil {
 		return err
 	}
 	return p.Print(hostLines(hosts, ""))
 }
 
-// printPlayHosts prints the hosts of each play.
-func printPlayHosts(r *playbooks.Runner, p *output.Printer) error {
+// PrintPlayHosts prints the hosts of each play.
+func PrintPlayHosts(r *playbooks.Runner, p *output.Printer) error {
 	if err := p.TextOnly("--list-hosts"); err != nil {
 		return err
 	}

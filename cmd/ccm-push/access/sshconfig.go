@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 // systemSSHConfig is the path of OpenSSH's configuration for all users.
 const systemSSHConfig = "/etc/ssh/ssh_config"
 
-// readSSHConfig reads ssh_config(5): the file of --ssh-config, or the files of the user and the system.
-func (f *connections) readSSHConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
+// ReadSSHConfig reads ssh_config(5): the file of --ssh-config, or the files of the user and the system.
+func (f *Connections) ReadSSHConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
 	uid, err := strconv.Atoi(account.Uid)
 	if err != nil {
 		return nil, fmt.Errorf("the id of user %s: %w", account.Username, err)
@@ -31,18 +31,18 @@ func (f *connections) readSSHConfig(ctx context.Context, account *user.User) (*s
 	if err != nil {
 		host = "localhost"
 	}
-	a := f.app
+	a := f.App
 	env := sshconfig.Environment{
 		LocalUser: account.Username, UID: uid, Home: a.Home(), LocalHost: host,
 		LookupEnv: func(name string) (string, bool) { value, ok := a.Environ[name]; return value, ok },
 	}
-	if f.flags.Connection.MatchExec {
+	if f.Flags.Connection.MatchExec {
 		shell := cmp.Or(a.Getenv("SHELL"), "/bin/sh")
 		env.Exec = func(command string) (bool, error) { return matchExec(ctx, shell, command) }
 	}
-	config, err := sshconfig.Load(env, sshConfigFiles(f.flags.Connection.SSHConfig, a.Home())...)
+	config, err := sshconfig.Load(env, sshConfigFiles(f.Flags.Connection.SSHConfig, a.Home())...)
 	if err != nil {
-		return nil, positioned(err)
+		return nil, Positioned(err)
 	}
 	for _, w := range config.Warnings() {
 		a.Warn(w)
@@ -68,8 +68,8 @@ func sshConfigFiles(named, home string) []sshconfig.File {
 	return files
 }
 
-// positioned converts errors of ssh_config to the form of errors in other files.
-func positioned(err error) error {
+// Positioned converts errors of ssh_config to the form of errors in other files.
+func Positioned(err error) error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		if one, ok := errors.AsType[*sshconfig.Error](err); ok {
@@ -79,7 +79,7 @@ func positioned(err error) error {
 	}
 	var errs yamlpos.Errors
 	for _, one := range several.Unwrap() {
-		errs.Add(positioned(one))
+		errs.Add(Positioned(one))
 	}
 	return errs.Err()
 }

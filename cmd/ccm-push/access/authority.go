@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
-// authorities finds the authority that certifies keys for logins.
-type authorities struct {
-	app   *app.App
-	flags *flags.All
+// Authorities finds the authority that certifies keys for logins.
+type Authorities struct {
+	App   *app.App
+	Flags *flags.All
 }
 
 // The variables that stand for flags which are not given.
@@ -25,25 +25,25 @@ const (
 	authorityKey     = "CCM_PUSH_CA_KEY"
 )
 
-// authority returns the certificate authority, or nil if the flags name no authority.
-func (f *authorities) authority() (*usercert.Authority, error) {
-	command, key := f.flags.Authority.Command, f.flags.Authority.Key
+// Authority returns the certificate authority, or nil if the flags name no authority.
+func (f *Authorities) Authority() (*usercert.Authority, error) {
+	command, key := f.Flags.Authority.Command, f.Flags.Authority.Key
 	if command == "" && key == "" {
-		command, key = f.app.Getenv(authorityCommand), f.app.Getenv(authorityKey)
+		command, key = f.App.Getenv(authorityCommand), f.App.Getenv(authorityKey)
 	}
 	switch {
 	case command != "" && key != "":
 		return nil, fmt.Errorf("set %s or %s, not both", authorityCommand, authorityKey)
 	case command != "":
-		return usercert.ByCommand(command, "/bin/sh", f.app.Environment()), nil
+		return usercert.ByCommand(command, "/bin/sh", f.App.Environment()), nil
 	case key != "":
-		return f.inAgent(transport.ExpandHome(key, f.app.Home()))
+		return f.inAgent(transport.ExpandHome(key, f.App.Home()))
 	}
 	return nil, nil
 }
 
 // inAgent is the authority whose public key is in a file.
-func (f *authorities) inAgent(path string) (*usercert.Authority, error) {
+func (f *Authorities) inAgent(path string) (*usercert.Authority, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the key of the authority: %w", err)
@@ -52,7 +52,7 @@ func (f *authorities) inAgent(path string) (*usercert.Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key of the authority: the file %s has no public key: pass the file that ends with .pub, and add the private key to the SSH agent", path)
 	}
-	socket := f.app.Getenv("SSH_AUTH_SOCK")
+	socket := f.App.Getenv("SSH_AUTH_SOCK")
 	if socket == "" {
 		return nil, errors.New("the key of the authority needs an SSH agent: SSH_AUTH_SOCK is not set")
 	}
