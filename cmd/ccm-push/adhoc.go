@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -18,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-// adHoc runs one resource from the command line on the hosts of a pattern.
+// fleet.AdHoc runs one resource from the command line on the hosts of a pattern.
 func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	t, _ := c.app.Registry.Lookup(c.words.adHoc) // splitArguments found it by this lookup
 	if err := errors.Join(c.flags.RefuseSelection("an ad-hoc call"), c.flags.RefuseRollout("an ad-hoc call")); err != nil {
@@ -32,7 +33,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return err
 	}
 	play, call, playErr := c.adHocPlay(pattern, t, query)
-	r, err := c.fleet.runner(ctx, purpose{adHoc: true})
+	r, err := c.fleet.Runner(ctx, fleet.Purpose{AdHoc: true})
 	if err := errors.Join(playErr, err); err != nil {
 		return err
 	}
@@ -44,19 +45,19 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		}
 		play.InSession(call.Alias, call.Earlier)
 	}
-	if err := c.fleet.workers.AdHoc(call); err != nil {
+	if err := c.fleet.Workers.AdHoc(call); err != nil {
 		return err
 	}
 	// The output of a command is the point, and it does not wait for other runs.
 	command := t.CommandLine != nil
 	r.Options.NoLock = command || query != ""
 	if query != "" {
-		return c.fleet.run(ctx, r, &c.printer, record.Header{}, c.printer.Answers(r, c.fleet.trustCommand)...)
+		return c.fleet.Run(ctx, r, &c.printer, record.Header{}, c.printer.Answers(r, c.fleet.TrustCommand)...)
 	}
-	to := []events.Reporter{c.printer.Reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
-	h := adHocHeader(pattern, play, command)
+	to := []events.Reporter{c.printer.Reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.TrustCommand})}
+	h := fleet.AdHocHeader(pattern, play, command)
 	h.Session = c.flags.Session.Name
-	return c.fleet.run(ctx, r, &c.printer, h, append(to, c.fleet.record.reporters(r, h)...)...)
+	return c.fleet.Run(ctx, r, &c.printer, h, append(to, c.fleet.Record.Reporters(r, h)...)...)
 }
 
 // onlyRefresh is the property of a command that runs only if a resource it subscribes to has changed. Ad hoc, a command

@@ -15,12 +15,13 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func attachCommand(f *fleet, p *output.Printer) *cobra.Command {
+func attachCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	var fromNow bool
 	c := &cobra.Command{
 		Use:   "attach [RUN]",
@@ -35,7 +36,7 @@ run. The file operators.keys on the other machine must contain the public key of
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: arguments.CompleteRun(f.app, 1),
+		ValidArgsFunction: arguments.CompleteRun(f.App, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
 			if len(args) > 0 {
@@ -44,14 +45,14 @@ run. The file operators.keys on the other machine must contain the public key of
 			if err := canFollow(p); err != nil {
 				return err
 			}
-			run, err := findAttachable(f.app, name)
-			if errors.Is(err, record.ErrNone) && f.flags.Workers.URL != "" {
+			run, err := findAttachable(f.App, name)
+			if errors.Is(err, record.ErrNone) && f.Flags.Workers.URL != "" {
 				return attachShared(cmd, f, p, name, fromNow)
 			}
 			if err != nil {
 				return err
 			}
-			return attach(cmd, f.app, p, run, fromNow)
+			return attach(cmd, f.App, p, run, fromNow)
 		},
 	}
 	c.Flags().BoolVar(&fromNow, "from-now", false, "skip the output before now")
@@ -200,7 +201,7 @@ func follower(p *output.Printer, cmd *cobra.Command, h record.Header, first int)
 	if h.Undoes != "" {
 		again = ownFlags(store, h)
 	}
-	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: withheld(again), Diff: cmd.Flag("diff").Value.String() != "false"}
+	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: fleet.Withheld(again), Diff: cmd.Flag("diff").Value.String() != "false"}
 	if words := continuing(store, h); words != nil {
 		options.Resume = arguments.Pasted(words)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
@@ -17,8 +18,8 @@ import (
 )
 
 // attachShared follows a run that is coordinated elsewhere.
-func attachShared(cmd *cobra.Command, f *fleet, p *output.Printer, name string, fromNow bool) error {
-	h, err := f.workers.Handover(cmd.Context())
+func attachShared(cmd *cobra.Command, f *fleet.Fleet, p *output.Printer, name string, fromNow bool) error {
+	h, err := f.Workers.Handover(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func attachShared(cmd *cobra.Command, f *fleet, p *output.Printer, name string, 
 	if err != nil {
 		return err
 	}
-	ctx, end := untilLeft(cmd.Context(), f.app, run.Run)
+	ctx, end := untilLeft(cmd.Context(), f.App, run.Run)
 	defer end()
 	err = printShared(ctx, p, cmd, h, run, fromNow)
 	lost, is := errors.AsType[*workers.LostError](err)

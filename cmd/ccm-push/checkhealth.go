@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func checkHealthCommand(p *plays, out *output.Printer) *cobra.Command {
+func checkHealthCommand(p *fleet.Plays, out *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-health MANIFEST...",
 		Short: "run the health checks of manifests; change nothing",
@@ -23,25 +24,25 @@ is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,
 		Args: arguments.AtLeast(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.checkHealth(cmd.Context(), out, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return checkHealth(cmd.Context(), p, out, args) },
 	}
 }
 
 // checkHealth runs the health checks of manifests.
-func (p *plays) checkHealth(ctx context.Context, out *output.Printer, paths []string) error {
+func checkHealth(ctx context.Context, p *fleet.Plays, out *output.Printer, paths []string) error {
 	switch {
-	case p.fleet.flags.Mode.Check:
+	case p.Fleet.Flags.Mode.Check:
 		return errors.New("check-health changes nothing, and does not accept --check: remove --check")
-	case p.fleet.flags.Mode.Step:
+	case p.Fleet.Flags.Mode.Step:
 		return errors.New("--step prompts before changes, and check-health changes nothing")
-	case p.fleet.flags.Selection.List:
-		return p.apply(ctx, out, paths)
+	case p.Fleet.Flags.Selection.List:
+		return p.Apply(ctx, out, paths)
 	}
-	r, err := p.runner(ctx, paths)
+	r, err := p.Runner(ctx, paths)
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
 	r.Options.Monitor = true
-	return p.run(ctx, r, out, header("check-health", paths, r.Plays))
+	return p.Run(ctx, r, out, fleet.Header("check-health", paths, r.Plays))
 }

@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func cleanCommand(f *fleet, p *output.Printer) *cobra.Command {
+func cleanCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean PATTERN",
 		Short: "remove the files of ccm-push from hosts",
@@ -21,7 +22,7 @@ manifest, ccm-push cannot restore its former state.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.CompletePattern,
+		ValidArgsFunction: f.Inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFootprints(cmd.Context(), f, p, args, true)
 		},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
@@ -72,7 +73,7 @@ func continuingHint(a *app.App, h record.Header) string {
 func asGiven(words []string, given []record.Flag, run *record.Run, instead string, more ...string) string {
 	flags := slices.DeleteFunc(unrecorded(given, run.Flags), func(f record.Flag) bool { return f.Name == instead })
 	text := arguments.Pasted(slices.Concat(words, flagWords(flags), more))
-	if names := withheld(flags); len(names) > 0 {
+	if names := fleet.Withheld(flags); len(names) > 0 {
 		text += fmt.Sprintf(" (with %s as before)", strings.Join(names, ", "))
 	}
 	return text

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/listing"
@@ -19,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func explainResourceCommand(p *plays, out *output.Printer) *cobra.Command {
+func explainResourceCommand(p *fleet.Plays, out *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain MANIFEST... HOST TYPE#NAME",
 		Short: "print why a host has a resource, the sources of its properties, and its results",
@@ -40,12 +41,12 @@ sensitive resources, or values with names such as db_password.`,
 	}
 }
 
-func printExplained(ctx context.Context, p *plays, out *output.Printer, paths []string, name, ref string) error {
-	if err := checkRef(p.fleet.app.Registry, ref); err != nil {
+func printExplained(ctx context.Context, p *fleet.Plays, out *output.Printer, paths []string, name, ref string) error {
+	if err := checkRef(p.Fleet.App.Registry, ref); err != nil {
 		return err
 	}
 	var all []*explain.Explanation
-	err := p.onHost(ctx, out, paths, name, func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) (err error) {
+	err := p.OnHost(ctx, out, paths, name, func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) (err error) {
 		if host == nil {
 			_, err = listing.FindHost(r.Inventory.Hosts(), name)
 			return fmt.Errorf("%w; write explain MANIFEST... HOST TYPE#NAME", err)
@@ -56,10 +57,10 @@ func printExplained(ctx context.Context, p *plays, out *output.Printer, paths []
 	if err != nil {
 		return err
 	}
-	store, storeErr := p.fleet.app.Records()
+	store, storeErr := p.Fleet.App.Records()
 	for _, e := range all {
 		if storeErr == nil {
-			addPast(e, store, p.fleet.app.Warn)
+			addPast(e, store, p.Fleet.App.Warn)
 		}
 	}
 	if out.JSON() {
@@ -112,14 +113,14 @@ func checkRef(types modules.Registry, ref string) error {
 }
 
 // completeExplained completes manifests, a host, and after it one of their resources.
-func completeExplained(p *plays) arguments.Completer {
+func completeExplained(p *fleet.Plays) arguments.Completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 {
-			inv := p.fleet.inventory.CompletionInventory(cmd.Context())
+			inv := p.Fleet.Inventory.CompletionInventory(cmd.Context())
 			if last := len(args) - 1; inv != nil && inv.Host(args[last]) != nil {
-				return arguments.CompleteResource(p.fleet.app.Registry)(cmd, args[:last], word)
+				return arguments.CompleteResource(p.Fleet.App.Registry)(cmd, args[:last], word)
 			}
 		}
-		return p.fleet.inventory.CompleteLastHost(cmd, args, word)
+		return p.Fleet.Inventory.CompleteLastHost(cmd, args, word)
 	}
 }

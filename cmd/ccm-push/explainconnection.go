@@ -7,13 +7,14 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/access"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func explainConnectionCommand(f *fleet, p *output.Printer) *cobra.Command {
+func explainConnectionCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain-connection PATTERN...",
 		Short: "print the connection settings of hosts and their sources; contact no host",
@@ -26,24 +27,24 @@ Hosts with equal settings share one entry. In the entry, {host} means the name o
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              arguments.AtLeast(1),
-		ValidArgsFunction: f.inventory.CompleteTerm, // of each word
+		ValidArgsFunction: f.Inventory.CompleteTerm, // of each word
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.flags.Inventory.ListHosts {
-				return f.inventory.PrintHosts(cmd.Context(), p, args)
+			if f.Flags.Inventory.ListHosts {
+				return f.Inventory.PrintHosts(cmd.Context(), p, args)
 			}
 			return explainConnection(cmd.Context(), f, p, args)
 		},
 	}
 }
 
-func explainConnection(ctx context.Context, f *fleet, p *output.Printer, patterns []string) error {
-	r, err := f.runner(ctx, purpose{})
+func explainConnection(ctx context.Context, f *fleet.Fleet, p *output.Printer, patterns []string) error {
+	r, err := f.Runner(ctx, fleet.Purpose{})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
-	f.connection.MentionPasswords(&r.Connect)
-	hosts, err := selectAll(r.Inventory, &f.inventory, patterns)
+	f.Connection.MentionPasswords(&r.Connect)
+	hosts, err := selectAll(r.Inventory, &f.Inventory, patterns)
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func factsCommand(f *fleet, p *output.Printer) *cobra.Command {
+func factsCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "facts PATTERN [PATH]",
 		Short: "print the facts of hosts, or the fact at a path such as host.info.platform",
@@ -25,10 +26,10 @@ func factsCommand(f *fleet, p *output.Printer) *cobra.Command {
   ccm-push -o json facts all > facts.json`,
 		Args: cobra.MatchAll(arguments.AtLeast(1), cobra.MaximumNArgs(2)),
 
-		ValidArgsFunction: f.inventory.CompletePattern,
+		ValidArgsFunction: f.Inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.flags.Inventory.ListHosts {
-				return f.inventory.PrintHosts(cmd.Context(), p, args[:1])
+			if f.Flags.Inventory.ListHosts {
+				return f.Inventory.PrintHosts(cmd.Context(), p, args[:1])
 			}
 			return printFacts(cmd.Context(), f, p, args[0], args[1:])
 		},
@@ -37,22 +38,22 @@ func factsCommand(f *fleet, p *output.Printer) *cobra.Command {
 
 // printFacts queries the hosts of a pattern for their facts, or the facts at some paths, and prints each answer as it
 // arrives.
-func printFacts(ctx context.Context, f *fleet, p *output.Printer, pattern string, paths []string) error {
-	r, hosts, err := f.runnerFor(ctx, pattern, purpose{})
+func printFacts(ctx context.Context, f *fleet.Fleet, p *output.Printer, pattern string, paths []string) error {
+	r, hosts, err := f.RunnerFor(ctx, pattern, fleet.Purpose{})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
-	if err := f.addBuilds(r); err != nil {
+	if err := f.AddBuilds(r); err != nil {
 		return err
 	}
 	p.TellProblems(r)
-	done, err := f.reachHosts(ctx, r, hosts)
+	done, err := f.ReachHosts(ctx, r, hosts)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, end := f.app.UntilStop(ctx)
+	ctx, end := f.App.UntilStop(ctx)
 	defer end()
 	var printErr error
 	r.Facts(ctx, hosts, paths, func(answer playbooks.HostFacts) {

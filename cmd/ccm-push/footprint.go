@@ -8,12 +8,13 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func footprintCommand(f *fleet, p *output.Printer) *cobra.Command {
+func footprintCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "footprint PATTERN",
 		Short: "list the files of ccm-push on hosts",
@@ -23,7 +24,7 @@ the next run. It lists the files of the login user, and with -b also the files o
 		Example: `  ccm-push footprint all
   ccm-push -b footprint web1`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.CompletePattern,
+		ValidArgsFunction: f.Inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFootprints(cmd.Context(), f, p, args, false)
 		},
@@ -32,24 +33,24 @@ the next run. It lists the files of the login user, and with -b also the files o
 
 // printFootprints lists the files that ccm-push left on the hosts of a pattern, and removes them with remove, except in
 // a check run.
-func printFootprints(ctx context.Context, f *fleet, p *output.Printer, args []string, remove bool) error {
-	if f.flags.Inventory.ListHosts {
-		return f.inventory.PrintHosts(ctx, p, args)
+func printFootprints(ctx context.Context, f *fleet.Fleet, p *output.Printer, args []string, remove bool) error {
+	if f.Flags.Inventory.ListHosts {
+		return f.Inventory.PrintHosts(ctx, p, args)
 	}
-	r, hosts, err := f.runnerFor(ctx, args[0], purpose{})
+	r, hosts, err := f.RunnerFor(ctx, args[0], fleet.Purpose{})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
 	p.TellProblems(r)
-	done, err := f.reachHosts(ctx, r, hosts)
+	done, err := f.ReachHosts(ctx, r, hosts)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, end := f.app.UntilStop(ctx)
+	ctx, end := f.App.UntilStop(ctx)
 	defer end()
-	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.flags.Mode.Check}
+	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.Flags.Mode.Check}
 	var printErr error
 	r.Footprints(ctx, hosts, report.Removes, func(answer playbooks.HostFootprint) {
 		if ctx.Err() != nil {

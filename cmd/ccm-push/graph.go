@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -18,7 +19,7 @@ import (
 // graphFormats are the formats of `ccm-push graph`.
 var graphFormats = []string{"text", "dot"}
 
-func graphCommand(p *plays, out *output.Printer) *cobra.Command {
+func graphCommand(p *fleet.Plays, out *output.Printer) *cobra.Command {
 	var format, why string
 	c := &cobra.Command{
 		Use:   "graph MANIFEST... HOST",
@@ -33,19 +34,19 @@ With --facts FILE, it reads the facts from the file and contacts no host.
   ccm-push graph site.yaml web1 --why service#nginx
   ccm-push graph site.yaml web1 --format dot | dot -Tsvg > site.svg`,
 		Args:              arguments.AtLeast(2),
-		ValidArgsFunction: p.fleet.inventory.CompleteLastHost,
+		ValidArgsFunction: p.Fleet.Inventory.CompleteLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printGraph(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], format, why)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "format: text or dot")
 	c.Flags().StringVar(&why, "why", "", "print only this resource: `type#name`")
-	_ = c.RegisterFlagCompletionFunc("why", arguments.CompleteResource(p.fleet.app.Registry))
+	_ = c.RegisterFlagCompletionFunc("why", arguments.CompleteResource(p.Fleet.App.Registry))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func printGraph(ctx context.Context, p *plays, out *output.Printer, paths []string, name, format, why string) error {
+func printGraph(ctx context.Context, p *fleet.Plays, out *output.Printer, paths []string, name, format, why string) error {
 	switch {
 	case format == "svg": // drawn until this version
 		return fmt.Errorf("--format svg: ccm-push no longer draws pictures; draw the graph with Graphviz\n  hint: ccm-push graph %s %s --format dot | dot -Tsvg > site.svg", strings.Join(paths, " "), name)
@@ -54,7 +55,7 @@ func printGraph(ctx context.Context, p *plays, out *output.Printer, paths []stri
 	case why != "" && format != "text":
 		return fmt.Errorf("--why prints text only, not %s", format)
 	}
-	rendered, err := p.render(ctx, out, "graph", paths, name)
+	rendered, err := p.Render(ctx, out, "graph", paths, name)
 	if err != nil {
 		return err
 	}

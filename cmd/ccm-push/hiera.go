@@ -17,12 +17,13 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-func hieraCommand(f *variables, p *output.Printer) *cobra.Command {
+func hieraCommand(f *fleet.Variables, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "hiera",
 		Short:   "resolve a document with data, hierarchy and overrides",
@@ -40,7 +41,7 @@ type hieraOutput struct {
 	env, yaml     bool
 }
 
-func hieraParseCommand(f *variables, p *output.Printer) *cobra.Command {
+func hieraParseCommand(f *fleet.Variables, p *output.Printer) *cobra.Command {
 	var o hieraOutput
 	c := &cobra.Command{
 		Use:   "parse FILE [FACT=VALUE...]",
@@ -58,7 +59,7 @@ a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
   eval "$(ccm-push hiera parse data.yaml role=web --env)" && echo "$HIERA_PORT"`,
 		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := f.resolved(cmd.Context(), args[0], args[1:])
+			data, err := resolved(cmd.Context(), f, args[0], args[1:])
 			if err != nil {
 				return err
 			}
@@ -77,17 +78,17 @@ a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 }
 
 // resolved returns the data of a document for a host with facts KEY=VALUE, in addition to the facts of the flags.
-func (f *variables) resolved(ctx context.Context, from string, facts []string) (map[string]any, error) {
-	document, err := extravars.ReadHiera(ctx, from, "", f.nats.Store(), f.app.Warn)
+func resolved(ctx context.Context, f *fleet.Variables, from string, facts []string) (map[string]any, error) {
+	document, err := extravars.ReadHiera(ctx, from, "", f.NATS.Store(), f.App.Warn)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // without the name of the flag
 	}
-	source, err := document.Plain(f.app.Warn)
+	source, err := document.Plain(f.App.Warn)
 	if err != nil || source == nil {
 		return map[string]any{}, err
 	}
-	f.flags.Variables.Fact = append(f.flags.Variables.Fact, facts...)
-	options, err := f.options(ctx, nil, false)
+	f.Flags.Variables.Fact = append(f.Flags.Variables.Fact, facts...)
+	options, err := f.Options(ctx, nil, false)
 	if err != nil {
 		return nil, err
 	}

@@ -3,17 +3,18 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
 // hostCommands returns the commands about hosts and the inventory.
-func hostCommands(f *fleet, p *output.Printer) []*cobra.Command {
+func hostCommands(f *fleet.Fleet, p *output.Printer) []*cobra.Command {
 	return []*cobra.Command{
 		cleanCommand(f, p),
 		explainConnectionCommand(f, p),
 		factsCommand(f, p),
 		footprintCommand(f, p),
-		inventoryCommand(&f.inventory, p),
+		inventoryCommand(&f.Inventory, p),
 		statusCommand(f, p),
 		sudoersCommand(f, p),
 		trustCommand(f, p),

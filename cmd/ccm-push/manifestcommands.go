@@ -3,19 +3,20 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
 // manifestCommands returns the commands that read or write manifests.
-func manifestCommands(pl *plays, p *output.Printer) []*cobra.Command {
-	f, types := pl.fleet, pl.fleet.app.Registry
+func manifestCommands(pl *fleet.Plays, p *output.Printer) []*cobra.Command {
+	f, types := pl.Fleet, pl.Fleet.App.Registry
 	return []*cobra.Command{
 		docCommand(types, p),
 		explainResourceCommand(pl, p),
-		fmtCommand(&f.flags.Mode, p),
-		fromAnsibleCommand(types, &f.inventory, p),
+		fmtCommand(&f.Flags.Mode, p),
+		fromAnsibleCommand(types, &f.Inventory, p),
 		graphCommand(pl, p),
-		hieraCommand(&f.variables, p),
+		hieraCommand(&f.Variables, p),
 		newCommand(types, p),
 		renderCommand(pl, p),
 		schemaCommand(types, p),

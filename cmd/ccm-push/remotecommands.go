@@ -3,13 +3,14 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
 // remoteCommands returns the commands about workers and data in NATS.
-func remoteCommands(f *fleet, p *output.Printer) []*cobra.Command {
+func remoteCommands(f *fleet.Fleet, p *output.Printer) []*cobra.Command {
 	return []*cobra.Command{
-		registrationCommand(&f.nats, p),
+		registrationCommand(&f.NATS, p),
 		workerCommand(f, p),
 		workersCommand(f, p),
 	}

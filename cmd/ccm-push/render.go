@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func renderCommand(p *plays, out *output.Printer) *cobra.Command {
+func renderCommand(p *fleet.Plays, out *output.Printer) *cobra.Command {
 	var with catalog.Shown
 	c := &cobra.Command{
 		Use:   "render MANIFEST... HOST",
@@ -29,7 +30,7 @@ only on a terminal. ccm-push decrypts only secrets that a play uses.`,
   ccm-push render site.yaml web1 --explain
   ccm-push render site.yaml web1 --facts facts.json`,
 		Args:              arguments.AtLeast(2),
-		ValidArgsFunction: p.fleet.inventory.CompleteLastHost,
+		ValidArgsFunction: p.Fleet.Inventory.CompleteLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printRendered(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], with)
 		},
@@ -39,11 +40,11 @@ only on a terminal. ccm-push decrypts only secrets that a play uses.`,
 	return c
 }
 
-func printRendered(ctx context.Context, p *plays, out *output.Printer, paths []string, name string, with catalog.Shown) error {
+func printRendered(ctx context.Context, p *fleet.Plays, out *output.Printer, paths []string, name string, with catalog.Shown) error {
 	if with.Secrets && !out.OnTerminal() {
 		return errors.New("--show-secrets prints only to a terminal, because a file or a pipe would keep the secrets")
 	}
-	rendered, err := p.render(ctx, out, "render", paths, name)
+	rendered, err := p.Render(ctx, out, "render", paths, name)
 	if err != nil {
 		return err
 	}

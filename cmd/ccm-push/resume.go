@@ -15,13 +15,14 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func resumeCommand(pl *plays, p *output.Printer) *cobra.Command {
+func resumeCommand(pl *fleet.Plays, p *output.Printer) *cobra.Command {
 	var replan bool
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
@@ -42,16 +43,16 @@ ends. To use the new version, pass --replan.`,
   ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: arguments.CompleteRun(pl.fleet.app, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
+		ValidArgsFunction: arguments.CompleteRun(pl.Fleet.App, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if pl.fleet.flags.Mode.Step {
+			if pl.Fleet.Flags.Mode.Step {
 				return errors.New("--step is for whole runs: resume does not prompt")
 			}
 			run := ""
 			if len(args) > 0 {
 				run = args[0]
 			}
-			return pl.resume(cmd.Context(), p, cmd.Flags(), run, replan)
+			return resume(cmd.Context(), pl, p, cmd.Flags(), run, replan)
 		},
 	}
 	c.Flags().BoolVar(&replan, "replan", false, "continue with the changed manifests")
@@ -59,15 +60,15 @@ ends. To use the new version, pass --replan.`,
 }
 
 // resume resumes a run.
-func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.FlagSet, name string, replan bool) error {
-	store, err := p.fleet.app.Records()
+func resume(ctx context.Context, p *fleet.Plays, out *output.Printer, set *pflag.FlagSet, name string, replan bool) error {
+	store, err := p.Fleet.App.Records()
 	if err != nil {
 		return err
 	}
 	run, err := findResumable(store, name)
-	if errors.Is(err, record.ErrNone) && p.fleet.flags.Workers.URL != "" {
+	if errors.Is(err, record.ErrNone) && p.Fleet.Flags.Workers.URL != "" {
 		var fetched string
-		if fetched, err = p.fleet.workers.Fetch(ctx, store, name); err == nil {
+		if fetched, err = p.Fleet.Workers.Fetch(ctx, store, name); err == nil {
 			run, err = findResumable(store, fetched)
 		}
 	}
@@ -81,7 +82,7 @@ func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.Flag
 	if progress.Complete() {
 		return fmt.Errorf("nothing to resume: every host of run %s (%s) has finished", run.Run, run.What)
 	}
-	given := p.fleet.flags.Given()
+	given := p.Fleet.Flags.Given()
 	command := []string{"resume", run.Run}
 	replanned := asGiven(append(slices.Clone(command), "--replan"), given, run, "")
 	if replan {
@@ -99,14 +100,14 @@ func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.Flag
 		return fmt.Errorf("files have changed since run %s: %s\n  hint: check the change, then resume with the new version: %s",
 			run.Run, strings.Join(changed, ", "), replanned)
 	}
-	if err := p.fleet.workers.Take(ctx, run); err != nil {
+	if err := p.Fleet.Workers.Take(ctx, run); err != nil {
 		return err
 	}
 	var paths []string
 	for _, m := range run.Manifests {
 		paths = append(paths, m.Path)
 	}
-	r, err := p.runner(ctx, paths)
+	r, err := p.Runner(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.Flag
 	for _, play := range run.Plays {
 		hosts = append(hosts, play.Hosts...)
 	}
-	if err := lookFor(r.Inventory, run, hosts, "resume", elsewhere, p.fleet.app.Warn); err != nil {
+	if err := lookFor(r.Inventory, run, hosts, "resume", elsewhere, p.Fleet.App.Warn); err != nil {
 		return err
 	}
 	var names []string
@@ -127,10 +128,10 @@ func (p *plays) resume(ctx context.Context, out *output.Printer, set *pflag.Flag
 		return err
 	}
 	r.Options.Monitor = run.Command == "check-health"
-	h := header(run.Command, paths, r.Plays)
+	h := fleet.Header(run.Command, paths, r.Plays)
 	h.Resumes, h.Origin = run.Run, r.Options.Origin
-	p.fleet.app.Say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
-	return p.run(ctx, r, out, h)
+	p.Fleet.App.Say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
+	return p.Run(ctx, r, out, h)
 }
 
 // findResumable returns the run with a name, or the last one that applied manifests: after a --check run, the operator
@@ -201,21 +202,10 @@ func returnTo(run *record.Run, set *pflag.FlagSet) error {
 // given now.
 func givenAgain(run *record.Run, flags []record.Flag, set *pflag.FlagSet) error {
 	given := func(f record.Flag) bool { return set.Changed(f.Name) }
-	if missing := withheld(slices.DeleteFunc(slices.Clone(flags), given)); len(missing) > 0 {
+	if missing := fleet.Withheld(slices.DeleteFunc(slices.Clone(flags), given)); len(missing) > 0 {
 		return fmt.Errorf("run %s got values with %s, which are not recorded: pass them again", run.Run, strings.Join(missing, ", "))
 	}
 	return nil
-}
-
-// withheld names the flags with values that are not recorded.
-func withheld(flags []record.Flag) []string {
-	var names []string
-	for _, f := range flags {
-		if f.Withheld {
-			names = append(names, "--"+f.Name)
-		}
-	}
-	return names
 }
 
 // changedManifests returns the files that the run has read and that have changed since: manifests, and what
@@ -224,7 +214,7 @@ func changedManifests(run *record.Run) ([]string, error) {
 	var changed []string
 	named := map[string]bool{}
 	for _, m := range slices.Concat(run.Manifests, run.Files) {
-		if m.SHA256 != "" && hashOf(m.Path) != m.SHA256 {
+		if m.SHA256 != "" && fleet.HashOf(m.Path) != m.SHA256 {
 			changed = append(changed, strconv.Quote(m.Path))
 		}
 		if path, err := filepath.Abs(m.Path); err == nil {

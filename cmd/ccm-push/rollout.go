@@ -11,6 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -35,7 +36,7 @@ command undoes the changes of the run on all hosts, like ccm-push undo. The limi
 hosts (max_unavailable) of the rollout also applies to the undo.`,
 }
 
-func rolloutCommand(pl *plays, p *output.Printer) *cobra.Command {
+func rolloutCommand(pl *fleet.Plays, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout",
 		Short: "show and control a rollout that is in progress or held",
@@ -63,7 +64,7 @@ rollout go resumes the run with the same batches and failure counts.`,
 			func(_ *cobra.Command, run *record.Run) error { return s.recorded(run) }},
 		{rollout.Go, "continue a rollout that is held or paused",
 			func(cmd *cobra.Command, run *record.Run) error {
-				return pl.resume(cmd.Context(), p, cmd.Flags(), run.Run, false)
+				return resume(cmd.Context(), pl, p, cmd.Flags(), run.Run, false)
 			}},
 		{rollout.HoldNow, "start no more hosts until ccm-push rollout go",
 			func(_ *cobra.Command, run *record.Run) error { return s.notRunning(run, "the run is not in progress") }},
@@ -79,7 +80,7 @@ rollout go resumes the run with the same batches and failure counts.`,
 		c.AddCommand(&cobra.Command{
 			Use: string(one.verb) + " [RUN]", Short: one.short, Long: steeringHelp[one.verb],
 			Example: fmt.Sprintf("  ccm-push rollout %[1]s\n  ccm-push rollout %[1]s 7k2m", one.verb),
-			Args:    cobra.MaximumNArgs(1), ValidArgsFunction: arguments.CompleteRun(pl.fleet.app, 1),
+			Args:    cobra.MaximumNArgs(1), ValidArgsFunction: arguments.CompleteRun(pl.Fleet.App, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				name := ""
 				if len(args) > 0 {
@@ -101,7 +102,7 @@ first. If the host has failed, the failure still counts for the failure limits.`
 			}
 			return arguments.AtLeast(1)(cmd, args)
 		},
-		ValidArgsFunction: completeRelease(pl.fleet.app),
+		ValidArgsFunction: completeRelease(pl.Fleet.App),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, host := "", args[len(args)-1]
 			if len(args) > 1 {
@@ -134,14 +135,14 @@ func completeRelease(a *app.App) arguments.Completer {
 
 // A steer sends commands to rollouts.
 type steer struct {
-	plays   *plays
+	plays   *fleet.Plays
 	printer *output.Printer
 }
 
 // say sends a command to a rollout and prints its status afterwards. If no process runs the rollout, it calls
 // withoutAnybody.
 func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutAnybody func(*cobra.Command, *record.Run) error) error {
-	store, err := s.plays.fleet.app.Records()
+	store, err := s.plays.Fleet.App.Records()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
@@ -28,8 +29,8 @@ type commandLine struct {
 	app     *app.App
 	words   words
 	flags   flags.All
-	fleet   fleet
-	plays   plays
+	fleet   fleet.Fleet
+	plays   fleet.Plays
 	session sessions
 	printer output.Printer
 }
@@ -37,19 +38,19 @@ type commandLine struct {
 func newCommandLine(a *app.App) *commandLine {
 	c := &commandLine{app: a}
 	f := &c.fleet
-	f.app, f.flags = a, &c.flags
-	f.workers = links.Workers{App: a, Flags: &c.flags}
-	f.nats = links.NATS{App: a, Flags: &c.flags, Workers: &f.workers}
-	f.connection = access.Connections{App: a, Flags: &c.flags}
-	f.secrets = access.Unsealer{App: a, Flags: &c.flags, Connection: &f.connection}
-	f.inventory = inventories.Reader{App: a, Flags: &c.flags, Secrets: &f.secrets}
-	f.variables = variables{app: a, flags: &c.flags, secrets: &f.secrets, nats: &f.nats}
-	f.authority = access.Authorities{App: a, Flags: &c.flags}
-	f.record = recording{app: a, flags: &c.flags, inventory: &f.inventory, shared: &f.workers.Shared}
+	f.App, f.Flags = a, &c.flags
+	f.Workers = links.Workers{App: a, Flags: &c.flags}
+	f.NATS = links.NATS{App: a, Flags: &c.flags, Workers: &f.Workers}
+	f.Connection = access.Connections{App: a, Flags: &c.flags}
+	f.Secrets = access.Unsealer{App: a, Flags: &c.flags, Connection: &f.Connection}
+	f.Inventory = inventories.Reader{App: a, Flags: &c.flags, Secrets: &f.Secrets}
+	f.Variables = fleet.Variables{App: a, Flags: &c.flags, Secrets: &f.Secrets, NATS: &f.NATS}
+	f.Authority = access.Authorities{App: a, Flags: &c.flags}
+	f.Record = fleet.Recording{App: a, Flags: &c.flags, Inventory: &f.Inventory, Shared: &f.Workers.Shared}
 	c.session = sessions{app: a, flags: &c.flags}
-	f.detach = detaching{app: a, flags: &c.flags}
+	f.Detach = fleet.Detaching{App: a, Flags: &c.flags}
 	c.printer = output.Printer{App: a, Flags: &c.flags}
-	c.plays = plays{fleet: f, archives: &source.Unpacker{}}
+	c.plays = fleet.Plays{Fleet: f, Archives: &source.Unpacker{}}
 	return c
 }
 
@@ -63,7 +64,7 @@ func (c *commandLine) execute(ctx context.Context, argv []string) error {
 			slices.Contains([]string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, s)
 	}
 	c.words = splitArguments(argv, root.PersistentFlags(), isCommand, isType)
-	c.fleet.detach.words = argv
+	c.fleet.Detach.Words = argv
 	root.SetArgs(c.words.forCobra())
 	return root.ExecuteContext(ctx)
 }
@@ -101,10 +102,10 @@ Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.flags.Validate(a.Getenv, a.CanAsk()), p.ForRuns(cmd), reportsForRuns(&c.flags.Output.Reports, cmd), c.forCalls(cmd)); err != nil {
+			if err := errors.Join(c.flags.Validate(a.Getenv, a.CanAsk()), p.ForRuns(cmd), fleet.ReportsForRuns(&c.flags.Output.Reports, cmd), c.forCalls(cmd)); err != nil {
 				return err
 			}
-			return c.fleet.detach.detach(cmd, p)
+			return c.fleet.Detach.Start(cmd, p)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.main(cmd.Context(), cmd, args) },
 	}
@@ -113,7 +114,7 @@ Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
 	c.flags.Register(root.PersistentFlags())
-	completeRoot(root, a.Registry, &c.fleet.inventory, &c.session)
+	completeRoot(root, a.Registry, &c.fleet.Inventory, &c.session)
 	root.SetGlobalNormalizationFunc(flags.Alias)
 	root.SetFlagErrorFunc(flags.Hint)
 	root.SetUsageTemplate(usageTemplate(root, output.TerminalWidth(a.Out)))
@@ -136,7 +137,7 @@ Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 
 func (c *commandLine) addCommands(root *cobra.Command) {
 	f, p := &c.fleet, &c.printer
-	root.AddCommand(completionCommand(p), manCommand(c.app, p), versionCommand(&c.flags.Work, p), secretCommand(&f.secrets, p))
+	root.AddCommand(completionCommand(p), manCommand(c.app, p), versionCommand(&c.flags.Work, p), secretCommand(&f.Secrets, p))
 	root.AddCommand(hostCommands(f, p)...)
 	root.AddCommand(manifestCommands(&c.plays, p)...)
 	root.AddCommand(remoteCommands(f, p)...)
@@ -150,7 +151,7 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	case c.words.adHoc != "":
 		return c.adHoc(ctx, args[0])
 	case c.flags.Inventory.ListHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
-		return c.fleet.inventory.PrintHosts(ctx, &c.printer, args)
+		return c.fleet.Inventory.PrintHosts(ctx, &c.printer, args)
 	case c.words.forced:
 		return errors.New("after -- write a host pattern and a resource: -- PATTERN TYPE ARGUMENT...; ccm-push doc lists the resource types")
 	case len(args) == 0 && len(c.words.flags) == 0:
@@ -161,7 +162,7 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	if err := errors.Join(adHocMistake(args, types), commandMistake(cmd, args)); err != nil {
 		return err
 	}
-	return c.plays.apply(ctx, &c.printer, args)
+	return c.plays.Apply(ctx, &c.printer, args)
 }
 
 // commandMistake recognises a first word that may be meant as a subcommand, also before a manifest or a word that looks
@@ -229,8 +230,8 @@ func (c *commandLine) forCalls(cmd *cobra.Command) error {
 // call runs one command line.
 func call(ctx context.Context, a *app.App, argv []string) error {
 	c := newCommandLine(a)
-	defer c.plays.archives.Close()
-	defer c.fleet.nats.Close()
-	defer c.fleet.workers.Close(ctx)
+	defer c.plays.Archives.Close()
+	defer c.fleet.NATS.Close()
+	defer c.fleet.Workers.Close(ctx)
 	return c.execute(ctx, argv)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -17,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
-func statusCommand(f *fleet, p *output.Printer) *cobra.Command {
+func statusCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print the current state of a resource on hosts: a file, a package, a service",
@@ -31,12 +32,12 @@ exec, have no state: use a check run (--check) for resources of these types.`,
 		Args: arguments.AtLeast(3),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return arguments.Completions("", word, statusTypes(f.app.Registry)), cobra.ShellCompDirectiveNoFileComp
+				return arguments.Completions("", word, statusTypes(f.App.Registry)), cobra.ShellCompDirectiveNoFileComp
 			}
-			return f.inventory.CompletePattern(cmd, args, word)
+			return f.Inventory.CompletePattern(cmd, args, word)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.flags.RefuseSelection("status"); err != nil {
+			if err := f.Flags.RefuseSelection("status"); err != nil {
 				return err
 			}
 			return printStatus(cmd.Context(), f, p, args[0], args[1], args[2:])
@@ -55,27 +56,27 @@ func statusTypes(registry modules.Registry) []string {
 	return names
 }
 
-func printStatus(ctx context.Context, f *fleet, p *output.Printer, pattern, kind string, words []string) error {
-	t, ok := f.app.Registry.Lookup(kind)
+func printStatus(ctx context.Context, f *fleet.Fleet, p *output.Printer, pattern, kind string, words []string) error {
+	t, ok := f.App.Registry.Lookup(kind)
 	if !ok || !t.TellsStatus() {
-		return noStatus(t, kind, pattern, statusTypes(f.app.Registry))
+		return noStatus(t, kind, pattern, statusTypes(f.App.Registry))
 	}
 	properties, err := t.StatusArguments(words)
 	if err != nil {
 		return err
 	}
 	play, err := load.AdHoc(pattern, t, modules.StatusQuery, properties)
-	if err := errors.Join(err, f.workers.AdHoc(parcel.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
+	if err := errors.Join(err, f.Workers.AdHoc(parcel.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
 		return err
 	}
-	r, err := f.runner(ctx, purpose{})
+	r, err := f.Runner(ctx, fleet.Purpose{})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	r.Options.NoLock = true
-	return f.run(ctx, r, p, record.Header{}, p.Answers(r, f.trustCommand)...)
+	return f.Run(ctx, r, p, record.Header{}, p.Answers(r, f.TrustCommand)...)
 }
 
 // noStatus returns the error with the alternatives for a type whose status cannot be queried.

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-func sudoersCommand(f *fleet, p *output.Printer) *cobra.Command {
+func sudoersCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sudoers PATTERN",
 		Short: "print the sudoers rule with which ccm-push can become another user",
@@ -21,10 +22,10 @@ The rule allows one fixed script, which installs and starts the host program. Th
 make any change that root can make, so give the rule only to users whom you trust as root.`,
 		Example:           `  ccm-push -u deploy sudoers 'web*'`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.CompletePattern,
+		ValidArgsFunction: f.Inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.flags.Inventory.ListHosts {
-				return f.inventory.PrintHosts(cmd.Context(), p, args)
+			if f.Flags.Inventory.ListHosts {
+				return f.Inventory.PrintHosts(cmd.Context(), p, args)
 			}
 			return printSudoers(cmd.Context(), f, p, args[0])
 		},
@@ -32,11 +33,11 @@ make any change that root can make, so give the rule only to users whom you trus
 }
 
 // printSudoers prints a rule for each pair of users among the hosts of a pattern.
-func printSudoers(ctx context.Context, f *fleet, p *output.Printer, pattern string) error {
+func printSudoers(ctx context.Context, f *fleet.Fleet, p *output.Printer, pattern string) error {
 	if err := p.TextOnly("sudoers"); err != nil {
 		return err
 	}
-	r, hosts, err := f.runnerFor(ctx, pattern, purpose{})
+	r, hosts, err := f.RunnerFor(ctx, pattern, fleet.Purpose{})
 	if err != nil {
 		return err
 	}

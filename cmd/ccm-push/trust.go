@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
@@ -20,7 +21,7 @@ type trustOptions struct {
 	fingerprints string // path; empty means none
 }
 
-func trustCommand(f *fleet, p *output.Printer) *cobra.Command {
+func trustCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	var o trustOptions
 	c := &cobra.Command{
 		Use:   "trust PATTERN",
@@ -43,10 +44,10 @@ and trusts any machine that answers.`,
 		Example: `  ccm-push trust 'web*'
   ccm-push trust all --fingerprints keys.txt --yes`,
 		Args:              arguments.OnePattern,
-		ValidArgsFunction: f.inventory.CompletePattern,
+		ValidArgsFunction: f.Inventory.CompletePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.flags.Inventory.ListHosts {
-				return f.inventory.PrintHosts(cmd.Context(), p, args)
+			if f.Flags.Inventory.ListHosts {
+				return f.Inventory.PrintHosts(cmd.Context(), p, args)
 			}
 			return enrol(cmd.Context(), f, p, args[0], o)
 		},
@@ -60,13 +61,13 @@ and trusts any machine that answers.`,
 var errNobody = errors.New("standard input is not a terminal, so trust cannot prompt: pass --fingerprints FILE --yes, or --yes alone to trust any machine that answers")
 
 // enrol makes known the new ones among the hosts of a pattern.
-func enrol(ctx context.Context, f *fleet, p *output.Printer, pattern string, o trustOptions) error {
-	a := f.app
-	if !o.yes && !f.flags.Mode.Check && !a.CanAsk() {
+func enrol(ctx context.Context, f *fleet.Fleet, p *output.Printer, pattern string, o trustOptions) error {
+	a := f.App
+	if !o.yes && !f.Flags.Mode.Check && !a.CanAsk() {
 		return errNobody
 	}
 	options := trust.Options{
-		Unasked: o.yes, Check: f.flags.Mode.Check, JSON: p.JSON(),
+		Unasked: o.yes, Check: f.Flags.Mode.Check, JSON: p.JSON(),
 		In: a.In, Out: a.Out, Err: a.Err, Warn: a.Warn,
 	}
 	if o.fingerprints != "" {
@@ -75,15 +76,15 @@ func enrol(ctx context.Context, f *fleet, p *output.Printer, pattern string, o t
 			return err
 		}
 	}
-	if f.flags.Workers.URL != "" && f.flags.Changed(flags.WorkersFlag) {
+	if f.Flags.Workers.URL != "" && f.Flags.Changed(flags.WorkersFlag) {
 		return links.ErrFromHere
 	}
-	r, hosts, err := f.runnerFor(ctx, pattern, purpose{newKnownHosts: true})
+	r, hosts, err := f.RunnerFor(ctx, pattern, fleet.Purpose{NewKnownHosts: true})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
-	if err := f.unlock(ctx, r, hosts); err != nil { // jump hosts are logged in to
+	if err := f.Unlock(ctx, r, hosts); err != nil { // jump hosts are logged in to
 		return err
 	}
 	ctx, end := a.UntilStop(ctx)

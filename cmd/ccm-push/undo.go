@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules"
@@ -21,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func undoCommand(f *fleet, p *output.Printer) *cobra.Command {
+func undoCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [RUN] [TYPE#NAME...]",
 		Short: "restore the state before a run",
@@ -45,12 +46,12 @@ plan. An undo is itself a recorded run, so you can undo it by its id.`,
   ccm-push undo last --yes
   ccm-push undo 7k2m --limit 'web*'
   ccm-push undo 7k2m file#/etc/motd`,
-		ValidArgsFunction: arguments.CompleteRun(f.app, 1, func(r *record.Run) bool { return !r.Check && !r.AdHoc }),
+		ValidArgsFunction: arguments.CompleteRun(f.App, 1, func(r *record.Run) bool { return !r.Check && !r.AdHoc }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(f.flags.RefuseSelection("undo"), f.flags.RefuseRollout("undo")); err != nil {
+			if err := errors.Join(f.Flags.RefuseSelection("undo"), f.Flags.RefuseRollout("undo")); err != nil {
 				return err
 			}
-			if f.flags.Mode.Step {
+			if f.Flags.Mode.Step {
 				return errors.New("--step is for runs of manifests and ad-hoc calls; ccm-push undo --check prints the plan of undo")
 			}
 			run := ""
@@ -65,7 +66,7 @@ plan. An undo is itself a recorded run, so you can undo it by its id.`,
 
 // An undoCall is a call of ccm-push undo.
 type undoCall struct {
-	fleet   *fleet
+	fleet   *fleet.Fleet
 	printer *output.Printer
 	set     *pflag.FlagSet // which the options of the run are added to
 	name    string         // name of the run; empty means the last one
@@ -77,11 +78,11 @@ func (u *undoCall) run(ctx context.Context) error {
 	f := u.fleet
 	for _, ref := range u.only {
 		typ, of, _ := strings.Cut(ref, "#")
-		if _, known := f.app.Registry.Lookup(typ); !known || of == "" {
+		if _, known := f.App.Registry.Lookup(typ); !known || of == "" {
 			return fmt.Errorf("%q is not a reference to a resource: write TYPE#NAME, such as file#/etc/motd", ref)
 		}
 	}
-	store, err := f.app.Records()
+	store, err := f.App.Records()
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (u *undoCall) run(ctx context.Context) error {
 		}
 	}
 	run = runs[0]
-	elsewhere := asGiven(append([]string{"undo", run.Run}, u.only...), f.flags.Given(), run, "inventory", "-i", "hosts.yaml")
+	elsewhere := asGiven(append([]string{"undo", run.Run}, u.only...), f.Flags.Given(), run, "inventory", "-i", "hosts.yaml")
 	if err := u.returnTo(run, elsewhere); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (u *undoCall) run(ctx context.Context) error {
 			manifests = append(manifests, m.Path)
 		}
 	}
-	r, err := f.runner(ctx, purpose{manifests: manifests, adHoc: true})
+	r, err := f.Runner(ctx, fleet.Purpose{Manifests: manifests, AdHoc: true})
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (u *undoCall) run(ctx context.Context) error {
 	for _, play := range list {
 		hosts = append(hosts, play.Undo.Hosts...)
 	}
-	if err := lookFor(r.Inventory, run, hosts, "undo", elsewhere, f.app.Warn); err != nil {
+	if err := lookFor(r.Inventory, run, hosts, "undo", elsewhere, f.App.Warn); err != nil {
 		return err
 	}
 	r.Plays = list
@@ -129,16 +130,16 @@ func (u *undoCall) run(ctx context.Context) error {
 	for _, one := range runs[1:] {
 		h.UndoesToo = append(h.UndoesToo, one.Run)
 	}
-	h.Flags = f.record.given()
+	h.Flags = f.Record.Given()
 	words := continuing(store, h)
-	f.app.Say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
-	if !f.flags.Mode.Check && !f.flags.Inventory.ListHosts {
+	f.App.Say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
+	if !f.Flags.Mode.Check && !f.Flags.Inventory.ListHosts {
 		if err := u.confirm(ctx, runs, arguments.Pasted(words)); err != nil {
 			return err
 		}
 	}
-	to := []events.Reporter{u.printer.Reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.flags.Record.None, Again: withheld(ownFlags(store, h)), Resume: arguments.Pasted(words)})}
-	return f.run(ctx, r, u.printer, h, append(to, f.record.reporters(r, h)...)...)
+	to := []events.Reporter{u.printer.Reporter(r, events.TextOptions{Trust: f.TrustCommand, Recorded: !f.Flags.Record.None, Again: fleet.Withheld(ownFlags(store, h)), Resume: arguments.Pasted(words)})}
+	return f.Run(ctx, r, u.printer, h, append(to, f.Record.Reporters(r, h)...)...)
 }
 
 // lookFor warns of hosts of a run that the inventory no longer has. If it has none of them, it is most likely the wrong
@@ -187,11 +188,11 @@ const previewed = 20
 func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, command string) error {
 	f := u.fleet
 	switch {
-	case f.flags.Rollout.Yes:
+	case f.Flags.Rollout.Yes:
 		return nil
-	case !f.app.CanAsk() && u.name != "":
+	case !f.App.CanAsk() && u.name != "":
 		return nil
-	case !f.app.CanAsk():
+	case !f.App.CanAsk():
 		return fmt.Errorf("undo without RUN prompts for confirmation, and standard input is not a terminal\n  hint: %s", command)
 	}
 	hosts := map[string][]string{}
@@ -220,15 +221,15 @@ func (u *undoCall) confirm(ctx context.Context, runs []*record.Run, command stri
 			names += fmt.Sprintf(" and %d more", more)
 		}
 		stays := ""
-		if !restorable(f.app.Registry, ref) {
+		if !restorable(f.App.Registry, ref) {
 			stays = "  (cannot be undone, stays)"
 		}
 		fmt.Fprintf(&b, "  %s  %s%s\n", events.Line(names), app.ShortWhat(ref), stays)
 	}
-	if f.flags.Inventory.Limit != "" {
-		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.flags.Inventory.Limit))
+	if f.Flags.Inventory.Limit != "" {
+		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.Flags.Inventory.Limit))
 	}
-	answer, err := f.app.AskLine(ctx, "this restores the state before these changes:\n"+b.String()+"undo them? (yes/no) ")
+	answer, err := f.App.AskLine(ctx, "this restores the state before these changes:\n"+b.String()+"undo them? (yes/no) ")
 	if err != nil {
 		return err
 	}
@@ -287,11 +288,11 @@ func (u *undoCall) find(store record.Store) (run *record.Run, part []string, err
 	}
 	switch only := events.Line(strings.Join(run.UndoesOnly, " ")); {
 	case only == "":
-		f.app.Say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
+		f.App.Say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
 	case run.Outcome() == record.OK:
-		f.app.Say(fmt.Sprintf("undo %s of run %s was limited to %s", run.Run, run.Undoes, only))
+		f.App.Say(fmt.Sprintf("undo %s of run %s was limited to %s", run.Run, run.Undoes, only))
 	default:
-		f.app.Say(fmt.Sprintf("continuing undo %s (%s) of %s", run.Run, run.Outcome(), only))
+		f.App.Say(fmt.Sprintf("continuing undo %s (%s) of %s", run.Run, run.Outcome(), only))
 		part = run.UndoesOnly
 	}
 	run, err = store.Find(run.Undoes)
@@ -311,7 +312,7 @@ var notForUndo = []string{
 func (u *undoCall) returnTo(run *record.Run, elsewhere string) error {
 	switch err := flags.ChangeTo(run, u.set); {
 	case errors.Is(err, fs.ErrNotExist) && u.set.Changed("inventory"): // nothing else is needed of it
-		u.fleet.app.Warn(err.Error())
+		u.fleet.App.Warn(err.Error())
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w\n  hint: pass the new place of the inventory: %s", err, elsewhere)
 	case err != nil:

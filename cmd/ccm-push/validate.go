@@ -9,11 +9,12 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-func validateCommand(p *plays, out *output.Printer) *cobra.Command {
+func validateCommand(p *fleet.Plays, out *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate MANIFEST...",
 		Short: "report all errors in manifests and the inventory; contact no host",
@@ -28,22 +29,22 @@ Code Quality report.`,
   ccm-push validate --output github site.yaml
   ccm-push validate --output gitlab site.yaml > gl-code-quality-report.json`,
 		Args: arguments.AtLeast(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.validate(cmd.Context(), out, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return validate(cmd.Context(), p, out, args) },
 	}
 }
 
 // validate reports all errors of manifests and the inventory.
-func (p *plays) validate(ctx context.Context, out *output.Printer, paths []string) error {
-	if err := p.fleet.flags.RefuseSelection("validate"); err != nil {
+func validate(ctx context.Context, p *fleet.Plays, out *output.Printer, paths []string) error {
+	if err := p.Fleet.Flags.RefuseSelection("validate"); err != nil {
 		return err
 	}
 	printProblems, forPrograms := problemFormats[out.Flags.Output.Format]
 	if !forPrograms {
-		return p.check(ctx, out, paths)
+		return check(ctx, p, out, paths)
 	}
 	var warnings []string
-	p.fleet.app.OnWarn = func(text string) { warnings = append(warnings, text) }
-	err := p.check(ctx, out, paths)
+	p.Fleet.App.OnWarn = func(text string) { warnings = append(warnings, text) }
+	err := check(ctx, p, out, paths)
 	if _, said := errors.AsType[exit.Status](err); said {
 		return err
 	}
@@ -55,40 +56,31 @@ func (p *plays) validate(ctx context.Context, out *output.Printer, paths []strin
 }
 
 // check prints the valid parts, or returns all errors.
-func (p *plays) check(ctx context.Context, out *output.Printer, paths []string) error {
-	f, a := p.fleet, p.fleet.app
+func check(ctx context.Context, p *fleet.Plays, out *output.Printer, paths []string) error {
+	f, a := p.Fleet, p.Fleet.App
 	ctx, end := a.UntilStop(ctx)
 	defer end()
-	f.secrets.Closed = true
-	r, broken := p.readAll(ctx, p.readStrictly, purpose{manifests: paths, validate: true})
+	f.Secrets.Closed = true
+	r, broken := p.ReadAll(ctx, p.ReadStrictly, fleet.Purpose{Manifests: paths, Validate: true})
 	if r == nil {
 		return broken
 	}
-	f.connection.MentionPasswords(&r.Connect)
+	f.Connection.MentionPasswords(&r.Connect)
 	r.Connect.Warn = a.Warn
-	err := r.Validate(ctx, broken, f.flags.Variables.Facts != "")
+	err := r.Validate(ctx, broken, f.Flags.Variables.Facts != "")
 	if a.Stopped() {
 		return exit.Status(exit.Interrupted)
 	}
 	if err != nil {
 		return err
 	}
-	if err := p.tellWarnings(r.Plays); err != nil {
+	if err := p.TellWarnings(r.Plays); err != nil {
 		return err
 	}
 	if out.Flags.Output.Format != "text" {
 		return nil
 	}
 	return out.Print(summary(r.Plays) + "\n")
-}
-
-// readStrictly reads plays. With --strict their warnings are errors.
-func (p *plays) readStrictly(ctx context.Context, paths []string) ([]*manifest.Play, error) {
-	list, err := p.read(ctx, paths)
-	if p.fleet.flags.Mode.Strict {
-		err = errors.Join(err, p.tellWarnings(list))
-	}
-	return list, err
 }
 
 // summary returns the number of valid plays and resources, as text.

@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/exit"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -23,7 +24,7 @@ import (
 
 // A watchCall is a call of ccm-push watch.
 type watchCall struct {
-	plays   *plays
+	plays   *fleet.Plays
 	printer *output.Printer
 	options playbooks.Watch
 	tell    watchTellFlags
@@ -31,7 +32,7 @@ type watchCall struct {
 	follows bool // --follow-manifests
 }
 
-func watchCommand(pl *plays, p *output.Printer) *cobra.Command {
+func watchCommand(pl *fleet.Plays, p *output.Printer) *cobra.Command {
 	w := &watchCall{plays: pl, printer: p}
 	c := &cobra.Command{
 		Use:   "watch MANIFEST...",
@@ -75,9 +76,9 @@ ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push 
 			}
 			return arguments.AtLeast(2)(cmd, args)
 		},
-		ValidArgsFunction: completeRelease(w.plays.fleet.app),
+		ValidArgsFunction: completeRelease(w.plays.Fleet.App),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := w.plays.fleet.app.Records()
+			store, err := w.plays.Fleet.App.Records()
 			if err != nil {
 				return err
 			}
@@ -107,14 +108,14 @@ ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push 
 func (w *watchCall) run(ctx context.Context, paths []string) error {
 	pl := w.plays
 	switch {
-	case pl.fleet.flags.Mode.Step:
+	case pl.Fleet.Flags.Mode.Step:
 		return errors.New("--step prompts before changes, and watch runs without prompts")
-	case w.options.Repair && (pl.fleet.flags.Mode.Check || w.options.Once):
+	case w.options.Repair && (pl.Fleet.Flags.Mode.Check || w.options.Once):
 		return errors.New("--check and --once change nothing, and --repair does: remove one of them")
 	case w.follows && w.options.Once:
 		return errors.New("--once ends before manifests can change: remove it or --follow-manifests")
-	case pl.fleet.flags.Selection.List, pl.fleet.flags.Inventory.ListHosts:
-		return pl.apply(ctx, w.printer, paths)
+	case pl.Fleet.Flags.Selection.List, pl.Fleet.Flags.Inventory.ListHosts:
+		return pl.Apply(ctx, w.printer, paths)
 	}
 	for _, word := range w.failOn {
 		on := playbooks.FailOn(word)
@@ -124,15 +125,15 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		w.options.FailOn = append(w.options.FailOn, on)
 	}
 	if w.options.Once {
-		pl.fleet.flags.Mode.Check = true
+		pl.Fleet.Flags.Mode.Check = true
 		w.options.FailOn = append(w.options.FailOn, playbooks.FailOnDrift)
 	}
-	pl.fleet.app.Files = &inputs.Files{}
-	r, err := pl.runner(ctx, paths)
+	pl.Fleet.App.Files = &inputs.Files{}
+	r, err := pl.Runner(ctx, paths)
 	if err != nil {
 		return err
 	}
-	to, end, err := w.tell.reporters(ctx, pl.fleet.app)
+	to, end, err := w.tell.reporters(ctx, pl.Fleet.App)
 	if err != nil {
 		return errors.Join(err, r.Dialer.Close())
 	}
@@ -155,7 +156,7 @@ func (w *watchCall) runs(ctx context.Context, r *playbooks.Runner, paths []strin
 		options.Only, options.Until = only, one.until
 		r.Options.Watch = &options
 		err := one.run(ctx, to)
-		a := w.plays.fleet.app
+		a := w.plays.Fleet.App
 		if one.begun && valid != r {
 			valid.Dialer.Close()
 			valid = r

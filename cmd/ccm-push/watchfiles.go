@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -56,7 +57,7 @@ func (r *watchedRun) run(ctx context.Context, to []events.Reporter) error {
 	looked, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { r.look(looked) })
-	err := c.plays.run(ctx, r.runner, c.printer, header("watch", r.paths, r.runner.Plays), append(slices.Clip(to), r)...)
+	err := c.plays.Run(ctx, r.runner, c.printer, fleet.Header("watch", r.paths, r.runner.Plays), append(slices.Clip(to), r)...)
 	cancel()
 	looking.Wait()
 	return err
@@ -70,7 +71,7 @@ func (r *watchedRun) look(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	app := r.call.plays.fleet.app
+	app := r.call.plays.Fleet.App
 	for {
 		changed := app.Files.Wait(ctx, lookEvery)
 		if len(changed) == 0 {
@@ -102,26 +103,26 @@ func (r *watchedRun) look(ctx context.Context) {
 // read reads manifests and inventory again, and returns their errors, as validate does.
 func (r *watchedRun) read(ctx context.Context) (*playbooks.Runner, error) {
 	pl := r.call.plays
-	next, err := pl.runner(ctx, r.paths)
+	next, err := pl.Runner(ctx, r.paths)
 	if err != nil {
 		return nil, err
 	}
 	checked := *next
 	checked.Connect.Warn = nil // the run itself prints the warnings
-	pl.fleet.connection.MentionPasswords(&checked.Connect)
-	return next, checked.Validate(ctx, nil, pl.fleet.flags.Variables.Facts != "")
+	pl.Fleet.Connection.MentionPasswords(&checked.Connect)
+	return next, checked.Validate(ctx, nil, pl.Fleet.Flags.Variables.Facts != "")
 }
 
 // plan prints what a run would do. It is not recorded.
 func (w *watchCall) plan(ctx context.Context, r *playbooks.Runner) error {
-	f := w.plays.fleet
-	if err := errors.Join(f.addBuilds(r), f.connection.AddSecrets(ctx, &r.Connect)); err != nil {
+	f := w.plays.Fleet
+	if err := errors.Join(f.AddBuilds(r), f.Connection.AddSecrets(ctx, &r.Connect)); err != nil {
 		return err
 	}
 	r.Options.Check = true
 	r.Tally = &events.Tally{}
-	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, w.printer.Reporter(r, events.TextOptions{Trust: f.trustCommand})).WithMask(r.Options.Catalog.Mask)
-	_, err := f.play(ctx, r, false)
+	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, w.printer.Reporter(r, events.TextOptions{Trust: f.TrustCommand})).WithMask(r.Options.Catalog.Mask)
+	_, err := f.Play(ctx, r, false)
 	return errors.Join(err, r.Events.Err())
 }
 

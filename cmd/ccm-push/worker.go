@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -16,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-func workerCommand(f *fleet, p *output.Printer) *cobra.Command {
+func workerCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	var site, key, coordinators string
 	var addresses []string
 	var shards int
@@ -42,14 +43,14 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
   ccm-push worker --workers tls://nats.example.com:4222 --site paris`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a := f.app
+			a := f.App
 			if shards < 1 {
 				return fmt.Errorf("--shards %d: at least 1", shards)
 			}
 			if show {
 				return showHeld(a)
 			}
-			if f.flags.Workers.URL == "" {
+			if f.Flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
 			own, err := keyring.ReadKey(cmp.Or(key, a.Configuration(links.WorkerKey)))
@@ -64,19 +65,19 @@ worker prints a line when it takes hosts of a run, and when they have finished.`
 			if err != nil {
 				return err
 			}
-			files, _ := f.flags.Pace.Affordable(a.Warn)
+			files, _ := f.Flags.Pace.Affordable(a.Warn)
 			w := &workers.Worker{
-				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.Registry, Version: a.Version, Forks: f.flags.Pace.Forks, Files: files, Say: a.Say,
+				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.Registry, Version: a.Version, Forks: f.Flags.Pace.Forks, Files: files, Say: a.Say,
 			}
 			if p.Flags.Output.Verbose > 0 {
 				w.Trace = a.Say
 			}
 			var builds playbooks.Runner
-			if err := f.addBuilds(&builds); err != nil {
+			if err := f.AddBuilds(&builds); err != nil {
 				return err
 			}
 			w.Builds, w.FullBuilds, w.BuildID = builds.Builds, builds.FullBuilds, builds.BuildID
-			if w.Queue, err = f.workers.Queue(cmd.Context()); err != nil {
+			if w.Queue, err = f.Workers.Queue(cmd.Context()); err != nil {
 				return err
 			}
 			a.Say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())

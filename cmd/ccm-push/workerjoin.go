@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
@@ -27,7 +28,7 @@ const (
 	workerCA   = "worker.pem"
 )
 
-func workerJoinCommand(f *fleet, p *output.Printer) *cobra.Command {
+func workerJoinCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	var in, name string
 	var addresses []string
 	c := &cobra.Command{
@@ -49,7 +50,7 @@ the output is the command that starts the worker.`,
 			if err != nil {
 				return err
 			}
-			return join(cmd.Context(), f.app, p, in, name, from)
+			return join(cmd.Context(), f.App, p, in, name, from)
 		},
 	}
 	c.Flags().StringVar(&in, "token-file", "", "read the token from a `file` instead of the terminal")

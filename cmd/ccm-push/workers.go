@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
-func workersCommand(f *fleet, p *output.Printer) *cobra.Command {
+func workersCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workers --workers URL",
 		Short: "list workers: connected ones, and those lost in the last day",
@@ -31,14 +32,14 @@ coordinators.keys. The command does not list these workers, it prints only their
   ccm-push workers -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.flags.Workers.URL == "" {
+			if f.Flags.Workers.URL == "" {
 				return errNoWorkersURL
 			}
-			key, list, err := f.workers.Keys()
+			key, list, err := f.Workers.Keys()
 			if err != nil {
 				return err
 			}
-			q, err := f.workers.Queue(cmd.Context())
+			q, err := f.Workers.Queue(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ coordinators.keys. The command does not list these workers, it prints only their
 				return err
 			}
 			if unreadable > 0 {
-				f.app.Warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add the public key of this machine to the file coordinators.keys of these workers: %s", unreadable, key.Public()))
+				f.App.Warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add the public key of this machine to the file coordinators.keys of these workers: %s", unreadable, key.Public()))
 			}
 			if p.JSON() {
 				return output.PrintJSON(p, all...)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -25,7 +26,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-func workersInviteCommand(f *fleet, p *output.Printer) *cobra.Command {
+func workersInviteCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "invite [SITE]",
@@ -51,7 +52,7 @@ ccm-push-broker, and your user of the broker needs the role coordinator or opera
 			if len(args) > 0 {
 				site = args[0]
 			}
-			return f.invite(cmd.Context(), p, site, out)
+			return invite(cmd.Context(), f, p, site, out)
 		},
 	}
 	c.Flags().StringVar(&out, "token-file", "", "write the token to a new `file` instead of the terminal; the file is removed when this command ends")
@@ -59,8 +60,8 @@ ccm-push-broker, and your user of the broker needs the role coordinator or opera
 }
 
 // invite makes a token, and admits the machine that joins with it.
-func (f *fleet) invite(ctx context.Context, p *output.Printer, site, out string) error {
-	a, w := f.app, &f.workers
+func invite(ctx context.Context, f *fleet.Fleet, p *output.Printer, site, out string) error {
+	a, w := f.App, &f.Workers
 	if w.Flags.Workers.URL == "" {
 		return errNoWorkersURL
 	}

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -19,20 +19,20 @@ import (
 
 // coordinator returns the coordinator of the workers of a run; nil if this machine runs the hosts. The caller must
 // close it. If the run is shared, others can follow it and resume it.
-func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared bool) (*workers.Coordinator, error) {
-	if f.flags.Workers.URL == "" {
+func (f *Fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared bool) (*workers.Coordinator, error) {
+	if f.Flags.Workers.URL == "" {
 		return nil, nil
 	}
-	recipe, err := f.workers.RecipeOf(r.Plays)
+	recipe, err := f.Workers.RecipeOf(r.Plays)
 	if err != nil {
 		return nil, err
 	}
-	a := f.app
-	key, list, err := f.workers.Keys()
+	a := f.App
+	key, list, err := f.Workers.Keys()
 	if err != nil {
 		return nil, err
 	}
-	authority, err := f.authority.Authority()
+	authority, err := f.Authority.Authority()
 	switch {
 	case err != nil:
 		return nil, err
@@ -44,24 +44,24 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	if recipe.Without, err = f.withoutFiles(ctx); err != nil {
 		return nil, err
 	}
-	q, err := f.workers.Queue(ctx)
+	q, err := f.Workers.Queue(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &workers.Coordinator{
-		List:  f.workers.ListFile,
-		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.Warn, Size: f.flags.Workers.Size, URL: f.workers.Address(), WaitWorkers: f.flags.Workers.Wait,
+		List:  f.Workers.ListFile,
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.Warn, Size: f.Flags.Workers.Size, URL: f.Workers.Address(), WaitWorkers: f.Flags.Workers.Wait,
 		Certify: func(ctx context.Context, of workers.Certificate) ([]byte, time.Duration, error) {
-			return f.workers.Certify(ctx, authority, r.Options.Run, of)
+			return f.Workers.Certify(ctx, authority, r.Options.Run, of)
 		},
 	}
-	if shared && !f.flags.Record.None { // a run without a record cannot be followed or resumed
-		h, err := f.workers.Handover(ctx)
+	if shared && !f.Flags.Record.None { // a run without a record cannot be followed or resumed
+		h, err := f.Workers.Handover(ctx)
 		if err != nil {
 			return nil, err
 		}
 		c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
-			return f.workers.Shared.Share(ctx, h, r.Options.Run, name)
+			return f.Workers.Shared.Share(ctx, h, r.Options.Run, name)
 		}
 	}
 	if err := c.Begin(ctx); err != nil {
@@ -69,35 +69,35 @@ func (f *fleet) coordinator(ctx context.Context, r *playbooks.Runner, shared boo
 	}
 	r.Workers = c
 	answered := c.Answered
-	f.workers.Answered.Store(&answered)
+	f.Workers.Answered.Store(&answered)
 	return c, nil
 }
 
 // withoutFiles returns the files and folders in the folder of a play that workers do not get: inventories, since a
 // worker gets the parts that concern its hosts, and the operator's own files.
-func (f *fleet) withoutFiles(ctx context.Context) ([]string, error) {
-	a, given := f.app, f.flags
-	inventories, err := f.inventory.Sources()
+func (f *Fleet) withoutFiles(ctx context.Context) ([]string, error) {
+	a, given := f.App, f.Flags
+	inventories, err := f.Inventory.Sources()
 	if err != nil {
 		return nil, err
 	}
 	nats := links.Config(given.NATS.Config, flags.NATSFlag, a)
 	own := []string{
-		f.flags.Workers.Key, given.Connection.Secrets.File, given.Connection.Secrets.BecomeFile, given.Connection.Secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
+		f.Flags.Workers.Key, given.Connection.Secrets.File, given.Connection.Secrets.BecomeFile, given.Connection.Secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
 		filepath.Join(a.Home(), ".ssh"), a.Configuration(""),
 	}
 	if store, err := a.Records(); err == nil { // else there are no records
 		own = append(own, store.Folder)
 	}
-	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.secrets.AgeKeys(ctx).Paths()), nil
+	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.Secrets.AgeKeys(ctx).Paths()), nil
 }
 
 // plan returns the recipe of plays for workers; nil without workers.
-func (p *plays) plan(paths []string) (*parcel.Recipe, error) {
-	if p.fleet.flags.Workers.URL == "" {
+func (p *Plays) plan(paths []string) (*parcel.Recipe, error) {
+	if p.Fleet.Flags.Workers.URL == "" {
 		return nil, nil
 	}
-	archives, err := p.archives.Unpacked()
+	archives, err := p.Archives.Unpacked()
 	if err != nil {
 		return nil, fmt.Errorf("--workers: %w", err)
 	}
@@ -106,8 +106,8 @@ func (p *plays) plan(paths []string) (*parcel.Recipe, error) {
 		return nil, err
 	}
 	recipe := &parcel.Recipe{
-		Folder: folder, Parameters: p.fleet.flags.Variables.Parameters, Rollout: p.fleet.flags.Rollout.File, Hiera: p.fleet.variables.document, Selection: p.fleet.flags.Selection.Selection,
-		Archives: archives, Sealed: &p.fleet.secrets.Sealed,
+		Folder: folder, Parameters: p.Fleet.Flags.Variables.Parameters, Rollout: p.Fleet.Flags.Rollout.File, Hiera: p.Fleet.Variables.document, Selection: p.Fleet.Flags.Selection.Selection,
+		Archives: archives, Sealed: &p.Fleet.Secrets.Sealed,
 	}
 	for _, path := range paths {
 		recipe.Paths = append(recipe.Paths, source.Plain(path))

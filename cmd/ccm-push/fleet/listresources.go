@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 // printResources prints what the plays of manifests are about, with tags and positions.
 // Names that depend on the host are shown as they are written.
-func (p *plays) printResources(ctx context.Context, out *output.Printer, paths []string) error {
-	waiting, end := p.fleet.app.UntilStop(ctx)
+func (p *Plays) printResources(ctx context.Context, out *output.Printer, paths []string) error {
+	waiting, end := p.Fleet.App.UntilStop(ctx)
 	list, err := p.load(waiting, paths)
 	end()
 	switch {
-	case p.fleet.app.Stopped():
+	case p.Fleet.App.Stopped():
 		return exit.Status(exit.Interrupted)
 	case err != nil:
 		return err

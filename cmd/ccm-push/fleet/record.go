@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"crypto/sha256"
@@ -22,57 +22,57 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// recording records a run, and reads the records of earlier ones.
-type recording struct {
-	app       *app.App
-	flags     *flags.All
-	inventory *inventories.Reader
-	shared    *links.Sharing // takes a copy of the record, with workers
+// Recording records a run, and reads the records of earlier ones.
+type Recording struct {
+	App       *app.App
+	Flags     *flags.All
+	Inventory *inventories.Reader
+	Shared    *links.Sharing // takes a copy of the record, with workers
 }
 
-// given returns the flags of a run, for the record, with the values found without flags: when the run is resumed or
+// Given returns the flags of a run, for the record, with the values found without flags: when the run is resumed or
 // undone, the environment and the folders may name another inventory and other data.
-func (f *recording) given() []record.Flag {
-	all := f.flags.Given()
-	if paths, err := f.inventory.Sources(); err == nil && len(f.flags.Inventory.Paths) == 0 {
+func (f *Recording) Given() []record.Flag {
+	all := f.Flags.Given()
+	if paths, err := f.Inventory.Sources(); err == nil && len(f.Flags.Inventory.Paths) == 0 {
 		all = append(all, flags.Recorded("inventory", paths))
 	}
-	if name := f.app.Getenv(extravars.HieraVariable); name != "" && f.flags.Variables.Hiera == "" {
+	if name := f.App.Getenv(extravars.HieraVariable); name != "" && f.Flags.Variables.Hiera == "" {
 		all = append(all, flags.Recorded("hiera", []string{name}))
 	}
-	if f.flags.Workers.URL != "" && !f.flags.Changed(flags.WorkersFlag) {
-		all = append(all, flags.Recorded(flags.WorkersFlag, []string{f.flags.Workers.URL}))
+	if f.Flags.Workers.URL != "" && !f.Flags.Changed(flags.WorkersFlag) {
+		all = append(all, flags.Recorded(flags.WorkersFlag, []string{f.Flags.Workers.URL}))
 	}
 	return all
 }
 
-// reporters returns the reporter that records a run. It returns none with --no-record, or if no folder can hold the
+// Reporters returns the reporter that records a run. It returns none with --no-record, or if no folder can hold the
 // record.
-func (f *recording) reporters(r *playbooks.Runner, h record.Header) []events.Reporter {
-	if f.flags.Record.None {
+func (f *Recording) Reporters(r *playbooks.Runner, h record.Header) []events.Reporter {
+	if f.Flags.Record.None {
 		return nil
 	}
-	store, err := f.app.Records()
+	store, err := f.App.Records()
 	if err != nil {
-		f.app.Warn("this run is not recorded: " + err.Error())
+		f.App.Warn("this run is not recorded: " + err.Error())
 		return nil
 	}
 	h = ofRunner(r, h)
-	h.Started, h.Version, h.PID = time.Now(), f.app.Version, os.Getpid()
+	h.Started, h.Version, h.PID = time.Now(), f.App.Version, os.Getpid()
 	who, _, _ := strings.Cut(r.Options.Holder, " ") // USER@HOST (pid PID)
 	h.User, h.Host, _ = strings.Cut(who, "@")
 	own := h.Flags // override the flags of the command line
-	h.Flags = append(slices.Clone(own), slices.DeleteFunc(f.given(), func(given record.Flag) bool {
+	h.Flags = append(slices.Clone(own), slices.DeleteFunc(f.Given(), func(given record.Flag) bool {
 		return slices.ContainsFunc(own, func(one record.Flag) bool { return one.Name == given.Name })
 	})...)
 	r.Fetched = store.Fetched(h.Run)
-	recorder := store.Recorder(h, f.app.Warn)
+	recorder := store.Recorder(h, f.App.Warn)
 	if len(h.Manifests) > 0 {
-		recorder.WithInputs(f.app.Read.Hashes)
+		recorder.WithInputs(f.App.Read.Hashes)
 	}
-	if f.flags.Workers.URL != "" {
-		f.shared.What = h.What
-		recorder.CopyTo(f.shared)
+	if f.Flags.Workers.URL != "" {
+		f.Shared.What = h.What
+		recorder.CopyTo(f.Shared)
 	}
 	return []events.Reporter{recorder}
 }
@@ -85,34 +85,34 @@ func ofRunner(r *playbooks.Runner, h record.Header) record.Header {
 }
 
 // took returns a function that returns how long the last run like this one took for so many hosts.
-func (f *recording) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
-	store, err := f.app.Records()
+func (f *Recording) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
+	store, err := f.App.Records()
 	if err != nil || h.Command == "" {
 		return nil
 	}
 	h = ofRunner(r, h)
-	h.Flags = f.given()
+	h.Flags = f.Given()
 	return func(hosts int) time.Duration { return store.Took(h, hosts) }
 }
 
 // told returns the results that earlier runs have reported, as far as they are recorded here; nil without records.
-func (f *recording) told() *record.Told {
-	store, err := f.app.Records()
+func (f *Recording) told() *record.Told {
+	store, err := f.App.Records()
 	if err != nil {
 		return nil
 	}
 	return store.Told()
 }
 
-// header returns the record's description of a run of manifests. Callers make it before the run begins, so that it has
+// Header returns the record's description of a run of manifests. Callers make it before the run begins, so that it has
 // the hashes of the files that were read.
-func header(command string, paths []string, plays []*manifest.Play) record.Header {
+func Header(command string, paths []string, plays []*manifest.Play) record.Header {
 	h := record.Header{Command: command}
 	var shown []string
 	seen := map[string]bool{}
 	for _, path := range paths {
 		name := source.ShownName(path)
-		h.Manifests = append(h.Manifests, record.Manifest{Path: name, SHA256: hashOf(path), Withheld: name != path})
+		h.Manifests = append(h.Manifests, record.Manifest{Path: name, SHA256: HashOf(path), Withheld: name != path})
 		shown, seen[path] = append(shown, name), true
 	}
 	for _, p := range plays {
@@ -121,7 +121,7 @@ func header(command string, paths []string, plays []*manifest.Play) record.Heade
 			files = append(files, p.Rollout.At.File)
 		}
 		for _, file := range files {
-			if sum := hashOf(file); sum != "" && !seen[file] {
+			if sum := HashOf(file); sum != "" && !seen[file] {
 				seen[file] = true
 				h.Files = append(h.Files, record.Manifest{Path: file, SHA256: sum})
 			}
@@ -131,8 +131,8 @@ func header(command string, paths []string, plays []*manifest.Play) record.Heade
 	return h
 }
 
-// hashOf is the SHA-256 of a regular file, in hex; "" of anything else.
-func hashOf(path string) string {
+// HashOf is the SHA-256 of a regular file, in hex; "" of anything else.
+func HashOf(path string) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
@@ -148,9 +148,20 @@ func hashOf(path string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// adHocHeader returns the record's description of an ad-hoc call.
-func adHocHeader(pattern string, play *manifest.Play, output bool) record.Header {
+// AdHocHeader returns the record's description of an ad-hoc call.
+func AdHocHeader(pattern string, play *manifest.Play, output bool) record.Header {
 	h := record.Header{Command: "ad-hoc", AdHoc: output}
 	h.What = fmt.Sprintf("%s %s", pattern, strings.Join(play.LiteralRefs(), " "))
 	return h
+}
+
+// Withheld names the flags with values that are not recorded.
+func Withheld(flags []record.Flag) []string {
+	var names []string
+	for _, f := range flags {
+		if f.Withheld {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	return names
 }

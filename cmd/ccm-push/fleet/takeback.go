@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -34,8 +34,8 @@ func takesBack(plays []*manifest.Play, given *flags.All) error {
 
 // takeBack undoes the changes of a run on hosts after its rollout has stopped, if the rollout is set to take them back.
 // The undo is a separate run, which keeps only the limit of unavailable hosts from the rollout.
-func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *output.Printer) error {
-	store, err := f.app.Records()
+func (f *Fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *output.Printer) error {
+	store, err := f.App.Records()
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *output.Pr
 		return nil
 	}
 	if of.TakeBackAll {
-		f.app.Say("taking back run " + run.Run)
+		f.App.Say("taking back run " + run.Run)
 	} else {
-		f.app.Say(fmt.Sprintf("taking back run %s on hosts of the batch: %s", run.Run, strings.Join(of.TakeBack, ", ")))
+		f.App.Say(fmt.Sprintf("taking back run %s on hosts of the batch: %s", run.Run, strings.Join(of.TakeBack, ", ")))
 	}
 	r := *of
 	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
@@ -67,12 +67,12 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *output.Pr
 	if !of.TakeBackAll {
 		h.Flags = []record.Flag{{Name: "limit", Words: []string{strings.Join(of.TakeBack, ",")}}} // so that it counts as partial
 	}
-	to := append([]events.Reporter{p.Reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.record.reporters(&r, h)...)
+	to := append([]events.Reporter{p.Reporter(&r, events.TextOptions{Trust: f.TrustCommand})}, f.Record.Reporters(&r, h)...)
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
 	end := p.Show(r.Activity, false, nil)
-	summary, err := f.play(ctx, &r, true)
+	summary, err := f.Play(ctx, &r, true)
 	if err := errors.Join(err, end(ctx)); err != nil {
 		return exit.Unwritten(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"bufio"
@@ -22,13 +22,13 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// detaching runs a call in the background. Another process of this program runs it. It prompts on the terminal, and
+// Detaching runs a call in the background. Another process of this program runs it. It prompts on the terminal, and
 // leaves the terminal when the run begins: so no secret is passed to it.
-type detaching struct {
-	app   *app.App
-	flags *flags.All
+type Detaching struct {
+	App   *app.App
+	Flags *flags.All
 
-	words []string // the command line
+	Words []string // the command line
 	// tell is the file on which the other process reports that it has left the terminal. If the process ends without
 	// that report, the run has ended.
 	tell *os.File
@@ -46,13 +46,13 @@ type detached struct {
 	PID int    `json:"pid"`
 }
 
-// detach continues the run of a command without the terminal. In the process with the original command line it returns
+// Start continues the run of a command without the terminal. In the process with the original command line it returns
 // an error: exit status 0 once the other process has left the terminal, or the status of that process if it has ended.
 // In the other process it returns nil.
-func (f *detaching) detach(cmd *cobra.Command, p *output.Printer) error {
-	child := f.app.Getenv(detachedVariable) != ""
-	delete(f.app.Environ, detachedVariable)
-	if !f.flags.Detach.Asked {
+func (f *Detaching) Start(cmd *cobra.Command, p *output.Printer) error {
+	child := f.App.Getenv(detachedVariable) != ""
+	delete(f.App.Environ, detachedVariable)
+	if !f.Flags.Detach.Asked {
 		return nil
 	}
 	switch {
@@ -60,13 +60,13 @@ func (f *detaching) detach(cmd *cobra.Command, p *output.Printer) error {
 		return errors.New("--detach is for runs that end; run ccm-push watch as a systemd unit (docs/guide/watch.md)")
 	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
 		return fmt.Errorf("--detach is for runs, not for %s", cmd.CommandPath())
-	case f.flags.Mode.Step:
+	case f.Flags.Mode.Step:
 		return errors.New("--step prompts on the terminal, which --detach leaves: use one of them")
-	case f.flags.Record.None:
+	case f.Flags.Record.None:
 		return errors.New("--detach needs the record of the run, and --no-record keeps none: remove one of them")
-	case f.flags.Inventory.ListHosts, f.flags.Selection.List:
+	case f.Flags.Inventory.ListHosts, f.Flags.Selection.List:
 		return errors.New("--detach is for runs; a list is printed at once")
-	case f.flags.Output.Stream, f.flags.Output.Follow != "":
+	case f.Flags.Output.Stream, f.Flags.Output.Follow != "":
 		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves the terminal: remove one of them")
 	}
 	if !child {
@@ -77,12 +77,12 @@ func (f *detaching) detach(cmd *cobra.Command, p *output.Printer) error {
 	}
 	syscall.CloseOnExec(tellNumber)
 	f.tell = os.NewFile(tellNumber, "the process that was called")
-	f.flags.Output.Progress = flags.ProgressNone
+	f.Flags.Output.Progress = flags.ProgressNone
 	return nil
 }
 
 // begin starts the other process, and waits until it has left the terminal, or has ended.
-func (f *detaching) begin(p *output.Printer) error {
+func (f *Detaching) begin(p *output.Printer) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -93,11 +93,11 @@ func (f *detaching) begin(p *output.Printer) error {
 	}
 	defer hear.Close()
 	cmd := &exec.Cmd{
-		Path: program, Args: append([]string{os.Args[0]}, f.words...), Env: append(f.app.Environment(), detachedVariable+"=1"),
-		Stdin: f.app.In, Stderr: output.FileOf(f.app.Err), ExtraFiles: []*os.File{tell},
+		Path: program, Args: append([]string{os.Args[0]}, f.Words...), Env: append(f.App.Environment(), detachedVariable+"=1"),
+		Stdin: f.App.In, Stderr: output.FileOf(f.App.Err), ExtraFiles: []*os.File{tell},
 	}
 	said := "" // by the other process: Ctrl-C is for both
-	f.app.OnStop.Store(&said)
+	f.App.OnStop.Store(&said)
 	err = cmd.Start()
 	tell.Close()
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *detaching) begin(p *output.Printer) error {
 	return exit.Status(0)
 }
 
-func (f *detaching) print(p *output.Printer, d detached) error {
+func (f *Detaching) print(p *output.Printer, d detached) error {
 	if p.JSON() {
 		return output.PrintJSON(p, d)
 	}
@@ -128,15 +128,15 @@ func (f *detaching) print(p *output.Printer, d detached) error {
 }
 
 // check reports a run that nothing can be seen of once it has left the terminal.
-func (f *detaching) check(h record.Header) error {
-	if f.flags.Detach.Asked && h.Command == "" {
+func (f *Detaching) check(h record.Header) error {
+	if f.Flags.Detach.Asked && h.Command == "" {
 		return errors.New("--detach is for recorded runs; commands that only query hosts are not recorded")
 	}
 	return nil
 }
 
 // reporters return a reporter that detaches a run from the terminal when it begins, after the reporter of its record.
-func (f *detaching) reporters(r *playbooks.Runner) []events.Reporter {
+func (f *Detaching) reporters(r *playbooks.Runner) []events.Reporter {
 	if f.tell == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (f *detaching) reporters(r *playbooks.Runner) []events.Reporter {
 }
 
 type leaver struct {
-	detaching *detaching
+	detaching *Detaching
 	run       string
 }
 
@@ -154,7 +154,7 @@ func (l *leaver) Report(e events.Event) {
 		return
 	}
 	if err := l.leave(); err != nil { // the caller waits for the end
-		l.detaching.app.Warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
+		l.detaching.App.Warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
 		return
 	}
 	text, _ := json.Marshal(detached{l.run, os.Getpid()})
@@ -165,7 +165,7 @@ func (l *leaver) Report(e events.Event) {
 
 // leave moves this process to a new session, without a terminal. Its later standard error is kept next to the record.
 func (l *leaver) leave() error {
-	store, err := l.detaching.app.Records()
+	store, err := l.detaching.App.Records()
 	if err != nil {
 		return err
 	}
