@@ -18,6 +18,8 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/remote"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/secret"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -137,10 +139,10 @@ Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 
 func (c *commandLine) addCommands(root *cobra.Command) {
 	f, p := &c.fleet, &c.printer
-	root.AddCommand(completionCommand(p), manCommand(c.app, p), versionCommand(&c.flags.Work, p), secretCommand(&f.Secrets, p))
+	root.AddCommand(completionCommand(p), manCommand(c.app, p), versionCommand(&c.flags.Work, p), secret.Command(&f.Secrets, p))
 	root.AddCommand(hostCommands(f, p)...)
 	root.AddCommand(manifestCommands(&c.plays, p)...)
-	root.AddCommand(remoteCommands(f, p)...)
+	root.AddCommand(remote.Commands(f, p)...)
 	root.AddCommand(runCommands(&c.plays, &c.session, p)...)
 }
 

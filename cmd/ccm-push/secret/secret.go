@@ -1,4 +1,4 @@
-package main
+package secret
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-func secretCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
+func Command(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "encrypt values in files, for the SSH and age keys of people",

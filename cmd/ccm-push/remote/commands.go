@@ -1,4 +1,4 @@
-package main
+package remote
 
 import (
 	"github.com/spf13/cobra"
@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-// remoteCommands returns the commands about workers and data in NATS.
-func remoteCommands(f *fleet.Fleet, p *output.Printer) []*cobra.Command {
+// Commands returns the commands about workers and data in NATS.
+func Commands(f *fleet.Fleet, p *output.Printer) []*cobra.Command {
 	return []*cobra.Command{
 		registrationCommand(&f.NATS, p),
 		workerCommand(f, p),
