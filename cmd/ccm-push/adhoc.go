@@ -29,7 +29,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return fmt.Errorf("the type %s works only in manifests; to apply a manifest to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	query := t.Query(c.words.rest)
-	if err := c.session.check(t, query); err != nil {
+	if err := c.session.Check(t, query); err != nil {
 		return err
 	}
 	play, call, playErr := c.adHocPlay(pattern, t, query)
@@ -40,7 +40,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	if call.Alias = c.flags.Session.Alias; query == "" {
-		if call.Earlier, err = c.session.earlier(r, pattern); err != nil {
+		if call.Earlier, err = c.session.Earlier(r, pattern); err != nil {
 			return err
 		}
 		play.InSession(call.Alias, call.Earlier)

@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/remote"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/runs"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/secret"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
@@ -33,7 +34,7 @@ type commandLine struct {
 	flags   flags.All
 	fleet   fleet.Fleet
 	plays   fleet.Plays
-	session sessions
+	session runs.Sessions
 	printer output.Printer
 }
 
@@ -49,7 +50,7 @@ func newCommandLine(a *app.App) *commandLine {
 	f.Variables = fleet.Variables{App: a, Flags: &c.flags, Secrets: &f.Secrets, NATS: &f.NATS}
 	f.Authority = access.Authorities{App: a, Flags: &c.flags}
 	f.Record = fleet.Recording{App: a, Flags: &c.flags, Inventory: &f.Inventory, Shared: &f.Workers.Shared}
-	c.session = sessions{app: a, flags: &c.flags}
+	c.session = runs.Sessions{App: a, Flags: &c.flags}
 	f.Detach = fleet.Detaching{App: a, Flags: &c.flags}
 	c.printer = output.Printer{App: a, Flags: &c.flags}
 	c.plays = fleet.Plays{Fleet: f, Archives: &source.Unpacker{}}
@@ -143,7 +144,7 @@ func (c *commandLine) addCommands(root *cobra.Command) {
 	root.AddCommand(hostCommands(f, p)...)
 	root.AddCommand(manifestCommands(&c.plays, p)...)
 	root.AddCommand(remote.Commands(f, p)...)
-	root.AddCommand(runCommands(&c.plays, &c.session, p)...)
+	root.AddCommand(runs.Commands(&c.plays, &c.session, p)...)
 }
 
 // main decides what a call without a subcommand means.

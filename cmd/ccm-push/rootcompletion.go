@@ -13,11 +13,12 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/runs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // completeRoot sets the completion of arguments without a command, and of the values of shared flags.
-func completeRoot(root *cobra.Command, types modules.Registry, f *inventories.Reader, session *sessions) {
+func completeRoot(root *cobra.Command, types modules.Registry, f *inventories.Reader, session *runs.Sessions) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return completeArgument(types, args, word)
@@ -36,7 +37,7 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventories.Re
 		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
 		"progress":      values(flags.ProgressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
-		"session": session.complete(false), "require": session.complete(true), "subscribe": session.complete(true),
+		"session": session.Complete(false), "require": session.Complete(true), "subscribe": session.Complete(true),
 		flags.DestinationFlag: values(flags.Destinations...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(flag, complete)

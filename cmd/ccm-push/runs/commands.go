@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"github.com/spf13/cobra"
@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-// runCommands returns the commands about runs.
-func runCommands(pl *fleet.Plays, s *sessions, p *output.Printer) []*cobra.Command {
+// Commands returns the commands about runs.
+func Commands(pl *fleet.Plays, s *Sessions, p *output.Printer) []*cobra.Command {
 	f := pl.Fleet
 	return []*cobra.Command{
 		attachCommand(f, p),

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"cmp"
@@ -24,37 +24,37 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// sessions finds the earlier calls of the session of an ad-hoc call.
-type sessions struct {
-	app   *app.App
-	flags *flags.All
+// Sessions finds the earlier calls of the session of an ad-hoc call.
+type Sessions struct {
+	App   *app.App
+	Flags *flags.All
 }
 
-// check checks the flags for an ad-hoc call of a resource of a type.
-func (f *sessions) check(t modules.Type, query string) error {
+// Check checks the flags for an ad-hoc call of a resource of a type.
+func (f *Sessions) Check(t modules.Type, query string) error {
 	switch {
-	case query != "" && (f.flags.Session.Relates() || f.flags.Session.Alias != ""):
+	case query != "" && (f.Flags.Session.Relates() || f.Flags.Session.Alias != ""):
 		return fmt.Errorf("%s %s only queries hosts: remove --require, --subscribe and --alias", t.Name, query)
-	case f.flags.Session.Name == "" && f.flags.Session.Relates():
+	case f.Flags.Session.Name == "" && f.Flags.Session.Relates():
 		return errors.New("--require and --subscribe need a session\n  hint: eval \"$(ccm-push session new)\" starts a session, or pass --session NAME")
-	case f.flags.Session.Name != "" && f.flags.Record.None:
-		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.flags.SessionFrom())
-	case f.flags.Session.Name != "" && f.flags.Detach.Asked:
-		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.flags.SessionFrom())
+	case f.Flags.Session.Name != "" && f.Flags.Record.None:
+		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.Flags.SessionFrom())
+	case f.Flags.Session.Name != "" && f.Flags.Detach.Asked:
+		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.Flags.SessionFrom())
 	}
-	if _, ok := t.New().(modules.Refresher); !ok && len(f.flags.Session.Subscribe) > 0 {
+	if _, ok := t.New().(modules.Refresher); !ok && len(f.Flags.Session.Subscribe) > 0 {
 		return fmt.Errorf("a resource of type %s cannot be refreshed, so --subscribe has no effect\n  hint: pass --require instead of --subscribe", t.Name)
 	}
 	var errs yamlpos.Errors
 	for _, flag := range []struct {
 		name string
 		refs []string
-	}{{"--require", f.flags.Session.Require}, {"--subscribe", f.flags.Session.Subscribe}} {
+	}{{"--require", f.Flags.Session.Require}, {"--subscribe", f.Flags.Session.Subscribe}} {
 		for _, ref := range flag.refs {
 			n := yamlpos.From(&yamlpos.Node{File: flag.name}, ref)
 			typeName, _, err := reference.Parse(n)
-			if _, known := f.app.Registry.Lookup(typeName); err == nil && !known {
-				err = reference.UnknownType(f.app.Registry, n, typeName)
+			if _, known := f.App.Registry.Lookup(typeName); err == nil && !known {
+				err = reference.UnknownType(f.App.Registry, n, typeName)
 			}
 			errs.Add(err)
 		}
@@ -62,16 +62,16 @@ func (f *sessions) check(t modules.Type, query string) error {
 	return errs.Err()
 }
 
-// earlier returns the effects of the earlier calls on this one, by host. It refuses resources that no earlier call has.
-func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]manifest.Earlier, error) {
-	if !f.flags.Session.Relates() {
+// Earlier returns the effects of the earlier calls on this one, by host. It refuses resources that no earlier call has.
+func (f *Sessions) Earlier(r *playbooks.Runner, pattern string) (map[string]manifest.Earlier, error) {
+	if !f.Flags.Session.Relates() {
 		return nil, nil
 	}
-	store, err := f.app.Records()
+	store, err := f.App.Records()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.flags.SessionFrom(), err)
+		return nil, fmt.Errorf("%s: %w", f.Flags.SessionFrom(), err)
 	}
-	session, err := store.Session(f.flags.Session.Name)
+	session, err := store.Session(f.Flags.Session.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]mani
 	if err != nil {
 		return nil, err
 	}
-	for _, ref := range slices.Concat(f.flags.Session.Require, f.flags.Session.Subscribe) {
+	for _, ref := range slices.Concat(f.Flags.Session.Require, f.Flags.Session.Subscribe) {
 		if results[ref] == nil {
 			return nil, f.unknown(ref, results)
 		}
@@ -90,13 +90,13 @@ func (f *sessions) earlier(r *playbooks.Runner, pattern string) (map[string]mani
 	}
 	all := map[string]manifest.Earlier{}
 	for _, h := range hosts {
-		all[h.Name] = results.Earlier(h.Name, f.flags.Session.Require, f.flags.Session.Subscribe)
+		all[h.Name] = results.Earlier(h.Name, f.Flags.Session.Require, f.Flags.Session.Subscribe)
 	}
 	return all, nil
 }
 
 // unknown returns the error of a resource that no earlier call of the session has.
-func (f *sessions) unknown(ref string, results record.SessionResults) error {
+func (f *Sessions) unknown(ref string, results record.SessionResults) error {
 	known := slices.Sorted(maps.Keys(results))
 	hint := "this session has no results yet; results of check runs count only in other check runs"
 	if near := yamlpos.Suggest(ref, known); near != "" {
@@ -108,16 +108,16 @@ func (f *sessions) unknown(ref string, results record.SessionResults) error {
 			hint += ", …"
 		}
 	}
-	return fmt.Errorf("no earlier call of session %s has %s\n  hint: %s", f.flags.Session.Name, events.Line(ref), hint)
+	return fmt.Errorf("no earlier call of session %s has %s\n  hint: %s", f.Flags.Session.Name, events.Line(ref), hint)
 }
 
-// complete completes the name of a session, or with results the resources of the current one.
-func (f *sessions) complete(results bool) arguments.Completer {
+// Complete completes the name of a session, or with results the resources of the current one.
+func (f *Sessions) Complete(results bool) arguments.Completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		store, err := record.In(f.app.Getenv)
+		store, err := record.In(f.App.Getenv)
 		runs, listErr := store.List()
-		switch name := cmp.Or(f.flags.Session.Name, f.app.Getenv(flags.SessionVariable)); {
+		switch name := cmp.Or(f.Flags.Session.Name, f.App.Getenv(flags.SessionVariable)); {
 		case err != nil || listErr != nil: // unreadable records have no completions
 		case results:
 			session, _ := store.Session(name)
@@ -133,7 +133,7 @@ func (f *sessions) complete(results bool) arguments.Completer {
 	}
 }
 
-func sessionCommand(f *sessions, p *output.Printer) *cobra.Command {
+func sessionCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
 		Short: "relate the ad-hoc calls of a script to each other",
@@ -154,7 +154,7 @@ With --require TYPE#NAME, a call skips the hosts where this resource failed in a
 	return c
 }
 
-func sessionNewCommand(f *sessions, p *output.Printer) *cobra.Command {
+func sessionNewCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "print an export command that starts a new session in a shell",
@@ -168,7 +168,7 @@ unique name. If a session with this name is recorded, the command fails.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			store, err := f.app.Records()
+			store, err := f.App.Records()
 			if err := errors.Join(p.TextOnly("session new"), record.CheckSession(name), err); err != nil {
 				return err
 			}
@@ -182,7 +182,7 @@ unique name. If a session with this name is recorded, the command fails.`,
 	}
 }
 
-func sessionReportCommand(f *sessions, p *output.Printer) *cobra.Command {
+func sessionReportCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
@@ -193,19 +193,19 @@ session has both check runs and other calls, the report omits the check runs.`,
   ccm-push -q session report`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			store, err := f.app.Records()
+			store, err := f.App.Records()
 			if err != nil {
 				return err
 			}
-			if f.flags.Session.Name == "" {
+			if f.Flags.Session.Name == "" {
 				return errors.New("no session given: set $" + flags.SessionVariable + ", or pass --session NAME")
 			}
-			session, err := store.Session(f.flags.Session.Name)
+			session, err := store.Session(f.Flags.Session.Name)
 			if err != nil {
 				return err
 			}
 			if len(session.Runs) == 0 {
-				return fmt.Errorf("session %s has no recorded calls", f.flags.Session.Name)
+				return fmt.Errorf("session %s has no recorded calls", f.Flags.Session.Name)
 			}
 			reporter := p.Replayer(p.App.Out, events.TextOptions{Diff: p.Flags.Mode.Diff != ""})
 			for e, err := range session.Events() {

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"go/ast"
@@ -41,7 +41,7 @@ var wholeRuns = map[string]bool{
 func TestHintsKeepTheirArguments(t *testing.T) {
 	command := regexp.MustCompile(`ccm-push (undo|resume) (%|$)`)
 	found := 0
-	for _, dir := range []string{".", "../../playbooks"} {
+	for _, dir := range []string{"..", "../../../playbooks"} {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
