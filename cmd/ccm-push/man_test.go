@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/app"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/manifests"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
 	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
@@ -68,7 +69,7 @@ func typePage(t *testing.T, typ modules.Type) string {
 	fmt.Fprintf(&b, "# %s\n\n<!-- Made of the program by `make reference`. -->\n\n%s\n\n| property | | |\n|---|---|---|\n", typ.Name, typ.Doc)
 	for _, f := range modules.Fields(typ.New()) {
 		names := "`" + strings.Join(append([]string{f.Name}, f.Also...), "`, `") + "`"
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", names, cell(strings.Join(kinds(f), "; ")), cell(f.Doc))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", names, cell(strings.Join(manifests.Kinds(f), "; ")), cell(f.Doc))
 	}
 	examples, err := typ.Examples()
 	require.NoError(t, err)

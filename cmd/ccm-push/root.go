@@ -15,8 +15,10 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/arguments"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/flags"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/fleet"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/hosts"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/links"
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/manifests"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/remote"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/runs"
@@ -141,8 +143,8 @@ Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 func (c *commandLine) addCommands(root *cobra.Command) {
 	f, p := &c.fleet, &c.printer
 	root.AddCommand(completionCommand(p), manCommand(c.app, p), versionCommand(&c.flags.Work, p), secret.Command(&f.Secrets, p))
-	root.AddCommand(hostCommands(f, p)...)
-	root.AddCommand(manifestCommands(&c.plays, p)...)
+	root.AddCommand(hosts.Commands(f, p)...)
+	root.AddCommand(manifests.Commands(&c.plays, p)...)
 	root.AddCommand(remote.Commands(f, p)...)
 	root.AddCommand(runs.Commands(&c.plays, &c.session, p)...)
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
@@ -154,16 +153,4 @@ func inPlace(work, web string) error {
 		})
 		return os.WriteFile(path, []byte(changed), 0o644)
 	})
-}
-
-// TestTypeDocFits checks the line width of a type's documentation; examples keep their own lines.
-func TestTypeDocFits(t *testing.T) {
-	for _, typ := range builtin.Types() {
-		text, err := typeDoc(typ)
-		require.NoError(t, err)
-		text, _, _ = strings.Cut(text, "\nExamples\n")
-		for line := range strings.Lines(text) {
-			require.LessOrEqual(t, utf8.RuneCountInString(line), docWidth+1, line)
-		}
-	}
 }

@@ -258,6 +258,30 @@ func TestResourceTypesStandAlone(t *testing.T) {
 	}
 }
 
+// TestCommandArrows keeps the packages of the command line in layers. A package imports only packages of the layers before its
+// own, so commands do not import each other.
+func TestCommandArrows(t *testing.T) {
+	const root = module + "cmd/ccm-push"
+	layers := [][]string{
+		{"app", "exit", "manual", "starter"}, {"flags"}, {"arguments", "links", "output"}, {"access"}, {"inventories"}, {"fleet"},
+		{"hosts", "manifests", "remote", "runs", "secret"}, {""},
+	}
+	placed := 0
+	for i, layer := range layers {
+		above := slices.Concat(layers[i:]...)
+		placed += len(layer)
+		for _, from := range layer {
+			linked := deps(t, strings.TrimSuffix(root+"/"+from, "/"))
+			for _, to := range above {
+				if from != to {
+					require.NotContains(t, linked, strings.TrimSuffix(root+"/"+to, "/"), "%s imports it", from)
+				}
+			}
+		}
+	}
+	require.Len(t, list(t, root+"/..."), placed, "each package has a layer")
+}
+
 // TestManifestArrows keeps the packages of playbooks/manifest in layers: keys, values and
 // plays, then the package that reads resources of plays, then the package that reads files.
 // The package schema reads no files.

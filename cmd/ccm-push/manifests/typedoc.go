@@ -1,4 +1,4 @@
-package main
+package manifests
 
 import (
 	"errors"
@@ -73,7 +73,7 @@ func typeDoc(t modules.Type) (string, error) {
 	var b strings.Builder
 	b.WriteString(paragraph(t.Name+": "+t.Doc, ""))
 	for _, f := range modules.Fields(t.New()) {
-		head := fmt.Sprintf("  %s (%s)", strings.Join(append([]string{f.Name}, f.Also...), ", "), strings.Join(kinds(f), "; "))
+		head := fmt.Sprintf("  %s (%s)", strings.Join(append([]string{f.Name}, f.Also...), ", "), strings.Join(Kinds(f), "; "))
 		b.WriteString("\n" + paragraph(head, "      "))
 		b.WriteString(paragraph("    "+f.Doc, "    "))
 	}
@@ -101,8 +101,8 @@ func typeDoc(t modules.Type) (string, error) {
 	return b.String(), nil
 }
 
-// kinds describes the values that a property accepts.
-func kinds(f modules.Field) []string {
+// Kinds describes the values that a property accepts.
+func Kinds(f modules.Field) []string {
 	list := []string{kindName(f.Type)}
 	if len(f.Enum) > 0 {
 		list = []string{strings.Join(f.Enum, ", ")}

@@ -1,4 +1,4 @@
-package main
+package hosts
 
 import (
 	"github.com/spf13/cobra"
@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-// hostCommands returns the commands about hosts and the inventory.
-func hostCommands(f *fleet.Fleet, p *output.Printer) []*cobra.Command {
+// Commands returns the commands about hosts and the inventory.
+func Commands(f *fleet.Fleet, p *output.Printer) []*cobra.Command {
 	return []*cobra.Command{
 		cleanCommand(f, p),
 		explainConnectionCommand(f, p),

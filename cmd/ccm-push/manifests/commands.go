@@ -1,4 +1,4 @@
-package main
+package manifests
 
 import (
 	"github.com/spf13/cobra"
@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
 )
 
-// manifestCommands returns the commands that read or write manifests.
-func manifestCommands(pl *fleet.Plays, p *output.Printer) []*cobra.Command {
+// Commands returns the commands that read or write manifests.
+func Commands(pl *fleet.Plays, p *output.Printer) []*cobra.Command {
 	f, types := pl.Fleet, pl.Fleet.App.Registry
 	return []*cobra.Command{
 		docCommand(types, p),
