@@ -26,7 +26,7 @@ type App struct {
 	Environ  map[string]string
 	Stop     <-chan struct{} // closed by the first Ctrl-C
 	Registry modules.Registry
-	Version  string        // of this program
+	Version  string        // version of ccm-push
 	Files    *inputs.Files // files a run is made of, if they are watched; else nil
 	Read     inputs.Files  // manifests, data and templates that plays are made of
 
@@ -55,6 +55,7 @@ func (a *App) Note(path string) {
 	a.Read.Note(path)
 }
 
+// Getenv returns the value of a variable of the environment; empty if it is not set.
 func (a *App) Getenv(key string) string { return a.Environ[key] }
 
 // Environment returns the environment for commands of the operator: the program's own.
@@ -76,6 +77,7 @@ func Configurations(getenv func(string) string) string {
 	return cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(getenv("HOME"), ".config"))
 }
 
+// Home returns the home folder of the operator.
 func (a *App) Home() string { return a.Getenv("HOME") }
 
 // Say prints a message to the operator that is not a result.
@@ -92,6 +94,7 @@ func (a *App) SayStop() {
 	}
 }
 
+// Warn prints a warning.
 func (a *App) Warn(text string) {
 	if a.OnWarn != nil {
 		a.OnWarn(text)

@@ -115,6 +115,7 @@ func completionPlays(ctx context.Context, types modules.Registry, words []string
 	return plays
 }
 
+// Completions returns the names that begin with a word, each after the text before it, but no more than a shell can show.
 func Completions(before, begun string, names []string) []string {
 	var list []string
 	for _, name := range names {

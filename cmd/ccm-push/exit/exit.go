@@ -10,6 +10,7 @@ import (
 // Status is the status of a run that could be carried out: its reporters have printed the text.
 type Status int
 
+// Error implements error. The text is not printed.
 func (e Status) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // ExitCode returns the status, for main.
@@ -27,8 +28,8 @@ const (
 	Interrupted = 130
 )
 
-// Of is an exit status as an error, or nil for 0.
-func Of(status int) error {
+// Error returns an exit status as an error, or nil for 0.
+func Error(status int) error {
 	if status == 0 {
 		return nil
 	}

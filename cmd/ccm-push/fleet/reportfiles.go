@@ -95,4 +95,5 @@ func begins(path, text string) error {
 // Formats has the formats of --format.
 var Formats = map[string]report.Format{"md": (*report.Run).Markdown, "html": (*report.Run).HTML, "junit": (*report.Run).JUnit}
 
+// FormatNames lists the names of Formats for messages.
 const FormatNames = "md, html or junit"

@@ -96,5 +96,5 @@ func footprintStatus(report *playbooks.FootprintReport, s events.Summary, detail
 	if report.Found && report.Clean && detailed {
 		status += exit.Changed
 	}
-	return exit.Of(status)
+	return exit.Error(status)
 }

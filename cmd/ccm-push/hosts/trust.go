@@ -104,5 +104,5 @@ func enrol(ctx context.Context, f *fleet.Fleet, p *output.Printer, pattern strin
 	if outcome.New && p.Flags.Output.DetailedExitCode {
 		status += exit.Changed
 	}
-	return exit.Of(status)
+	return exit.Error(status)
 }

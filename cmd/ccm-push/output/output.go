@@ -21,6 +21,7 @@ type Stream struct {
 	live atomic.Pointer[activity.Live]
 }
 
+// New returns a stream that writes to a file.
 func New(file *os.File) *Stream {
 	return &Stream{file: file, Terminal: term.IsTerminal(int(file.Fd()))}
 }

@@ -43,8 +43,10 @@ func (p *Printer) TextOnly(command string) error {
 	return nil
 }
 
+// JSON reports whether the format is JSON.
 func (p *Printer) JSON() bool { return p.Flags.Output.Format == "json" }
 
+// Print prints a text on standard output.
 func (p *Printer) Print(text string) error {
 	_, err := io.WriteString(p.App.Out, text)
 	return err
@@ -126,5 +128,5 @@ func (p *Printer) Status(s events.Summary) error {
 	if s.Interrupted {
 		return exit.Status(exit.Interrupted)
 	}
-	return exit.Of(s.ExitStatus(p.Flags.Output.DetailedExitCode))
+	return exit.Error(s.ExitStatus(p.Flags.Output.DetailedExitCode))
 }

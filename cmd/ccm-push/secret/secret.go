@@ -22,6 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
+// Command returns the command secret with its subcommands.
 func Command(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
