@@ -32,10 +32,11 @@ For bash, add this line to ~/.bashrc (the package bash-completion is not needed)
 
   source <(ccm-push completion bash)
 
-For zsh, add this line to ~/.zshrc after compinit. You can also save the script as the file _ccm-push
-in a folder of fpath:
+For zsh, add this line to ~/.zshrc after compinit:
 
   source <(ccm-push completion zsh)
+
+For zsh, you can also save the script as the file _ccm-push in a folder of fpath.
 
 For fish, save the script in a file:
 

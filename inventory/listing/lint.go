@@ -192,7 +192,7 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 	}
 	kind, value := ansible.YAML(n.Text)
 	here := ansible.Scalar(n)
-	f := Finding{Text: n.Text, Ansible: value, Here: here, Hint: lintHint(kind, n)}
+	f := Finding{Text: n.Text, Ansible: value, Here: here, Hint: lintHint(kind, n, here)}
 	switch {
 	case kind == ansible.YAMLDate:
 		f.Message = fmt.Sprintf("Ansible reads %s%s as a date, but ccm-push reads %[2]s as text", what, n.Text)
@@ -226,7 +226,8 @@ func digits(n *yamlpos.Node) string {
 	return text
 }
 
-func lintHint(kind ansible.YAMLKind, n *yamlpos.Node) string {
+// lintHint returns how to write a value that Ansible may read in another way. here is the value that ccm-push reads.
+func lintHint(kind ansible.YAMLKind, n *yamlpos.Node, here string) string {
 	quoted := "'" + n.Text + "'"
 	if strings.Contains(n.Text, "'") {
 		quoted = strconv.Quote(n.Text)
@@ -237,7 +238,7 @@ func lintHint(kind ansible.YAMLKind, n *yamlpos.Node) string {
 	case kind == ansible.YAMLBase60, kind == ansible.YAMLDate:
 		return fmt.Sprintf("write %s", quoted)
 	}
-	return fmt.Sprintf("write the number in decimal digits, or %s for a text", quoted)
+	return fmt.Sprintf("write %s for the number, or %s for a text", strings.TrimSuffix(here, ".0"), quoted)
 }
 
 // FindingsText shows findings, a line each.

@@ -29,8 +29,8 @@ func resumeCommand(pl *fleet.Plays, p *output.Printer) *cobra.Command {
 		Short: "continue a run that was interrupted or in which hosts failed",
 		Long: `ccm-push resume runs the manifests of a recorded run again, on the hosts that have not finished or
 have failed. It does not contact hosts that finished without a failure. It uses the options and the
-folder of the recorded run. Batches (serial) continue where they ended. A failed host stays in its
-batch until the host succeeds.
+folder of the recorded run. Batches (serial) continue where they ended. If a host fails again, the
+next resume runs the host again, in the same batch.
 
 Without RUN, or with the word last, ccm-push resumes the last run that applied manifests. To resume
 a check run, health checks or an undone run, pass the id of the run. An undone run starts over on

@@ -186,8 +186,9 @@ func sessionReportCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
 		Short: "print the results of all calls of a session, with a summary",
-		Long: `ccm-push session report prints the results of all calls of a session in the form of one run. If a
-session has both check runs and other calls, the report omits the check runs.`,
+		Long: `A session contains the ad-hoc commands (calls) of one script. ccm-push session report prints the
+results of all calls in the form of one run. It omits check runs (--check) if the session also has
+other calls.`,
 		Example: `  ccm-push session report
   ccm-push session report --session release-42
   ccm-push -q session report`,
