@@ -54,7 +54,7 @@ func TestErrorsInFiles(t *testing.T) {
 		{"{{ jet('missing.jet') }}", "missing.jet:3:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
 		{"{{ template('nope.templ') }}", `site.yaml:7:15: no file "nope.templ" in ` + files.Dir()},
 		{"{{ readFile('/etc/x') }}", `site.yaml:7:15: "/etc/x" is not below the folder of the play` + "\n  hint: write a path relative to " + files.Dir() +
-			"; to read it on the host, write exec: {name: read, command: cat /etc/x} before it, and recv: {content: exec#read.stdout}"},
+			"; to use the file of the host, write exec: {name: read, command: cat /etc/x} first, and here recv: {content: exec#read.stdout}"},
 		{"{{ file('../nope') }}", `site.yaml:7:15: "../nope" is outside the folder ` + files.Dir() + "\n  hint: move the file into this folder: a play can read only files in its own folder"},
 	}
 	for _, c := range cases {

@@ -127,7 +127,7 @@ var nestedWrong = []struct{ name, archive, want string }{
 		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is no map", "-- site.yaml --\ndata: {l: [1]}\nccm: {resources: [apply: [n.yaml: {data: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
 		"site.yaml:2:42: data must be a map, not a list (value of the variable l, set at site.yaml:1:11)\n  hint: write a map, such as key: value"},
-	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: key \"port\" failed validation \"isInt(value)\" (value of the variable port, set at site.yaml:1:49)\n  hint: give it in the data of site.yaml:1:27"},
+	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: the value of the key \"port\" failed the validation \"isInt(value)\" (value of the variable port, set at site.yaml:1:49)\n  hint: give it in the data of site.yaml:1:27"},
 	{"a name without a file", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n", "site.yaml:1:27: unknown manifest web.yaml"},
 	{"errors in what is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nhosts: x\nccm: {resources: [exec: [a: {commnad: x}]]}\n",
 		"web.yaml:1:1: the key hosts cannot be used in a nested manifest\n  hint: move the key to the play that applies this manifest\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
@@ -170,9 +170,9 @@ func TestNestedFilesOfHosts(t *testing.T) {
 		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
 		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
 		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot choose which file ccm-push reads"},
-		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be a key"},
-		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be the name of a manifest"},
-		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be the whole data of a manifest"},
+		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be used as a key"},
+		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be used as the name of a manifest"},
+		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be used as the whole data of a manifest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, dir, err := nesting(t, "-- site.yaml --\n"+c.site+"\n"+sub, Options{})

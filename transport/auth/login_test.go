@@ -134,7 +134,7 @@ func TestDefaultKeyFiles(t *testing.T) {
 
 	target.User = "nobody"
 	err := dialOnce(t, &dial.Dialer{Home: home}, target)
-	require.Equal(t, "offered id_ecdsa as nobody; check authorized_keys on the host; id_ed25519 is encrypted; add it to the agent (ssh-add HOME/.ssh/id_ed25519); "+
+	require.Equal(t, "ccm-push offered these keys for the user nobody: id_ecdsa; check authorized_keys of this user on the host; id_ed25519 is encrypted; add it to the agent (ssh-add HOME/.ssh/id_ed25519); "+
 		"private key HOME/.ssh/id_rsa: its mode 0644 lets other users read it; run: chmod 600 HOME/.ssh/id_rsa",
 		masked(fmt.Errorf("%s", err.(*transport.HostError).Hint), home, "HOME"))
 }
