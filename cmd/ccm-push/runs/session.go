@@ -158,8 +158,10 @@ func sessionNewCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "print an export command that starts a new session in a shell",
-		Long: `ccm-push session new prints "export CCM_PUSH_SESSION=NAME" for a shell. Without NAME, it creates a
-unique name. If a session with this name is recorded, the command fails.`,
+		Long: `A session connects the ad-hoc commands of one script, so that later commands can depend on the
+results of earlier ones. ccm-push session new prints "export CCM_PUSH_SESSION=NAME"; run it with
+eval, as in the examples. Without NAME, it creates a unique name. If a session with this name
+already exists, the command fails.`,
 		Example: `  eval "$(ccm-push session new)"
   eval "$(ccm-push session new release-42)"`,
 		Args: cobra.MaximumNArgs(1),
