@@ -27,7 +27,7 @@ func TestHostKeys(t *testing.T) {
 	summary := s.run(c)
 	require.Equal(t, 1, summary.Totals.Hosts.OK)
 	lines := strings.Join(got.lines(s), "\n")
-	require.Contains(t, lines, "then trust it on the machine where the run began: ccm-push trust web2")
+	require.Contains(t, lines, "trust the key on the machine where the run began: ccm-push trust web2")
 	require.Contains(t, lines, "is not the key in "+changed.KnownHosts+":2")
 	require.Contains(t, lines, "if the host was reinstalled, remove the line "+changed.KnownHosts+":2 and connect again")
 }
