@@ -150,6 +150,12 @@ func (a *App) UntilStop(ctx context.Context) (context.Context, func()) {
 	}
 }
 
+// UntilStopSaying is UntilStop, but the first Ctrl-C prints text in place of the message about a run; "" prints nothing.
+func (a *App) UntilStopSaying(ctx context.Context, text string) (context.Context, func()) {
+	a.OnStop.Store(&text)
+	return a.UntilStop(ctx)
+}
+
 // Holder returns the operator, machine and process, for others that find the lock taken.
 func Holder(account *user.User) string {
 	host, err := os.Hostname()

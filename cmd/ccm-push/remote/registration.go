@@ -43,7 +43,7 @@ the property register_when_stable. Expressions read them with the function regis
 	return c
 }
 
-// registryOf is the one that a command is about.
+// registryOf returns the registry that --registration names.
 func registryOf(f *links.NATS) (natsdata.Registry, error) {
 	if f.Flags.NATS.Registration == "" {
 		return natsdata.Registry{}, fmt.Errorf("--%s is empty: it names the stream of NATS", flags.RegistrationFlag)
@@ -121,9 +121,7 @@ without a change, the command prints nothing.`,
 			if err != nil {
 				return err
 			}
-			silent := ""
-			f.App.OnStop.Store(&silent)
-			ctx, end := f.App.UntilStop(cmd.Context())
+			ctx, end := f.App.UntilStopSaying(cmd.Context(), "")
 			defer end()
 			err = r.Watch(ctx, of[0], of[1], of[2], of[3], func(c natsdata.Change) error {
 				if p.JSON() {

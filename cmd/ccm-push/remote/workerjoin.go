@@ -100,9 +100,7 @@ func join(ctx context.Context, a *app.App, p *output.Printer, in, name string, f
 	if err != nil {
 		return err
 	}
-	silent := ""
-	a.OnStop.Store(&silent)
-	ctx, end := a.UntilStop(ctx)
+	ctx, end := a.UntilStopSaying(ctx, "")
 	defer end()
 	if err := present(ctx, a, invitation, candidate); err != nil {
 		return err

@@ -91,9 +91,7 @@ func invite(ctx context.Context, f *fleet.Fleet, p *output.Printer, site, out st
 	if err != nil {
 		return err
 	}
-	silent := ""
-	a.OnStop.Store(&silent)
-	ctx, end := a.UntilStop(ctx)
+	ctx, end := a.UntilStopSaying(ctx, "")
 	defer end()
 	list := cmp.Or(w.Flags.Workers.List, a.Configuration(links.WorkerList))
 	admit := func(c *workers.Candidate) error {

@@ -98,9 +98,7 @@ func attach(cmd *cobra.Command, a *app.App, p *output.Printer, run *record.Run, 
 
 // untilLeft returns a context that ends with the first Ctrl-C, which detaches from a run.
 func untilLeft(ctx context.Context, a *app.App, run string) (context.Context, func()) {
-	left := fmt.Sprintf("detached from run %[1]s, which continues; ccm-push attach %[1]s follows it again", run)
-	a.OnStop.Store(&left)
-	return a.UntilStop(ctx)
+	return a.UntilStopSaying(ctx, fmt.Sprintf("detached from run %[1]s, which continues; ccm-push attach %[1]s follows it again", run))
 }
 
 // findAttachable returns the run with a name, or the newest run in progress.
