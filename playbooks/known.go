@@ -3,6 +3,7 @@ package playbooks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -39,7 +40,7 @@ func (g *stages) announce(ctx context.Context) error {
 	k.Facts.Node = yamlpos.From(&yamlpos.Node{File: g.state.host.Name}, readFacts(g.program.facts, paths, all))
 	answer, err := send(ctx, g.controller(), g.state.host.Name, k)
 	switch {
-	case err == errOver:
+	case errors.Is(err, errOver):
 		err = errStopped
 	case answer.Error != "":
 		err = &phaseError{phase: "compile", err: err}

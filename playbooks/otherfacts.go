@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -120,7 +121,7 @@ func (r *Runner) askOtherFacts(ctx context.Context, s *selection, host string) e
 		return nil
 	}
 	answer, err := request(ctx, r.Controller, host, FactsOfOthers{s.number})
-	if err == errOver {
+	if errors.Is(err, errOver) {
 		return nil
 	}
 	if err != nil {

@@ -34,6 +34,11 @@ func (e *BreachError) Error() string { return e.What }
 
 func breach(format string, args ...any) error { return &BreachError{fmt.Sprintf(format, args...)} }
 
+// notInTurn returns the error for a kind of question that the turn of the host does not allow.
+func notInTurn(kind string) error {
+	return breach("sent a request about %s, which this turn does not allow", kind)
+}
+
 // A Question is a request or a report of a worker about one of its hosts. questionKinds lists the types.
 type Question interface {
 	// check returns a [BreachError] if the turn, or the play, does not allow the question.
@@ -134,7 +139,7 @@ func (a *answerer) Answer(q Question) (Answer, error) {
 	case err != nil:
 		return Answer{}, breach("sent an unknown request")
 	case !a.turn.OfAPlay():
-		return Answer{}, breach("sent a request about %s, which this turn does not allow", name)
+		return Answer{}, notInTurn(name)
 	}
 	if err := q.check(a); err != nil {
 		return Answer{}, err
@@ -253,7 +258,7 @@ type Ready struct{}
 
 func (Ready) check(a *answerer) error {
 	if !Requests[PlayRequest](a.turn) {
-		return breach("sent a request about ready, which this turn does not allow")
+		return notInTurn("ready")
 	}
 	if !a.fleet.runner.Options.CompileFirst {
 		return breach("waits for the catalogs of other hosts in a run without --compile-first")
@@ -352,7 +357,7 @@ func (n Watched) answer(a *answerer) error {
 
 func (n Watched) check(a *answerer) error {
 	if !Requests[WatchRequest](a.turn) {
-		return breach("sent a request about watched, which this turn does not allow")
+		return notInTurn("watched")
 	}
 	f := a.fleet
 	if f.watching.Tell(a.host) == nil {
