@@ -19,7 +19,7 @@ import (
 const terminalPath = "/dev/tty"
 
 // errNoTerminal is the error if no terminal can show a prompt.
-var errNoTerminal = errors.New("there is no terminal for a prompt")
+var errNoTerminal = errors.New("a prompt needs a terminal")
 
 // Ask prompts on the terminal for a secret that is not empty, without an echo. Without an answer, the error is
 // [ErrInterrupted].
