@@ -31,8 +31,8 @@ const invalidHosts = `all:
     db: {hosts: {db1: }}
 `
 
-// manifestCases writes every manifest of the tests below dir: from scripts, from schemas, and from texts in Go files
-// that look like manifests. It returns their paths, each in its own folder.
+// manifestCases writes every manifest of the tests below dir, each in its own folder, and returns the paths. The manifests
+// come from scripts, schemas, and Go files with texts that look like manifests.
 func manifestCases(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	isManifest := regexp.MustCompile(`(?m)(^|[ {-])(ccm|resources): *[\[{\n]`).MatchString

@@ -28,8 +28,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
-// A commandLine is one call of the program: its words, the flags that several commands share, and what
-// commands use to carry it out.
+// A commandLine is one call of the program: its words, the flags that several commands share, and the parts that commands
+// use.
 type commandLine struct {
 	app     *app.App
 	words   words

@@ -236,7 +236,7 @@ func (s *service) askSystemd(ctx context.Context, is *unit) error {
 	}
 	is.known, is.unread = true, !is.exists || said["NeedDaemonReload"] == "yes"
 	is.begun = !slices.Contains([]string{"inactive", "failed"}, said["ActiveState"])
-	is.running = is.begun && (said["ActiveState"] != "activating" || s.Ensure != running) // one that cannot be started is not stopped yet
+	is.running = is.begun && (said["ActiveState"] != "activating" || s.Ensure != running) // a service that is still starting counts as running only if it must be stopped
 	return nil
 }
 

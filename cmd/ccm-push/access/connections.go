@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// Connections makes what reaches hosts, as the flags say.
+// Connections makes dialers and logins from the flags.
 type Connections struct {
 	App   *app.App
 	Flags *flags.All

@@ -1,4 +1,4 @@
-// Package access has what reaches hosts and reads secrets: connections, logins, and the keys of encrypted values.
+// Package access makes connections and logins from flags, and reads the keys of encrypted values.
 //
 //	authority.go    the authority that certifies keys for logins
 //	connections.go  options and passwords of connections

@@ -1,5 +1,5 @@
-// Package app has what all commands share: the streams, the environment and the signals of the program, its prompts, and
-// its records of runs.
+// Package app contains the parts of the program that all commands use: streams, environment, signals, prompts, and records
+// of runs.
 //
 //	app.go      streams, environment, signals, messages to the operator
 //	records.go  recorded runs, and their names for people

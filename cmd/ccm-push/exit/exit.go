@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
-// Status is the status of a run that could be carried out: its reporters have printed the text.
+// Status is the exit status of a run whose reporters have printed the outcome.
 type Status int
 
 // Error implements error. The text is not printed.
@@ -17,14 +17,13 @@ func (e Status) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 func (e Status) ExitCode() int { return int(e) }
 
 const (
-	// Usage is the exit status when nothing was begun: wrong words, or
-	// files that make no sense.
+	// Usage is the exit status if no host was contacted, for example because an argument or a file is not valid.
 	Usage = 1
-	// These three are added up.
+	// The next three are added.
 	Failed      = 2
 	Unreachable = 4
 	Changed     = 8
-	// Interrupted is the one after Ctrl-C.
+	// Interrupted is the exit status after Ctrl-C.
 	Interrupted = 130
 )
 
@@ -36,7 +35,7 @@ func Error(status int) error {
 	return Status(status)
 }
 
-// Join is the status of two runs, one after the other.
+// Join returns the status of two runs, one after the other, or both errors.
 func Join(one, other error) error {
 	first, isFirst := errors.AsType[Status](one)
 	second, isSecond := errors.AsType[Status](other)

@@ -86,7 +86,7 @@ func (f *Fleet) withoutFiles(ctx context.Context) ([]string, error) {
 		f.Flags.Workers.Key, given.Connection.Secrets.File, given.Connection.Secrets.BecomeFile, given.Connection.Secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
 		filepath.Join(a.Home(), ".ssh"), a.Configuration(""),
 	}
-	if store, err := a.Records(); err == nil { // else there are no records
+	if store, err := a.Records(); err == nil { // otherwise no run is recorded
 		own = append(own, store.Folder)
 	}
 	return slices.Concat(inventories, own, given.Connection.Given.PrivateKeys, given.Secrets.Vault.Named(), f.Secrets.AgeKeys(ctx).Paths()), nil

@@ -29,8 +29,8 @@ type Detaching struct {
 	Flags *flags.All
 
 	Words []string // the command line
-	// tell is the file on which the other process reports that it has left the terminal. If the process ends without
-	// that report, the run has ended.
+	// tell is the file on which the other process reports that it has left the terminal. If the other process ends
+	// without a report, the run has ended.
 	tell *os.File
 }
 

@@ -157,8 +157,7 @@ func (p *Plays) Run(ctx context.Context, r *playbooks.Runner, out *output.Printe
 	return exit.Join(err, p.Fleet.takeBack(ctx, r, out))
 }
 
-// Render makes the plays of manifests ready for a host; command is the one that wants
-// them.
+// Render compiles the plays of manifests for a host. command is the name of the calling command, for errors.
 func (p *Plays) Render(ctx context.Context, out *output.Printer, command string, paths []string, name string) (rendered []playbooks.RenderedPlay, err error) {
 	if err := out.TextOnly(command); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (f *Recording) took(r *playbooks.Runner, h record.Header) func(hosts int) t
 	return func(hosts int) time.Duration { return store.Took(h, hosts) }
 }
 
-// told returns the results that earlier runs have reported, as far as they are recorded here; nil without records.
+// told returns the reported results of earlier runs that are recorded on this machine; nil without records.
 func (f *Recording) told() *record.Told {
 	store, err := f.App.Records()
 	if err != nil {

@@ -79,8 +79,7 @@ func printFacts(ctx context.Context, f *fleet.Fleet, p *output.Printer, pattern 
 	return p.Status(r.Tally.Summary(ctx.Err() != nil))
 }
 
-// factsText is one line of JSON, or what people
-// can read: "host: value" for a plain value, indented JSON for the rest.
+// factsText returns one line of JSON, or text for people: "host: value" for a plain value, and indented JSON for others.
 func factsText(host string, value any, oneLine bool) (string, error) {
 	if oneLine {
 		line, err := events.Encode(map[string]any{"host": host, "facts": value})

@@ -23,7 +23,7 @@ type Reader struct {
 	Secrets *access.Unsealer
 }
 
-// Load reads the inventory of the command line, or the first default one that exists. It also reads variables of groups
+// Load reads the inventory of the command line, or the first existing default inventory. It also reads variables of groups
 // and hosts next to manifests. The first Ctrl-C ends it.
 func (f *Reader) Load(ctx context.Context, manifests ...string) (*inventory.Inventory, error) {
 	sources, err := f.Sources()

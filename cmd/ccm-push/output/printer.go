@@ -65,8 +65,8 @@ func PrintJSON[T any](p *Printer, values ...T) error {
 	return p.Print(b.String())
 }
 
-// Reporter prints a run of plays on standard output. options hold what sort of run
-// it is; the flags and the terminal say the rest.
+// Reporter prints a run of plays on standard output. options describe the kind of run; the flags and the terminal set the
+// other options.
 func (p *Printer) Reporter(r *playbooks.Runner, options events.TextOptions) events.Reporter {
 	if p.Flags.Output.Format != "dsc-json" {
 		options.Diff = p.Flags.Mode.Diff != ""

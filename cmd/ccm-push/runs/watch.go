@@ -141,8 +141,8 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	return w.runs(ctx, r, paths, to)
 }
 
-// runs watches hosts with the run of r, and then with the runs that follow it. The exit status combines the last run
-// that applied plays, and the state of the hosts at the end.
+// runs watches hosts with the run of r, and then with the runs that follow it. The exit status combines the state of the
+// hosts at the end with the last run of plays.
 func (w *watchCall) runs(ctx context.Context, r *playbooks.Runner, paths []string, to []events.Reporter) error {
 	valid := r // last runner that was not refused
 	defer func() {
