@@ -180,13 +180,7 @@ forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
 // serveArchive serves app.tar.gz, with a file "run", to the hosts of the fleet.
 func serveArchive(t *fleet) (address string) {
 	t.Helper()
-	bridge, err := net.InterfaceByName(fmt.Sprint("ccmpush", t.number))
-	require.NoError(t, err)
-	addresses, err := bridge.Addrs()
-	require.NoError(t, err)
-	require.NotEmpty(t, addresses)
-	listener, err := net.Listen("tcp", net.JoinHostPort(addresses[0].(*net.IPNet).IP.String(), "0"))
-	require.NoError(t, err)
+	listener := t.listen("0")
 	var archive bytes.Buffer
 	zipped := gzip.NewWriter(&archive)
 	tarred := tar.NewWriter(zipped)
@@ -200,6 +194,19 @@ func serveArchive(t *fleet) (address string) {
 	server.Start()
 	t.Cleanup(server.Close)
 	return listener.Addr().String()
+}
+
+// listen listens on the address of this machine that the hosts of the fleet reach.
+func (f *fleet) listen(port string) net.Listener {
+	f.Helper()
+	bridge, err := net.InterfaceByName(fmt.Sprint("ccmpush", f.number))
+	require.NoError(f, err)
+	addresses, err := bridge.Addrs()
+	require.NoError(f, err)
+	require.NotEmpty(f, addresses)
+	listener, err := net.Listen("tcp", net.JoinHostPort(addresses[0].(*net.IPNet).IP.String(), port))
+	require.NoError(f, err)
+	return listener
 }
 
 // A scene is a manifest of testdata/scenarios. Its comments have its purpose, the families of hosts, the commands
