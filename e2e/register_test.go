@@ -58,7 +58,7 @@ func TestFleetRegister(t *testing.T) {
 	require.Contains(t, r.stdout, "0 would change, 5 stable, 1 skipped")
 	r = f.push("-i", "root.yaml", "-e", "level=one", "--check", "site.yaml")
 	r.requireCode(t, 0)
-	require.Regexp(t, `would change  exec#migrate  depends on the result of exec#look, which a check run does not know; maybe: depends on exec#look`, r.stdout)
+	require.Regexp(t, `would change  exec#migrate  depends on the result of exec#look, which a check run does not know; maybe`, r.stdout)
 
 	address := f.address("1.11") + ":22"
 	uncut, err := faultproxy.Listen(address)

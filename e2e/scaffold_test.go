@@ -131,7 +131,7 @@ func TestFleetScaffoldPost(t *testing.T) {
 		}
 		r := f.push(args("--check")...)
 		r.requireCode(t, 8)
-		require.Contains(t, r.stdout, "0% of predictions certain")
+		require.Contains(t, r.stdout, "predictions: 0 certain")
 		f.push(args()...).requireCode(t, 8)
 		f.push(args()...).requireCode(t, 0)
 		f.push(args("--check")...).requireCode(t, 0)

@@ -25,7 +25,7 @@ ccm:
 	f.sh("h001", "rm -f /run/e2e-ready")
 	r := f.push("-i", "root.yaml", "--check", "wait.yaml")
 	r.requireCode(t, 0)
-	require.Contains(t, r.stdout, "would have waited for a line like ^ready$ in /run/e2e-ready; maybe: depends on exec#begin")
+	require.Contains(t, r.stdout, "would have waited for a line like ^ready$ in /run/e2e-ready; maybe")
 
 	r = f.push("-i", "root.yaml", "wait.yaml")
 	r.requireCode(t, 0)

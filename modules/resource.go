@@ -101,6 +101,8 @@ type Effect struct {
 	Kind  EffectKind
 	Key   string
 	State any
+	// Likely reports that the state is only likely: see [Likely].
+	Likely bool
 }
 
 // EffectKind is the namespace of an effect's key.
@@ -124,6 +126,8 @@ const (
 	MountEffect EffectKind = "mount"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
+	// ElsewhereEffect has neither: what the other effects of the plan do not name may change, but likely does not.
+	ElsewhereEffect EffectKind = "elsewhere"
 	// LiveEffect belongs to no plan. A type that examines the host itself, for example its network, looks up this
 	// effect in the forecast: its answer is then as uncertain as the answer of a probe.
 	LiveEffect EffectKind = "live"
@@ -146,6 +150,10 @@ func Differ(kind EffectKind, paths ...string) []Effect {
 // Anything is the effect of an action with unknown effects: a command, the installation of a package. Facts that were
 // read before it may change, so later predictions are uncertain.
 var Anything = Effect{Kind: AnyEffect}
+
+// Elsewhere is the effect of an action that likely changes only what the other effects of its plan name: the restart of
+// a service. Later predictions that read anything else are likely, not certain.
+var Elsewhere = Effect{Kind: ElsewhereEffect}
 
 // PathState is the predicted state of a path.
 type PathState struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -223,8 +224,8 @@ func (d *delegated) instead(r *wire.Result) *wire.Result {
 	if r.Status == wire.Rescued {
 		told.Status = wire.Rescued
 	}
-	if r.Uncertain {
-		told.Uncertain, told.Because = true, cmp.Or(told.Because, r.Because)
+	if r.Grade != modules.Certain && told.Grade != modules.Unknown {
+		told.Grade, told.Because = r.Grade, cmp.Or(told.Because, r.Because)
 	}
 	return &told
 }

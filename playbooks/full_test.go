@@ -131,8 +131,8 @@ func TestFullProgramInMidRun(t *testing.T) {
 	w.Options.Check = true
 	require.Equal(t, run, w.run(t))
 	require.Zero(t, h.asks.Load(), "a check run downloads nothing")
-	require.Contains(t, w.text.String(), "would have downloaded, extracted; maybe")
-	require.Contains(t, w.text.String(), "maybe: depends on an earlier play")
+	require.Contains(t, w.text.String(), "would have downloaded, extracted")
+	require.Contains(t, w.text.String(), "that depends on an earlier play")
 
 	w.Options.Check = false
 	require.Equal(t, run, w.run(t))

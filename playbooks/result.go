@@ -41,7 +41,8 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		Cause:       events.Cause(r.Cause),
 		Refreshed:   r.Refreshed,
 		RefreshedBy: r.RefreshedBy,
-		Certain:     !r.Uncertain,
+		Certain:     r.Grade == modules.Certain,
+		Grade:       gradeOf(c, entry, r),
 		Because:     r.Because,
 		Reason:      string(r.Reason),
 		Message:     r.Message,
@@ -82,6 +83,14 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		}
 	}
 	return e
+}
+
+// gradeOf returns the grade of a prediction as events have it; "" if the result is no prediction.
+func gradeOf(c *wire.Catalog, entry *wire.Entry, r *wire.Result) string {
+	if r.Grade == modules.Certain && !c.Check && !entry.Check {
+		return ""
+	}
+	return r.Grade.String()
 }
 
 // noteFacts adds the facts that the diff of a result contains. With them equal diffs of hosts are printed once.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -88,7 +89,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 				one.Unreachable = phase == hostUnreachable
 				one.Failed = !one.Unreachable
 			default:
-				one.Changes, one.Restarts = told.Changes, told.Restarts
+				one.Changes, one.Restarts, one.LikelyRestarts = told.Changes, told.Restarts, told.LikelyRestarts
 			}
 		}
 		plan.Preview(hosts)
@@ -101,9 +102,13 @@ func (f *Prediction) came(c *wire.Catalog, r *wire.Result) {
 	if entry.Check || entry.Monitor { // noop: it is not changed
 		return
 	}
-	f.Changes = f.Changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
-	if restarts(r) && !r.Uncertain {
-		f.Restarts = append(f.Restarts, entry.Ref())
+	f.Changes = f.Changes || r.Grade != modules.Certain || r.Status == wire.Changed || r.Status.HasFailed()
+	switch ref := entry.Ref(); {
+	case !restarts(r) || r.Grade == modules.Unknown:
+	case r.Grade == modules.Certain || r.Because == ref: // only whether it succeeds is in doubt
+		f.Restarts = append(f.Restarts, ref)
+	default:
+		f.LikelyRestarts = append(f.LikelyRestarts, ref)
 	}
 }
 
@@ -194,7 +199,7 @@ func (r *rolledPlay) predictHost(ctx context.Context, state *hostState, host *ro
 		p.ended(ctx, start, err)
 		return
 	default:
-		host.Changes, host.Restarts, host.Broken = found.Changes, found.Restarts, found.Sick != ""
+		host.Changes, host.Restarts, host.LikelyRestarts, host.Broken = found.Changes, found.Restarts, found.LikelyRestarts, found.Sick != ""
 	}
 	if err == nil && !host.Changes {
 		state.begin()

@@ -289,7 +289,7 @@ func (e *askedExchange) Export(r *wire.Result, c *wire.Catalog) {
 		return
 	}
 	e.tell(e.ctx, e.host, Exports{
-		Result: wire.Result{Index: r.Index, Status: r.Status, Uncertain: r.Uncertain, Sent: r.Sent}, Check: c.Check, Sensitive: entry.Sensitive,
+		Result: wire.Result{Index: r.Index, Status: r.Status, Grade: r.Grade, Sent: r.Sent}, Check: c.Check, Sensitive: entry.Sensitive,
 	})
 }
 

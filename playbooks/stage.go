@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/confirm"
@@ -181,7 +182,9 @@ func (g *stages) came(r *wire.Result) {
 	kept := *r
 	kept.Diff, kept.Changes, kept.Messages = "", nil, nil
 	kept.Check = g.compiled.Catalog.Check || g.compiled.Catalog.Entries[r.Index].Check // the result describes a predicted change
-	kept.Uncertain = kept.Uncertain || g.compiled.Catalog.Monitor                      // nothing was looked at
+	if g.compiled.Catalog.Monitor {                                                    // nothing was looked at
+		kept.Grade = modules.Unknown
+	}
 	g.results[r.Index] = &kept
 }
 

@@ -348,8 +348,9 @@ type PlayRequest struct{}
 
 // A Prediction lists, in a check run, the effects of a play that has a rollout.
 type Prediction struct {
-	Changes  bool     `json:"changes,omitempty"`  // the play would change something, or may
-	Restarts []string `json:"restarts,omitempty"` // services that the play would certainly restart
+	Changes        bool     `json:"changes,omitempty"`         // the play would change something, or may
+	Restarts       []string `json:"restarts,omitempty"`        // services that the play would certainly restart
+	LikelyRestarts []string `json:"likely_restarts,omitempty"` // services that it would likely restart
 }
 
 func (PlayRequest) do(ctx context.Context, p *hostPlay) (found Prediction, err error) {

@@ -391,17 +391,17 @@ func TestPredicts(t *testing.T) {
 			Name:  "what is below is not known, what is beside is",
 			Tree:  []modtest.Node{dir, {Path: "l", Link: "opt"}},
 			Steps: []modtest.Step{arch(opt), write("opt/conf"), write("l/other"), write("beside"), {Type: "exec", Properties: `{"name":"false","creates":"$ROOT/opt/bin/app"}`}},
-			Want:  []string{"changed uncertain", "changed uncertain", "changed uncertain", "changed", "stable uncertain"},
+			Want:  []string{"changed likely", "changed unknown", "changed unknown", "changed", "stable unknown"},
 		},
 		{
 			Name:  "a directory that is made",
 			Steps: []modtest.Step{arch(opt), write("opt/conf"), write("opt/bin/app")},
-			Want:  []string{"changed uncertain", "changed uncertain", "changed uncertain"},
+			Want:  []string{"changed likely", "changed unknown", "changed unknown"},
 		},
 		{
 			Name:  "only the file",
 			Steps: []modtest.Step{arch(""), write("beside"), arch("")},
-			Want:  []string{"changed uncertain", "changed", "stable uncertain"},
+			Want:  []string{"changed likely", "changed", "stable unknown"},
 		},
 		{
 			Name:  "a left-over",
@@ -412,7 +412,7 @@ func TestPredicts(t *testing.T) {
 		{
 			Name:  "twice",
 			Steps: []modtest.Step{arch(opt + `,"cleanup":true`), arch(opt + `,"cleanup":true`)},
-			Want:  []string{"changed uncertain", "stable uncertain"},
+			Want:  []string{"changed likely", "stable unknown"},
 		},
 		{
 			Name: "removed",

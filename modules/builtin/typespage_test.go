@@ -136,7 +136,7 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 ## What the columns mean
 
-- **uncertain predictions**: These predictions may be wrong, so a [check run](check.md) marks them with ` + "`maybe`" + `. For
+- **uncertain predictions**: These predictions may be wrong, so their [grade](check.md#how-sure-a-prediction-is) is likely or unknown. For
   "some", see [the list](#uncertain-predictions).
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.

@@ -194,7 +194,7 @@ func TestPredicts(t *testing.T) {
 		Steps: []modtest.Step{
 			step(same + `,"ensure":"present"`), step(same + `,"ensure":"present"`), step(same), step(`"image":"app:1"`), step(`"image":"app:1"`), step(`"ensure":"absent"`), step(`"ensure":"absent"`),
 		},
-		Want: []string{"changed uncertain", "stable uncertain", "changed uncertain", "changed uncertain", "stable uncertain", "changed uncertain", "stable uncertain"},
+		Want: []string{"changed unknown", "stable unknown", "changed unknown", "changed unknown", "stable unknown", "changed unknown", "stable unknown"},
 	})
 }
 

@@ -183,7 +183,7 @@ func TestPredictsQuadlet(t *testing.T) {
 		Steps: []modtest.Step{
 			step(same + `,"ensure":"stopped"`), step(same + `,"ensure":"stopped"`), step(same), step(same), step(`"ensure":"absent"`), step(`"ensure":"absent"`),
 		},
-		Want: []string{"changed", "stable", "changed uncertain", "stable uncertain", "changed uncertain", "stable uncertain"},
+		Want: []string{"changed", "stable", "changed unknown", "stable unknown", "changed unknown", "stable unknown"},
 	})
 }
 

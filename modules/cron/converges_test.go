@@ -271,7 +271,7 @@ func TestPredicts(t *testing.T) {
 				{Type: "exec", Properties: `{"name":"true"}`},
 				entry(`"name":"b","command":"b"`),
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 		{
 			Name:  "what crontab refuses",

@@ -60,7 +60,7 @@ func TestPredicts(t *testing.T) {
 		Name:  "two changes around one that is right",
 		Tree:  []modtest.Node{{Path: "b", Text: `{"size": 1}`}},
 		Steps: []modtest.Step{step("b", "1"), step("a", "1"), step("b", "1"), step("a", "1")},
-		Want:  []string{"stable", "changed uncertain", "stable uncertain", "changed uncertain"},
+		Want:  []string{"stable", "changed likely", "stable unknown", "changed unknown"},
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -29,7 +30,7 @@ func TestBecauseNamesWhatIsPending(t *testing.T) {
 			results, _ := runEntries(t, t.TempDir(), clone(wire.Catalog{Check: true, Parallel: parallel, Entries: []wire.Entry{changes, guard, last}}))
 			require.Equal(t, wire.Status(""), results[1].Status, "%s", name)
 			for _, r := range results[1:] {
-				require.True(t, r.Uncertain, "%s: %d", name, r.Index)
+				require.NotEqual(t, modules.Certain, r.Grade, "%s: %d", name, r.Index)
 				require.Equal(t, "file#$/conf", r.Because, "%s: %d", name, r.Index)
 			}
 		}
@@ -79,7 +80,7 @@ func TestBecauseOfAnything(t *testing.T) {
 			pending[e.Ref()] = r.Status == wire.Changed || r.Status == wire.Failed
 		}
 		for _, r := range results {
-			if r.Uncertain && r.Status != wire.Skipped {
+			if r.Grade != modules.Certain && r.Status != wire.Skipped {
 				require.True(t, pending[r.Because], "seed %d: %d depends on %q\n%s", seed, r.Index, r.Because, told(cat, results))
 			}
 		}

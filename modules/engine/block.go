@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -88,31 +87,31 @@ func (s *scope) idle() bool {
 	return false
 }
 
-// mayAwake names an uncertain entry whose failure would start the rescue, or "".
-func (s *scope) mayAwake() string {
-	because := ""
+// mayAwake is the doubt that the rescue does not start.
+func (s *scope) mayAwake() (doubt forecast.Doubt) {
 	for ; s != nil; s = s.outer {
 		if s.after != nil && s.after.endedBy == "" {
-			if because = cmp.Or(because, s.after.doubtful); s.after.doubtful == "" {
-				return "" // whatever becomes of the others
+			if !s.after.doubtful.Any() {
+				return forecast.Doubt{} // whatever becomes of the others
 			}
+			doubt = doubt.Or(s.after.doubtful)
 		}
 	}
-	return because
+	return doubt
 }
 
 // leaveRescue is the result of a job of a rescue that is not needed.
 func (r *run) leaveRescue(j *job) {
 	j.result.skip(wire.SkippedRescue, "only if its block fails", "")
 	because := j.scope.mayAwake()
-	if !j.predicts() || because == "" {
+	if !j.predicts() || !because.Any() {
 		return
 	}
 	j.result.doubt(because)
 	j.doubt = because
 	// Its plan is unknown: it would see the host after the failure of its block.
 	j.prediction = &forecast.Prediction{Because: because}
-	r.forecasts.record(j, because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
+	r.forecasts.record(j, because.Ref, modules.Plan{Effects: j.mayChange()})
 }
 
 // verdict is why the block has failed; nil if it has not.

@@ -55,7 +55,7 @@ func TestDoubtFollowsEdges(t *testing.T) {
 			dir("d"), requires(content("d/a"), 0),
 			{Type: "link", Name: "$/l", Properties: json.RawMessage(`{"name":"$/l","target":"$/d"}`), Require: []int{0}},
 			requires(content("l/a"), 1), requires(content("l/a"), 1, 2),
-		}, "changed changed changed stable stable", "changed changed changed stable? stable"},
+		}, "changed changed changed stable stable", "changed changed changed stable? stable?"},
 		{"noop", []wire.Entry{noop(anything()), content("a"), noop(content("b")), noop(requires(content("c"), 0)), requires(content("d"), 0)},
 			"changed? changed changed? changed? changed?", "changed? changed changed changed? changed?"},
 		{"a nested manifest", []wire.Entry{anything(), content("a"), nested(2), content("b"), after(content("c"), 2)},
@@ -117,7 +117,7 @@ func TestDoubtOfWhatIsCrossed(t *testing.T) {
 				require.Equal(t, want, brief(results), "%d at once", n+1)
 				var because []string
 				for _, r := range results {
-					if r.Uncertain {
+					if r.Grade != modules.Certain {
 						because = append(because, strings.ReplaceAll(r.Because, root, "$"))
 					}
 				}
@@ -192,7 +192,7 @@ func TestDoubtOfAnEnd(t *testing.T) {
 				require.Equal(t, want, brief(results), "%d at once", n+1)
 				var because []string
 				for _, r := range results {
-					if r.Uncertain {
+					if r.Grade != modules.Certain {
 						because = append(because, r.Because)
 					}
 				}
@@ -429,18 +429,18 @@ func TestWhatIsCertainComesTrue(t *testing.T) {
 		for i := range cat.Entries {
 			if !bolder(cat) {
 				all++
-				if !asList[i].Uncertain {
+				if asList[i].Grade == modules.Certain {
 					inList++
 				}
-				if !predicted[i].Uncertain {
+				if predicted[i].Grade == modules.Certain {
 					inGraph++
 				}
 			}
-			if predicted[i].Uncertain {
-				require.True(t, asList[i].Uncertain || bolder(cat) || cat.Parallel > 1, "seed %d: %s is in doubt because of %s in a graph only", seed, cat.Entries[i].Ref(), predicted[i].Because)
+			if predicted[i].Grade != modules.Certain {
+				require.True(t, asList[i].Grade != modules.Certain || bolder(cat) || cat.Parallel > 1, "seed %d: %s is in doubt because of %s in a graph only", seed, cat.Entries[i].Ref(), predicted[i].Because)
 				continue
 			}
-			if real[i].Uncertain { // a noop resource, which is only predicted there as well
+			if real[i].Grade != modules.Certain { // a noop resource, which is only predicted there as well
 				continue
 			}
 			require.Equal(t, predicted[i].Status, real[i].Status, "seed %d: %s of %d, %v", seed, cat.Entries[i].Ref(), cat.Parallel, real[i])
@@ -478,7 +478,7 @@ func TestWhatIsCertainComesTrueInAnyOrder(t *testing.T) {
 			results := again(real)
 			for to, from := range order {
 				all++
-				if predicted[from].Uncertain || results[to].Uncertain {
+				if predicted[from].Grade != modules.Certain || results[to].Grade != modules.Certain {
 					continue
 				}
 				certain++

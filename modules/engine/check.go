@@ -78,8 +78,8 @@ func (t *turn) refreshDue(triggers *[]string) (*notes.Refresh, error) {
 		if !j.sees(target) {
 			continue
 		}
-		if target.doubt != "" && len(*triggers) == 0 { // one certain trigger suffices
-			j.prediction.Doubt(target.blamed())
+		if len(*triggers) == 0 { // one certain trigger suffices
+			j.prediction.Add(target.blamed())
 		}
 		if target.changed && len(*triggers) < modules.MaxParts {
 			*triggers = append(*triggers, notes.Clip(target.entry.Ref(), maxText))
@@ -101,7 +101,7 @@ func (a *attempt) refreshed(ctx context.Context) (err error) {
 // opaque reports whether it is not known what a plan does.
 func opaque(p modules.Plan) bool {
 	for _, e := range p.Effects {
-		if e.Kind == modules.AnyEffect || e.Kind == modules.BelowEffect {
+		if e.Kind == modules.AnyEffect || e.Kind == modules.ElsewhereEffect || e.Kind == modules.BelowEffect {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -43,8 +44,8 @@ func (t *turn) elsewhere(ctx context.Context) (here bool, err error) {
 			j.result.Status = there.Status
 		}
 		j.prediction.Recorded()
-		if there.Uncertain {
-			j.prediction.Doubt(cmp.Or(there.Because, j.entry.Ref()))
+		if there.Grade != modules.Certain {
+			j.prediction.Add(forecast.Doubt{Ref: cmp.Or(there.Because, j.entry.Ref()), Grade: there.Grade})
 		}
 		if there.Error != "" {
 			err = errors.New(there.Error)

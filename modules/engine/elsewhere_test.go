@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -29,7 +30,7 @@ func TestElsewhere(t *testing.T) {
 		{"skipped", false, wire.Elsewhere{Status: wire.Skipped}, "changed skipped stable stable", false},
 		{"before its turn", false, wire.Elsewhere{}, "changed", false},
 		{"would change", true, wire.Elsewhere{Status: wire.Changed}, "changed? changed? changed*? stable?", false},
-		{"may change", true, wire.Elsewhere{Status: wire.Changed, Uncertain: true, Because: "exec#x"}, "changed? changed? changed*? stable?", false},
+		{"may change", true, wire.Elsewhere{Status: wire.Changed, Grade: modules.Unknown, Because: "exec#x"}, "changed? changed? changed*? stable?", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var asked []wire.Elsewhere

@@ -33,7 +33,7 @@ func brief(results []wire.Result) string {
 		if r.Refreshed {
 			word += "*"
 		}
-		if r.Uncertain {
+		if r.Grade != modules.Certain {
 			word += "?"
 		}
 		words = append(words, word)

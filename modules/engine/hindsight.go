@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"cmp"
-
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -15,7 +14,7 @@ import (
 // A hindsight adds the doubts that are known only at the end of a check run.
 type hindsight struct {
 	run     *run
-	inDoubt map[int]string // entries whose predictions are uncertain because of that, and why
+	inDoubt map[int]forecast.Doubt // by entry
 }
 
 // holdBack collects results if later results may put them in doubt. tell reports the collected results.
@@ -31,7 +30,7 @@ func (r *run) holdBack() (tell func() error) {
 	}
 	return func() error {
 		r.emit = emit
-		h := &hindsight{r, map[int]string{}}
+		h := &hindsight{r, map[int]forecast.Doubt{}}
 		h.doubtConflicts()
 		for _, j := range held {
 			h.doubtEnding(j)
@@ -60,10 +59,10 @@ func (h *hindsight) doubtConflicts() {
 			continue
 		}
 		all.Put(i)
-		if h.inDoubt[i] = r.jobs[cause].entry.Ref(); !conflict {
+		if h.inDoubt[i] = (forecast.Doubt{Ref: r.jobs[cause].entry.Ref(), Grade: modules.Unknown}); !conflict {
 			h.inDoubt[i] = r.jobs[cause].blamed()
 		}
-		j.doubt = cmp.Or(j.doubt, h.inDoubt[i])
+		j.doubt = j.doubt.Or(h.inDoubt[i])
 	}
 }
 
@@ -91,41 +90,42 @@ func (h *hindsight) doubtEnding(j *job) {
 	}
 	because := h.inDoubt[j.index]
 	for i := range wire.Dependencies(h.run.cat.Entries, j.index) {
-		if h.inDoubt[i] != "" {
-			because = cmp.Or(because, h.run.jobs[i].entry.Ref())
+		if on := h.inDoubt[i]; on.Any() {
+			because = because.Or(forecast.Doubt{Ref: h.run.jobs[i].entry.Ref(), Grade: on.Grade})
 		}
 	}
-	if unmet, _ := h.run.jobs.requirements(j); because == "" && len(unmet) == 0 {
-		because = h.endsAtAnyTime(j)
+	if unmet, _ := h.run.jobs.requirements(j); len(unmet) == 0 {
+		because = because.Or(h.endsAtAnyTime(j))
 	}
-	if because == "" {
+	if !because.Any() {
 		return
 	}
 	h.inDoubt[j.index] = because
-	if !j.result.Uncertain {
+	if said := (forecast.Doubt{Ref: j.result.Because, Grade: j.result.Grade}); said.Grade == modules.Certain || said.Or(because) != said {
 		j.result.doubt(because)
 	}
 }
 
-// endsAtAnyTime names an entry that may fail and would then end a manifest that contains the job, while the order of
-// the two is unknown. An entry that was left out may fail as well: it may have its turn before the entry that failed.
-func (h *hindsight) endsAtAnyTime(j *job) string {
+// endsAtAnyTime is the doubt because of an entry that may fail and would then end a manifest that contains the job,
+// while the order of the two is unknown. An entry that was left out may fail as well: it may have its turn before the entry that failed.
+func (h *hindsight) endsAtAnyTime(j *job) (doubt forecast.Doubt) {
 	for s := j.scope; s != nil; s = s.outer {
 		if !s.failOnError {
 			continue
 		}
 		for _, other := range s.members {
 			fails := other.wentWrong()
-			if other == j || !fails && other.doubt == "" {
+			if other == j || !fails && !other.doubt.Any() {
 				continue
 			}
 			if !h.run.order.ComesAfter(other.index, j.index) && !(fails && h.run.order.ComesAfter(j.index, other.index)) {
+				may := other.blamed()
 				if fails {
-					return other.entry.Ref()
+					may = forecast.Doubt{Ref: other.entry.Ref(), Grade: modules.Unknown}
 				}
-				return other.blamed()
+				doubt = doubt.Or(may)
 			}
 		}
 	}
-	return ""
+	return doubt
 }

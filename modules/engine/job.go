@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"encoding/json"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
@@ -40,7 +41,7 @@ type job struct {
 	intent     bool                 // it changes, or would change, because the manifest has changed
 	changed    bool                 // or would change, whatever became of it later
 	leftOut    bool                 // skipped since its scope has ended
-	doubt      string               // cause of doubt in its prediction
+	doubt      forecast.Doubt       // about its prediction
 	restarting bool                 // the host goes down for it
 	elsewhere  bool                 // another host ran it
 	exports    exports
@@ -79,13 +80,33 @@ func (j *job) ownTurn() bool {
 	return j.finished != nil || e.On != "" || e.Once || e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
 }
 
-// blamed names the cause of doubt for jobs that depend on this uncertain job: itself if it would change something, or
-// else its own cause of doubt.
-func (j *job) blamed() string {
-	if j.status != wire.Changed {
-		return j.doubt
+// blamed is the doubt about jobs that depend on this job. It names the job itself if that would change something, or
+// else the reason of its own doubt.
+func (j *job) blamed() forecast.Doubt {
+	doubt := j.doubt
+	if doubt.Any() && j.status == wire.Changed {
+		doubt.Ref = j.entry.Ref()
 	}
-	return j.entry.Ref()
+	return doubt
+}
+
+// mayChange returns the effects of a job that may turn out to act although no plan of it is known.
+func (j *job) mayChange() []modules.Effect {
+	if j.prediction.Because.Grade == modules.Likely { // that it acts is not likely
+		return []modules.Effect{modules.Elsewhere}
+	}
+	subjects := subjectsOf(j.resource)
+	if len(subjects) == 0 {
+		return []modules.Effect{modules.Anything}
+	}
+	effects := []modules.Effect{modules.Elsewhere}
+	for _, s := range subjects {
+		if thing, _, _ := strings.Cut(s, "\n"); path.IsAbs(thing) {
+			effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: thing})
+			effects = append(effects, modules.Differ("", thing)...)
+		}
+	}
+	return effects
 }
 
 // decode creates the resource of a job, and marks it as secret, as an undo, or as possibly begun.
@@ -118,20 +139,17 @@ func (j *job) wrong() string {
 // unmetRequirement is CCM's text for a job that is skipped because of its requirements.
 const unmetRequirement = "skipped due to unmet requirement"
 
-// requirements finds the required entries that rule a job out, and what makes it
-// uncertain that they do not.
-func (all jobs) requirements(j *job) (unmet []string, doubt string) {
+// requirements finds the required entries that rule a job out, and the doubt that they do not.
+func (all jobs) requirements(j *job) (unmet []string, doubt forecast.Doubt) {
 	unmet = slices.Clone(j.entry.Unmet)
 	for i := range wire.Requirements(j.entry) {
 		other := all[i]
 		if ref := other.entry.Ref(); other.wentWrong() && !slices.Contains(unmet, ref) {
 			unmet = append(unmet, ref)
 		}
-		if other.doubt != "" && doubt == "" {
-			doubt = other.blamed()
-		}
+		doubt = doubt.Or(other.blamed())
 	}
-	return unmet, cmp.Or(doubt, j.scope.mayBeEndedBy())
+	return unmet, doubt.Or(j.scope.mayBeEndedBy())
 }
 
 // findExports finds the requested values of each job, and the jobs that are secret because they receive from a secret
@@ -154,15 +172,15 @@ func (all jobs) findExports() {
 // A scope is a manifest of the catalog, the play's own or a nested one, or a block, or a part of
 // that.
 type scope struct {
-	outer       *scope // nil if it is the play's own
-	block       *block // set if it is a block: then its parts have its members
-	after       *scope // scope whose failure starts it; nil if it is not a rescue
-	rescued     bool   // a rescue waits for its failure
-	failOnError bool   // a failure ends it
-	members     []*job // without the members of inner scopes
-	endedBy     string // the entry that has ended it
-	endedHow    string // failure of that entry
-	doubtful    string // its first uncertain entry, which may end it
+	outer       *scope         // nil if it is the play's own
+	block       *block         // set if it is a block: then its parts have its members
+	after       *scope         // scope whose failure starts it; nil if it is not a rescue
+	rescued     bool           // a rescue waits for its failure
+	failOnError bool           // a failure ends it
+	members     []*job         // without the members of inner scopes
+	endedBy     string         // the entry that has ended it
+	endedHow    string         // failure of that entry
+	doubtful    forecast.Doubt // an entry whose failure would end it
 }
 
 // endWith ends the scope because of a job that went wrong, if a failure ends the scope.
@@ -192,12 +210,12 @@ func (s *scope) ending() *scope {
 	return s
 }
 
-// mayBeEndedBy names the first uncertain entry whose failure would end the scope or an outer one, or "".
-func (s *scope) mayBeEndedBy() string {
+// mayBeEndedBy is the doubt that no failure ends the scope or an outer one.
+func (s *scope) mayBeEndedBy() (doubt forecast.Doubt) {
 	for ; s != nil; s = s.outer {
-		if s.doubtful != "" && s.failOnError {
-			return s.doubtful
+		if s.failOnError {
+			doubt = doubt.Or(s.doubtful)
 		}
 	}
-	return ""
+	return doubt
 }

@@ -218,9 +218,7 @@ func (r *run) recall(j *job) {
 	if j.changed && !j.predicts() {
 		r.refreshes.Recall(j.index)
 	}
-	if j.doubt != "" {
-		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
-	}
+	j.scope.doubtful = j.scope.doubtful.Or(j.blamed())
 	r.wentWrong(j)
 }
 

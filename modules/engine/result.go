@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -64,8 +65,8 @@ func (r *result) openEnd(err error) {
 	r.Status, r.Message, r.Sent = wire.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
 }
 
-// doubt records the reason why the prediction is uncertain.
-func (r *result) doubt(because string) { r.Uncertain, r.Because = true, because }
+// doubt records the grade of the prediction, and the reason.
+func (r *result) doubt(d forecast.Doubt) { r.Grade, r.Because = d.Grade, d.Ref }
 
 // tell adds the report of the resource.
 func (r *result) tell(s *said) {

@@ -48,9 +48,7 @@ func (t *turn) sumUp() error {
 	failed, changed, skipped := 0, 0, ""
 	mayBeSkipped := j.prediction.Because
 	doubt := func(member *job) {
-		if member.doubt != "" {
-			j.prediction.Because = cmp.Or(j.prediction.Because, member.blamed())
-		}
+		j.prediction.Because = j.prediction.Because.Or(member.blamed())
 	}
 	members := slices.DeleteFunc(slices.Clone(j.nested.all()), func(member *job) bool { return member.left() })
 	for _, member := range members {

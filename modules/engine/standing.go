@@ -260,7 +260,7 @@ func (a *answers) recall(e *Engine) {
 			if m := a.elsewhere[question.Index]; m != nil {
 				return m, nil
 			}
-			return &wire.Elsewhere{Index: question.Index, Status: wire.Stable, Uncertain: true}, nil
+			return &wire.Elsewhere{Index: question.Index, Status: wire.Stable, Grade: modules.Unknown}, nil
 		}
 	}
 	if e.Host.YAML != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/before"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -141,8 +142,12 @@ func (a *attempt) predict(ctx context.Context) error {
 	if lacks != "" {
 		a.turn.said.Message(modules.LevelWarning, lacks)
 	}
-	if opaque(a.plan) || a.plan.MayFail || lacks != "" {
-		j.prediction.Doubt(j.entry.Ref()) // whether it succeeds is known only when it has run
+	// Whether it succeeds is known only when it has run.
+	switch ref := j.entry.Ref(); {
+	case a.plan.MayFail || lacks != "":
+		j.prediction.Doubt(ref)
+	case opaque(a.plan):
+		j.prediction.Add(forecast.Doubt{Ref: ref, Grade: modules.Likely})
 	}
 	r.forecasts.record(j, j.entry.Ref(), a.plan)
 	if s, ok := j.resource.(*before.Restore); ok {

@@ -16,17 +16,17 @@ func (j *job) left() bool {
 }
 
 // trigger returns the changed job that refreshes an unselected one, or nil. doubt names a job that may still change.
-func (r *run) trigger(j *job) (by *job, doubt string) {
+func (r *run) trigger(j *job) (by *job, doubt forecast.Doubt) {
 	if j.entry.Excluded || j.entry.Hidden {
-		return nil, ""
+		return nil, forecast.Doubt{}
 	}
 	for _, i := range j.entry.Subscribe {
 		switch target := r.jobs[i]; {
 		case !j.sees(target):
 		case target.changed:
-			return target, ""
-		case target.doubt != "" && doubt == "":
-			doubt = target.blamed()
+			return target, forecast.Doubt{}
+		default:
+			doubt = doubt.Or(target.blamed())
 		}
 	}
 	return nil, doubt
@@ -59,10 +59,10 @@ func (r *run) leaveUnselected(j *job) {
 		j.result.skip(wire.SkippedNotSelected, "not selected: "+j.entry.Ref()+" is due", by.entry.Ref())
 	case err == nil && due != nil:
 		j.result.skip(wire.SkippedNotSelected, "not selected: "+j.entry.Ref()+" is due", due.Changed)
-	case doubt != "" && j.predicts() && j.entry.Unselected == wire.RefreshNow && j.nested == nil:
+	case doubt.Any() && j.predicts() && j.entry.Unselected == wire.RefreshNow && j.nested == nil:
 		j.result.doubt(doubt)
 		j.doubt = doubt
 		j.prediction = &forecast.Prediction{Because: doubt}
-		r.forecasts.record(j, doubt, modules.Plan{Effects: []modules.Effect{modules.Anything}})
+		r.forecasts.record(j, doubt.Ref, modules.Plan{Effects: j.mayChange()})
 	}
 }

@@ -50,15 +50,14 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		t.settle(ctx, err)
 	}
 	j.tellCut()
-	if ref := j.scope.mayBeEndedBy(); j.result.Status == wire.Skipped && j.predicts() && ref != "" {
-		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
+	if doubt := j.scope.mayBeEndedBy(); j.result.Status == wire.Skipped && j.predicts() && doubt.Any() { // the run may have ended before
+		doubt.Ref = cmp.Or(j.result.Because, doubt.Ref)
+		j.result.doubt(doubt)
 	}
 	if j.status = j.result.Status; j.status == wire.Failed && !r.cat.Monitor && !j.result.Killed && j.scope.isRescued() {
 		j.result.Status = wire.Rescued // the failure is reported as rescued
 	}
-	if j.doubt != "" {
-		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
-	}
+	j.scope.doubtful = j.scope.doubtful.Or(j.blamed())
 	return true
 }
 
@@ -116,14 +115,15 @@ func (t *turn) settle(ctx context.Context, err error) {
 		j.prediction.AsInList() // a pending change may provide the missing thing
 	}
 	if j.prediction.Unrecorded() { // it may turn out to act after all, in an unknown way
-		r.forecasts.record(j, j.prediction.Because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
+		r.forecasts.record(j, j.prediction.Because.Ref, modules.Plan{Effects: j.mayChange()})
 	}
 	notAsked, err := t.askHealth(ctx, err)
 	t.release()
 	switch {
 	case err == nil:
-		j.prediction.Because = cmp.Or(j.prediction.Because, notAsked)
-	case ctx.Err() == nil && j.predicts() && j.prediction.Because != "": // it may be one only because nothing has been carried out
+		j.prediction.Because = j.prediction.Because.Or(forecast.Doubt{Ref: notAsked, Grade: modules.Unknown})
+	case ctx.Err() == nil && j.predicts() && j.prediction.Because.Any(): // it may be one only because nothing has been carried out
+		j.prediction.Because.Grade = modules.Unknown
 		j.result.openEnd(err)
 		j.changed, j.exports.unknown = true, true
 	default:
@@ -134,7 +134,7 @@ func (t *turn) settle(ctx context.Context, err error) {
 	j.result.State = r.history.states.report(j.entry, t.said)
 	r.history.states.predict(j.entry.Ref(), t.stateOpen())
 	j.result.tell(t.said)
-	if because := j.prediction.Because; j.predicts() && because != "" {
+	if because := j.prediction.Because; j.predicts() && because.Any() {
 		j.result.doubt(because)
 		j.doubt = because
 	}

@@ -43,7 +43,7 @@ func TestPredictsNothingOfWhatIsUnknown(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		require.Equal(t, []any{wire.Changed, true, "exec#make", test.message}, []any{last.Status, last.Uncertain, last.Because, last.Message}, last.Error)
+		require.Equal(t, []any{wire.Changed, true, "exec#make", test.message}, []any{last.Status, last.Grade != modules.Certain, last.Because, last.Message}, last.Error)
 		var changes []string
 		for _, c := range last.Changes {
 			changes = append(changes, c.Property+": "+c.Have+" -> "+c.Want)

@@ -79,7 +79,7 @@ func TestValidateRefuses(t *testing.T) {
 				return last
 			}
 			predicted := run(true)
-			require.Equal(t, []any{wire.Changed, true, "file#f"}, []any{predicted.Status, predicted.Uncertain, predicted.Because})
+			require.Equal(t, []any{wire.Changed, true, "file#f"}, []any{predicted.Status, predicted.Grade != modules.Certain, predicted.Because})
 			require.Equal(t, before, modtest.State(t, root), "a check run asks nobody")
 
 			result := run(false)

@@ -335,7 +335,7 @@ func TestPredicts(t *testing.T) {
 			{Type: "git", Properties: `{"name":"$ROOT/a/d","ensure":"absent"}`},
 			step(s.two),
 		},
-		Want: []string{"changed", "changed uncertain", "stable uncertain", "changed uncertain", "changed uncertain", "stable uncertain", "changed uncertain"},
+		Want: []string{"changed", "changed likely", "stable likely", "changed likely", "changed unknown", "stable unknown", "changed unknown"},
 	})
 }
 

@@ -207,7 +207,7 @@ func TestPredicts(t *testing.T) {
 	look := modtest.Step{Type: "http", Properties: fmt.Sprintf(`{"name":"look","url":"%s/health"}`, url)}
 	modtest.Predicts(t, modules.Registry{file.Type(), exec.Type(), Type()}, modtest.Scenario{
 		Steps: []modtest.Step{look, {Type: "http", Properties: put}, {Type: "http", Properties: put}, look},
-		Want:  []string{"stable", "changed uncertain", "stable uncertain", "stable uncertain"},
+		Want:  []string{"stable", "changed unknown", "stable unknown", "stable unknown"},
 	})
 }
 

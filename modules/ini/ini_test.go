@@ -200,7 +200,7 @@ func TestPredicts(t *testing.T) {
 				{Type: "exec", Properties: `{"name":"true"}`},
 				{Type: "ini", Properties: `{"name":"$ROOT/f","section":"a","option":"x","value":"1"}`},
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 	} {
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })

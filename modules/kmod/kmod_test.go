@@ -177,7 +177,7 @@ func TestPredicts(t *testing.T) {
 			step(`"name":"a-b","persist":false`),
 			step(`"name":"a_b","ensure":"absent"`),
 		},
-		Want: []string{"changed", "stable", "changed", "changed uncertain", "changed uncertain", "changed uncertain", "changed uncertain"},
+		Want: []string{"changed", "stable", "changed", "changed unknown", "changed unknown", "changed unknown", "changed unknown"},
 	})
 }
 

@@ -55,7 +55,7 @@ func TestPredicts(t *testing.T) {
 				lineStep(`"name":"$ROOT/f","line":"x"`),
 				lineStep(`"name":"$ROOT/f","line":"x"`),
 			},
-			Want: []string{"changed uncertain", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown", "changed unknown"},
 		},
 		{
 			Name: "through a link",
@@ -86,7 +86,7 @@ func TestPredictsRefusals(t *testing.T) {
 				lineStep(`"name":"$ROOT/mine","line":"x"`),
 				lineStep(`"name":"$ROOT/hidden","line":"x","create":true,"owner":"$UID","group":"$GID","mode":"0200"`),
 			},
-			Want: []string{"failed", "stable", "failed", "failed", "failed", "changed", "changed uncertain"},
+			Want: []string{"failed", "stable", "failed", "failed", "failed", "changed", "changed likely"},
 		})
 	})
 }

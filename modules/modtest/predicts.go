@@ -30,7 +30,7 @@ type Scenario struct {
 	Tree        []Node
 	Steps       []Step
 	FailOnError bool
-	// Want has the expected prediction of each step: its status, "refreshed" and "uncertain" if they apply. Nil accepts
+	// Want has the expected prediction of each step: its status, "refreshed" if it applies, and its grade unless that is certain. Nil accepts
 	// anything.
 	Want []string
 }
@@ -58,7 +58,7 @@ func comeTrue(t *testing.T, predicted, real []*wire.Result, of string) Tally {
 	t.Helper()
 	tally := Tally{All: len(predicted)}
 	for i, p := range predicted {
-		if p.Uncertain {
+		if p.Grade != modules.Certain {
 			continue
 		}
 		tally.Certain++
@@ -124,8 +124,8 @@ func summaries(results []*wire.Result) []string {
 		if r.Refreshed {
 			words = append(words, "refreshed")
 		}
-		if r.Uncertain {
-			words = append(words, "uncertain")
+		if r.Grade != modules.Certain {
+			words = append(words, r.Grade.String())
 		}
 		all = append(all, strings.Join(words, " "))
 	}

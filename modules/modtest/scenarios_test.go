@@ -86,7 +86,7 @@ func TestPredicts(t *testing.T) {
 				file(`"name":"$ROOT/d/f","content":"x"`),
 				file(`"name":"$ROOT/g","content":"x"`),
 			},
-			Want: []string{"changed uncertain", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown", "changed unknown"},
 		},
 		{
 			Name:  "a command that has made its file",
@@ -98,7 +98,7 @@ func TestPredicts(t *testing.T) {
 			Name:  "creates is a link to nothing",
 			Tree:  []modtest.Node{{Path: "l", Link: "nothing"}},
 			Steps: []modtest.Step{exec(`"name":"touch $ROOT/nothing","creates":"$ROOT/l"`), exec(`"name":"false","creates":"$ROOT/l"`)},
-			Want:  []string{"changed uncertain", "stable uncertain"},
+			Want:  []string{"changed likely", "stable unknown"},
 		},
 		{
 			Name: "a refresh",
@@ -107,7 +107,7 @@ func TestPredicts(t *testing.T) {
 				file(`"name":"$ROOT/conf","content":"new"`),
 				subscribes(exec(`"name":"touch $ROOT/reloaded","refreshonly":true`), 0),
 			},
-			Want: []string{"changed", "changed refreshed uncertain"},
+			Want: []string{"changed", "changed refreshed likely"},
 		},
 		{
 			Name: "a refresh in spite of guards",
@@ -116,7 +116,7 @@ func TestPredicts(t *testing.T) {
 				file(`"name":"$ROOT/conf","content":"new"`),
 				subscribes(exec(`"name":"touch $ROOT/reloaded","creates":"$ROOT/conf","unless":"true","onlyif":"false"`), 0),
 			},
-			Want: []string{"changed", "changed refreshed uncertain"},
+			Want: []string{"changed", "changed refreshed unknown"},
 		},
 		{
 			Name: "nothing to refresh for",
@@ -134,7 +134,7 @@ func TestPredicts(t *testing.T) {
 				requires(file(`"name":"$ROOT/f","content":"x"`), 0),
 				file(`"name":"$ROOT/g","content":"x"`),
 			},
-			Want: []string{"changed uncertain", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown", "changed unknown"},
 		},
 		{
 			Name: "requirements chain",
@@ -168,7 +168,7 @@ func TestPredicts(t *testing.T) {
 				exec(`"name":"touch $ROOT/g","unless":"test -e $ROOT/f"`),
 				exec(`"name":"touch $ROOT/g","onlyif":"no-such-program-anywhere"`),
 			},
-			Want: []string{"changed", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed", "changed unknown", "changed unknown"},
 		},
 		{
 			Name: "an account that a command might make",
@@ -176,7 +176,7 @@ func TestPredicts(t *testing.T) {
 				exec(`"name":"touch $ROOT/user-made"`),
 				{Type: "file", Properties: `{"name":"$ROOT/f","owner":"no-such-user-anywhere","group":"0","mode":"0644"}`},
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 		{
 			Name: "an account that does not exist",
@@ -204,7 +204,7 @@ func TestPredicts(t *testing.T) {
 				{Type: "file", Properties: `{"name":"$ROOT/conf","owner":"$UID","group":"$GID","mode":"0600"}`},
 				{Type: "file", Properties: `{"name":"$ROOT/other","owner":"$UID","group":"$GID","mode":"0600"}`},
 			},
-			Want: []string{"changed", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed", "changed likely", "changed unknown"},
 		},
 		{
 			Name:  "one of two names is written again",
@@ -296,7 +296,7 @@ func predictsRefusals(t *testing.T) {
 				{Type: "file", Properties: `{"name":"$ROOT/f","content":"x","owner":"$UID","group":"$GID","mode":"0200"}`},
 				{Type: "file", Properties: `{"name":"$ROOT/a/b","ensure":"directory","owner":"$UID","group":"$GID","mode":"0000"}`},
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 		{
 			Name: "a directory is shut before it is used",
@@ -307,7 +307,7 @@ func predictsRefusals(t *testing.T) {
 				file(`"name":"$ROOT/d/g","content":"x"`),
 				absent(`"name":"$ROOT/d","force":true`),
 			},
-			Want: []string{"changed", "stable uncertain", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed", "stable unknown", "changed unknown", "changed unknown"},
 		},
 		{
 			Name: "what nobody may read is opened before it is used",
@@ -318,7 +318,7 @@ func predictsRefusals(t *testing.T) {
 				file(`"name":"$ROOT/d","ensure":"directory"`),
 				absent(`"name":"$ROOT/d","force":true`),
 			},
-			Want: []string{"changed", "changed uncertain", "changed uncertain", "changed uncertain"},
+			Want: []string{"changed", "changed unknown", "changed likely", "changed unknown"},
 		},
 		{
 			Name:  "the file of somebody else",

@@ -76,7 +76,7 @@ func TestMountsInForecasts(t *testing.T) {
 				})
 				require.NoError(t, err)
 				is, want := string(last.Status)+certain, test.run
-				if last.Uncertain {
+				if last.Grade != modules.Certain {
 					is = string(last.Status) + uncertain
 				}
 				if check {

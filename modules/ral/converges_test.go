@@ -65,7 +65,7 @@ func TestPredicts(t *testing.T) {
 			// Other effects of a provider are unknown.
 			Name: "after a change all is uncertain", Tree: []modtest.Node{{Path: "f", Text: "x"}},
 			Steps: []modtest.Step{step("f", `"text":"y"`), step("f", `"text":"y"`), step("g", `"ensure":"absent"`)},
-			Want:  []string{"changed uncertain", "stable uncertain", "stable uncertain"},
+			Want:  []string{"changed likely", "stable unknown", "stable unknown"},
 		},
 	} {
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, modules.Registry{Type()}, s) })

@@ -153,7 +153,7 @@ func TestPredicts(t *testing.T) {
 				{Type: "exec", Properties: `{"name":"true"}`},
 				{Type: "replace", Properties: `{"name":"$ROOT/f","regexp":"a","replace":"b"}`},
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 	} {
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })

@@ -194,7 +194,7 @@ func TestPredictsPackages(t *testing.T) {
 			{Type: "package", Properties: `{"name":"dpkg"}`},
 			{Type: "package", Properties: `{"name":"ccm-push-no-such-package"}`},
 		},
-		Want: []string{"changed", "stable", "stable", "changed uncertain"},
+		Want: []string{"changed", "stable", "stable", "changed unknown"},
 	})
 	r := &Repository{Name: "x", managers: pkg.Repositories{}, URIs: []string{"file:/a"}}
 	require.NoError(t, r.Validate())

@@ -128,7 +128,7 @@ func TestPredicts(t *testing.T) {
 			{Type: "file", Properties: `{"name":"$ROOT/swap","ensure":"absent"}`},
 			step(`"name":"/refused","size":"64K"`),
 		},
-		Want: []string{"changed", "stable", "failed", "changed", "changed uncertain", "changed uncertain", "stable uncertain", "changed uncertain"},
+		Want: []string{"changed", "stable", "failed", "changed", "changed unknown", "changed unknown", "stable unknown", "changed unknown"},
 	})
 }
 

@@ -124,7 +124,7 @@ func TestPredicts(t *testing.T) {
 			{Type: "exec", Properties: `{"name":"true"}`},
 			step(`"name":"net.forward","value":"1"`),
 		},
-		Want: []string{"changed", "stable", "changed", "changed", "changed uncertain", "changed uncertain", "changed uncertain"},
+		Want: []string{"changed", "stable", "changed", "changed", "changed unknown", "changed likely", "changed unknown"},
 	})
 }
 

@@ -67,7 +67,7 @@ func TestPredicts(t *testing.T) {
 			step("tls_key", `{"name":"$ROOT/d/k","ensure":"absent"}`),
 			step("tls_key", `{"name":"$ROOT/d/k"}`),
 		},
-		Want: []string{"changed", "changed", "stable", "changed", "changed", "changed uncertain", "changed uncertain"},
+		Want: []string{"changed", "changed", "stable", "changed", "changed", "changed unknown", "changed unknown"},
 	})
 }
 

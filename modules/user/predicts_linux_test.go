@@ -58,7 +58,7 @@ func scenarios() []modtest.Scenario {
 				step("group", `{"name":"apps","ensure":"absent"}`),
 				step("file", `{"name":"/home/other","content":"x","owner":"bob","group":"bob","mode":"0600"}`),
 			},
-			Want: []string{"changed", "changed", "changed", "changed uncertain", "failed", "changed"},
+			Want: []string{"changed", "changed", "changed", "changed unknown", "failed", "changed"},
 		},
 		{
 			Name: "keys in a new home",
@@ -109,7 +109,7 @@ func scenarios() []modtest.Scenario {
 				step("exec", `{"name":"groupadd mystery"}`),
 				step("user", `{"name":"app","group":"mystery"}`),
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 		{
 			Name: "a new id for a user and the files",
@@ -117,7 +117,7 @@ func scenarios() []modtest.Scenario {
 				step("user", `{"name":"bob","uid":1501}`),
 				step("file", `{"name":"/home/bob","ensure":"directory","owner":"bob","group":"bob","mode":"0755"}`),
 			},
-			Want: []string{"changed uncertain", "changed uncertain"},
+			Want: []string{"changed likely", "changed unknown"},
 		},
 	}
 }

@@ -166,7 +166,7 @@ func TestPredicts(t *testing.T) {
 			{Type: "wait", Properties: `{"name":"e","path":"$ROOT/g"}`},
 			{Type: "wait", Properties: `{"name":"f","path":"$ROOT/g"}`},
 		},
-		Want: []string{"stable", "changed", "stable", "stable", "stable uncertain", "changed uncertain", "changed uncertain", "stable uncertain"},
+		Want: []string{"stable", "changed", "stable", "stable", "stable unknown", "changed likely", "changed unknown", "stable unknown"},
 	})
 }
 

@@ -156,10 +156,10 @@ type Elsewhere struct {
 	// Here answers that an entry which runs once does so on the host of the request.
 	Here bool `json:"here,omitempty"`
 	// Status is the outcome on the other host; empty means that the run ends before the entry.
-	Status    Status `json:"status,omitempty"`
-	Uncertain bool   `json:"uncertain,omitempty"`
-	Because   string `json:"because,omitempty"`
-	Error     string `json:"error,omitempty"`
+	Status  Status        `json:"status,omitempty"`
+	Grade   modules.Grade `json:"grade,omitempty"`
+	Because string        `json:"because,omitempty"`
+	Error   string        `json:"error,omitempty"`
 }
 
 // Granted reports that an entry holds its semaphores, or why it never will.

@@ -69,7 +69,7 @@ type Result struct {
 	Cause       Cause            `json:"cause,omitempty"`  // cause of a change, whether or not it succeeded
 	Refreshed   bool             `json:"refreshed,omitempty"`
 	RefreshedBy []string         `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
-	Uncertain   bool             `json:"uncertain,omitempty"`    // a prediction that an earlier resource may make wrong
+	Grade       modules.Grade    `json:"grade,omitempty"`        // grade of a prediction
 	Because     string           `json:"because,omitempty"`      // earlier resource that may make it wrong, or cause of the skip
 	Reason      SkipReason       `json:"reason,omitempty"`       // reason of the skip
 	Message     string           `json:"message,omitempty"`      // actual or predicted change, or the reason for no change

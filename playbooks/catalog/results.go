@@ -90,7 +90,7 @@ func (x *expansion) register(r *manifest.Resource, e *wire.Entry, i int, env *te
 			one.failed = x.results.part
 		}
 		switch {
-		case result.Uncertain:
+		case result.Grade != modules.Certain:
 			one.unknown = append(one.unknown, i)
 		case result.Check && result.Status == wire.Changed:
 			one.silent = append(one.silent, i)

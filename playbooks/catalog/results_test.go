@@ -71,7 +71,7 @@ func TestStages(t *testing.T) {
 		{
 			"an uncertain prediction is not", play("- exec: [{a: {register: x}}, {b: {control: {if: Results.x.changed}}}]"),
 			"exec#a\n| exec#b awaits exec#a",
-			[]*wire.Result{{Status: wire.Changed, Check: true, Uncertain: true}},
+			[]*wire.Result{{Status: wire.Changed, Check: true, Grade: modules.Unknown}},
 			"exec#a\nexec#b awaits exec#a",
 		},
 		{

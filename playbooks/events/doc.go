@@ -39,7 +39,7 @@
 //	refreshed.go      refreshes in the recap
 //	restart.go        pending restarts in the recap
 //	fetched.go        fetched files in the recap
-//	unknown.go        unknown outcomes in the recap
+//	unknown.go        unknown outcomes and predictions in the recap
 //	page.go           text without control characters, and colours
 //
 // Other reporters:

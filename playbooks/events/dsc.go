@@ -179,7 +179,7 @@ func (d *DSC) result(r Result) {
 		h.notes = append(h.notes, dscMessage{i.name, i.typ, n.Text, level})
 	}
 	if r.Check && !r.Certain {
-		text := "this prediction is uncertain"
+		text := "this prediction is " + cmp.Or(r.Grade, "uncertain")
 		if r.Because != "" {
 			text += ": it depends on " + r.Because
 		}

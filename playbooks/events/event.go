@@ -103,7 +103,8 @@ type Result struct {
 	Refreshed    bool              `json:"refreshed" doc:"it acted because something it subscribes to changed"`
 	RefreshedBy  []string          `json:"refreshed_by,omitempty" doc:"the resources whose change it followed"`
 	Certain      bool              `json:"certain" doc:"false: a prediction that may turn out wrong"`
-	Because      string            `json:"because" doc:"not certain: the resource that it depends on; skipped: the reason"`
+	Grade        string            `json:"grade,omitempty" doc:"how sure a prediction is: certain is never wrong, likely is right in at least 99 of 100 cases, unknown may be wrong; not there in results of a real run" enum:"certain,likely,unknown"`
+	Because      string            `json:"because" doc:"likely or unknown: the resource that it depends on; skipped: the reason"`
 	Reason       string            `json:"reason,omitempty" doc:"skipped: a code for the reason" enum:"block_ended,control,hidden,no_health_checks,not_needed,not_restorable,not_selected,play_ended,requirement_failed,rescue_not_needed"`
 	Message      string            `json:"message" doc:"the action, done or planned"`
 	Messages     []Note            `json:"messages" doc:"other messages of the resource"`
@@ -378,7 +379,8 @@ type HostDone struct {
 	Host  string `json:"host" doc:"which"`
 	State State  `json:"state" doc:"how it ended; incomplete: nothing failed, but the run ended before the host had all of its plays" enum:"ok,failed,unreachable,interrupted,incomplete"`
 	Counts
-	Uncertain   int           `json:"uncertain" doc:"results that may turn out wrong"`
+	Uncertain   int           `json:"uncertain" doc:"predictions that are likely or unknown"`
+	Likely      int           `json:"likely,omitempty" doc:"predictions that are likely"`
 	PlaysNotRun int           `json:"plays_not_run,omitempty" doc:"how many of its plays did not start; they are its last ones"`
 	Plays       []PlayEnd     `json:"plays,omitempty" doc:"how each play of this host ended, in the order of the plays"`
 	Duration    time.Duration `json:"-"`
@@ -451,7 +453,8 @@ func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Inter
 // ResourceTotals are numbers of resources over all hosts.
 type ResourceTotals struct {
 	Counts
-	Uncertain    int           `json:"uncertain" doc:"results that may turn out wrong"`
+	Uncertain    int           `json:"uncertain" doc:"predictions that are likely or unknown"`
+	Likely       int           `json:"likely,omitempty" doc:"predictions that are likely"`
 	HealthChecks *HealthCounts `json:"health_checks,omitempty" doc:"health checks by status, if any ran"`
 }
 

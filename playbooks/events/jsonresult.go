@@ -35,6 +35,9 @@ func appendResult(b []byte, e *Result, at *clockText) (line []byte, ok bool) {
 	b = appendFlag(b, "check", e.Check)
 	b = appendFlag(b, "refreshed", e.Refreshed)
 	b = appendFlag(b, "certain", e.Certain)
+	if e.Grade != "" {
+		b = appendText(b, "grade", e.Grade)
+	}
 	b = appendText(b, "because", e.Because)
 	b = appendText(b, "message", e.Message)
 	b = append(b, `,"messages":[]`...)
@@ -62,7 +65,7 @@ func appendShortResult(b []byte, e *Result, at *clockText) (line []byte, ok bool
 	b = at.append(b, e.Time)
 	b = append(b, '"')
 	for _, text := range [...]struct{ key, value string }{
-		{"play", e.Play}, {"host", e.Host}, {"on", e.On}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)}, {"cause", string(e.Cause)},
+		{"play", e.Play}, {"host", e.Host}, {"on", e.On}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)}, {"cause", string(e.Cause)}, {"grade", e.Grade},
 		{"because", e.Because}, {"message", e.Message}, {"error", e.Error}, {"diff", e.Diff},
 	} {
 		if text.value != "" {
@@ -95,9 +98,9 @@ func appendHostDone(b []byte, e *HostDone, at *clockText) []byte {
 		n   int
 	}{
 		{"stable", e.Stable}, {"changed", e.Changed}, {"skipped", e.Skipped}, {"failed", e.Failed}, {"would_change", e.WouldChange},
-		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"unknown", e.Unknown}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"plays_not_run", e.PlaysNotRun},
+		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"unknown", e.Unknown}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"likely", e.Likely}, {"plays_not_run", e.PlaysNotRun},
 	} {
-		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "unknown", "rescued"}, count.key) {
+		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "unknown", "rescued", "likely"}, count.key) {
 			b = strconv.AppendInt(appendKey(b, count.key), int64(count.n), 10)
 		}
 	}

@@ -22,6 +22,7 @@ type recap struct {
 	fetched      fetchedFiles
 	refreshed    refreshed
 	unknown      unknownOutcomes
+	doubts       doubts
 	slow         []HostDone // the slowest hosts
 }
 
@@ -96,6 +97,7 @@ func (r *recap) summary(p *page, s Summary) {
 		p.newline()
 	}
 	r.unknown.tell(p, r.options.Width)
+	r.doubts.print(p)
 	r.restart(p)
 	r.fetched.tell(p)
 	r.trust(p)
@@ -201,8 +203,7 @@ func (r *recap) totals(p *page, s Summary) {
 		parts = append(parts, healthText(*c))
 	}
 	if r := s.Totals.Resources; s.Check && r.Sum() > 0 {
-		// Rounded down: 100 % means every one.
-		parts = append(parts, fmt.Sprintf("%d%% of predictions certain", 100*(r.Sum()-r.Uncertain)/r.Sum()))
+		parts = append(parts, "predictions: "+gradesText(r))
 	}
 	if !r.run.Time.IsZero() {
 		parts = append(parts, short(s.Time.Sub(r.run.Time)))
@@ -212,6 +213,11 @@ func (r *recap) totals(p *page, s Summary) {
 	}
 	p.print(bold, strings.Join(parts, "; "))
 	p.newline()
+}
+
+// gradesText is "31 certain, 8 likely, 2 unknown".
+func gradesText(r ResourceTotals) string {
+	return fmt.Sprintf("%d certain", r.Sum()-r.Uncertain) + also(counted{r.Likely, "likely"}, counted{r.Uncertain - r.Likely, "unknown"})
 }
 
 func hostTotalsText(h HostTotals) string {

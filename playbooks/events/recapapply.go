@@ -7,6 +7,7 @@ import "maps"
 func (s Summary) without(applies Summary) Summary {
 	s.Hosts = maps.Clone(s.Hosts)
 	s.Totals.Resources.Uncertain -= applies.Totals.Resources.Uncertain
+	s.Totals.Resources.Likely -= applies.Totals.Resources.Likely
 	for name, h := range s.Hosts {
 		a := applies.Hosts[name].Counts
 		if a.Failed > 0 && a.Failed == h.Failed {

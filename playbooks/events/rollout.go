@@ -24,13 +24,14 @@ type RolloutPlan struct {
 type RolloutBatch struct {
 	Hosts    []string         `json:"hosts" doc:"in the order of the inventory"`
 	AtOnce   int              `json:"at_once" doc:"how many of them may run at once"`
-	Restarts []RolloutRestart `json:"restarts,omitempty" doc:"resources that certainly restart"`
+	Restarts []RolloutRestart `json:"restarts,omitempty" doc:"resources that restart"`
 }
 
 // A RolloutRestart is a resource that will be restarted.
 type RolloutRestart struct {
 	Resource string `json:"resource" doc:"type#name"`
-	Hosts    int    `json:"hosts" doc:"on how many of the batch"`
+	Hosts    int    `json:"hosts" doc:"number of hosts of the batch on which it certainly restarts"`
+	Likely   int    `json:"likely,omitempty" doc:"number of further hosts on which it likely restarts"`
 }
 
 // Gate is the result of a gate after a batch.

@@ -38,7 +38,11 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 		}
 		var restarts []string
 		for _, r := range b.Restarts {
-			restarts = append(restarts, fmt.Sprintf("%s on %d", Line(r.Resource), r.Hosts))
+			on := fmt.Sprintf("%s on %d", Line(r.Resource), r.Hosts+r.Likely)
+			if r.Likely > 0 {
+				on += fmt.Sprintf(" (%d certain, %d likely)", r.Hosts, r.Likely)
+			}
+			restarts = append(restarts, on)
 		}
 		if len(restarts) > 0 {
 			text += "; restarts " + strings.Join(restarts, ", ")

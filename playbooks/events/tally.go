@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// likely is the grade of a prediction that is right in at least 99 of 100 cases.
+const likely = "likely"
+
 // A Tally is a reporter that counts. It holds a few numbers per host and nothing
 // per resource. The zero Tally is ready for use; its methods may be called from
 // any goroutine.
@@ -19,6 +22,7 @@ type Tally struct {
 type hostTally struct {
 	HostSummary
 	uncertain int
+	likely    int
 	reverted  bool
 	done      bool // its HostDone has come
 }
@@ -108,6 +112,9 @@ func (h *hostTally) add(r Result, check bool) {
 	if !r.Certain {
 		h.uncertain++
 	}
+	if r.Grade == likely {
+		h.likely++
+	}
 }
 
 // worsen keeps the first state that is not ok: what follows it is a consequence.
@@ -123,7 +130,7 @@ func (t *Tally) HostDone(host string, d time.Duration, phases Phases, plays ...P
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.host(host)
-	e := HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Plays: plays, Duration: d, Phases: phases}
+	e := HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Likely: h.likely, Plays: plays, Duration: d, Phases: phases}
 	for i := range plays {
 		switch play := &plays[i]; {
 		case play.State == StateNotStarted:
@@ -198,6 +205,7 @@ func (t *Totals) add(h *hostTally) {
 	t.Resources.Drift += h.Drift
 	t.Resources.NotReached += h.NotReached
 	t.Resources.Uncertain += h.uncertain
+	t.Resources.Likely += h.likely
 }
 
 // Parts of the exit status of a run that was not interrupted.

@@ -279,6 +279,7 @@ func (t *Text) result(p *page, r Result) {
 	t.recap.restarts.add(r)
 	t.recap.fetched.add(r)
 	t.recap.unknown.add(r)
+	t.recap.doubts.add(r, cmp.Or(t.addresses[r.Host], r.Host))
 	t.recap.refreshed.add(r, cmp.Or(t.addresses[r.Host], r.Host))
 	if r.Status == Failed {
 		t.recap.blame(r.Host, reference(r))

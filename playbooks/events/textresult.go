@@ -135,11 +135,7 @@ func detail(r Result) string {
 	switch {
 	case r.Because != "" && r.Status == Skipped && r.Certain:
 		parts = append(parts, "because of "+r.Because)
-	case r.Certain:
-	case r.Because == r.Type+"#"+r.Name, r.Because == r.Type+"#"+r.Alias:
-		parts = append(parts, "maybe: the outcome shows only when it runs")
-	case r.Because != "":
-		parts = append(parts, "maybe: depends on "+r.Because)
+	case r.Certain, r.Grade == likely:
 	default:
 		parts = append(parts, "maybe")
 	}

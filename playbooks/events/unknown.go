@@ -56,3 +56,55 @@ func (u *unknownOutcomes) tell(p *page, width int) {
 		p.newline()
 	}
 }
+
+// doubts counts the unknown predictions of a run by their reason, for the recap.
+type doubts struct {
+	of   []doubt
+	more int // predictions with other reasons
+}
+
+type doubt struct {
+	because string // the resource that they depend on; "" is each one itself
+	n       int
+}
+
+// maxDoubts bounds the reasons that are remembered and printed.
+const maxDoubts = 20
+
+func (all *doubts) add(r Result, address string) {
+	if !r.Check || r.Certain || r.Grade == likely {
+		return
+	}
+	because := ""
+	if r.Because != r.Type+"#"+r.Name && r.Because != r.Type+"#"+r.Alias {
+		because = shorten(without(r.Because, r.Host, address), 100)
+	}
+	i := slices.IndexFunc(all.of, func(one doubt) bool { return one.because == because })
+	switch {
+	case i >= 0:
+		all.of[i].n++
+	case len(all.of) == maxDoubts:
+		all.more++
+	default:
+		all.of = append(all.of, doubt{because, 1})
+	}
+}
+
+// print adds a line for each reason, with the number of its predictions.
+func (all *doubts) print(p *page) {
+	for _, one := range all.of {
+		which := "whose outcome shows only in the run"
+		if one.because != "" {
+			which = "that depends on " + one.because
+			if one.n > 1 {
+				which = "that depend on " + one.because
+			}
+		}
+		p.print(plain, "maybe: ", count(one.n, "prediction"), " ", which)
+		p.newline()
+	}
+	if all.more > 0 {
+		p.print(plain, "maybe: ", count(all.more, "prediction"), " for other reasons")
+		p.newline()
+	}
+}

@@ -12,9 +12,9 @@ type Host struct {
 	Name  string
 	Group string // the value of [Rules.By]; "" without
 	// Changes is set if something will change on it, or if this is not known.
-	Changes bool
-	// Restarts are the resources that will be restarted for sure.
-	Restarts []string
+	Changes        bool
+	Restarts       []string // resources that will certainly be restarted
+	LikelyRestarts []string // resources that will likely be restarted
 	// Unreachable, Failed and Broken are the problems before the rollout began: it could not be reached, its check
 	// failed as a whole, or it was not healthy.
 	Unreachable, Failed, Broken bool
@@ -244,20 +244,31 @@ func (p *Plan) Stable() []string {
 	return list
 }
 
-// Restarting returns the resources that will certainly be restarted in a batch, in their order, with the number of
-// hosts for each.
-func (p *Plan) Restarting(batch []string) (refs []string, hosts map[string]int) {
-	hosts = map[string]int{}
+// A Restart is a resource that will be restarted in a batch.
+type Restart struct {
+	Ref             string
+	Certain, Likely int // numbers of hosts
+}
+
+// Restarting returns the resources that will be restarted in a batch, sorted by name.
+func (p *Plan) Restarting(batch []string) []Restart {
+	var list []Restart
+	at := func(ref string) *Restart {
+		i, found := slices.BinarySearchFunc(list, ref, func(r Restart, ref string) int { return cmp.Compare(r.Ref, ref) })
+		if !found {
+			list = slices.Insert(list, i, Restart{Ref: ref})
+		}
+		return &list[i]
+	}
 	for _, name := range batch {
 		for _, ref := range p.Host(name).Restarts {
-			if hosts[ref] == 0 {
-				refs = append(refs, ref)
-			}
-			hosts[ref]++
+			at(ref).Certain++
+		}
+		for _, ref := range p.Host(name).LikelyRestarts {
+			at(ref).Likely++
 		}
 	}
-	slices.SortFunc(refs, cmp.Compare[string])
-	return refs, hosts
+	return list
 }
 
 // List is some names as a sentence has them: not more than ten.

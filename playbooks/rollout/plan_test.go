@@ -109,9 +109,8 @@ func TestPlan(t *testing.T) {
 	p := NewPlan(Rules{MaxUnavailable: limit(percent(50))}, hosts("a1* a2 a3*~ b1? b2x b3- b4~"), Options{IncludeBroken: true})
 	unreachable, failed, broken := p.Trouble()
 	require.Equal(t, [][]string{{"b1"}, {"b2"}, {"a3", "b4"}, {"b3"}}, [][]string{unreachable, failed, broken, p.Stable()})
-	refs, on := p.Restarting(p.Batches[0])
-	require.Equal(t, []string{"service#web"}, refs)
-	require.Equal(t, map[string]int{"service#web": 2}, on)
+	p.Host("a2").LikelyRestarts = []string{"service#app", "service#web"}
+	require.Equal(t, []Restart{{"service#app", 0, 1}, {"service#web", 2, 1}}, p.Restarting(p.Batches[0]))
 	require.True(t, p.Has("b4"))
 	require.False(t, p.Has("b5"))
 	require.Equal(t, "b4", p.Host("b4").Name)

@@ -299,6 +299,9 @@ func checkResult(r *wire.Result, health int, query bool) error {
 	default:
 		return breach("the host reports the status %.64q", r.Status)
 	}
+	if !r.Grade.Valid() {
+		return breach("the host reports the grade %.64q", r.Grade)
+	}
 	if r.Unmet && r.Status != wire.Skipped {
 		return breach("the host reports an unmet requirement of a resource that is %s", r.Status)
 	}

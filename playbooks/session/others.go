@@ -224,7 +224,7 @@ func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 		r, here := c.task.Elsewhere(ctx, m.Index, m.Refresh)
 		answer := &wire.Elsewhere{Index: m.Index, Here: here}
 		if r != nil {
-			answer.Status, answer.Uncertain, answer.Because = cmp.Or(r.Status, wire.Stable), r.Uncertain, r.Because
+			answer.Status, answer.Grade, answer.Because = cmp.Or(r.Status, wire.Stable), r.Grade, r.Because
 			if r.Status == wire.Failed {
 				answer.Error = "it failed on " + cmp.Or(entries[m.Index].On, "another host")
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/share"
@@ -399,7 +400,7 @@ func TestElsewhereIsNotTold(t *testing.T) {
 		want  wire.Elsewhere
 	}{
 		{&wire.Result{Message: "secret"}, wire.Elsewhere{Index: 1, Status: wire.Stable}},
-		{&wire.Result{Status: wire.Changed, Diff: "secret", Uncertain: true, Because: "exec#x"}, wire.Elsewhere{Index: 1, Status: wire.Changed, Uncertain: true, Because: "exec#x"}},
+		{&wire.Result{Status: wire.Changed, Diff: "secret", Grade: modules.Unknown, Because: "exec#x"}, wire.Elsewhere{Index: 1, Status: wire.Changed, Grade: modules.Unknown, Because: "exec#x"}},
 		{&wire.Result{Status: wire.Failed, Error: "secret"}, wire.Elsewhere{Index: 1, Status: wire.Failed, Error: "it failed on lb1"}},
 		{nil, wire.Elsewhere{Index: 1}},
 		{nil, wire.Elsewhere{Index: 1, Here: true}},

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
@@ -122,7 +123,7 @@ func TestImport(t *testing.T) {
 		{"predicted to be stable, perhaps", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
 			r := sentResult(0, `1`)
-			r.Status, r.Uncertain = wire.Stable, true
+			r.Status, r.Grade = wire.Stable, modules.Unknown
 			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, unknown},
 		{"unreachable", func(m *Exchange, c *catalog.Compiled) { m.Over(0, "app1") },

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
@@ -106,7 +107,7 @@ func (p *Participant) Export(r *wire.Result, c *wire.Catalog) {
 		return
 	}
 	entry := &c.Entries[r.Index]
-	e.done, e.status, e.certain = true, r.Status, !r.Uncertain
+	e.done, e.status, e.certain = true, r.Status, r.Grade == modules.Certain
 	e.predicted, e.sensitive = c.Check || entry.Check, entry.Sensitive
 	e.sent, e.dropped = map[string]json.RawMessage{}, map[string]string{}
 	for key, value := range r.Sent {

@@ -66,7 +66,7 @@ func TestBindMounts(t *testing.T) {
 			require.NoError(t, in.Close())
 			require.Equal(t, "f", string(text), name)
 		}
-		require.Empty(t, p.Because)
+		require.Empty(t, p.Because.Ref)
 	}
 	_, err := os.Stat(root + "/a/d/new")
 	require.ErrorIs(t, err, fs.ErrNotExist)

@@ -46,7 +46,7 @@ func TestDiffers(t *testing.T) {
 				p := &forecast.Prediction{}
 				h := f.Host(t.Context(), f.Everything(), p, modules.Discard{})
 				_ = tt.read(h.Files.Knowing(knows), at(tt.reads))
-				return p.Because
+				return p.Because.Ref
 			}
 			want := map[bool]string{true: "user#app"}[tt.doubts]
 			require.Equal(t, want, look(""))

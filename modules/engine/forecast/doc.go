@@ -5,7 +5,7 @@
 //	commands.go    its read-only commands
 //	lookup.go      one answer, and the plans that it depends on
 //	view.go        which plans an entry sees
-//	prediction.go  how certain the answers for an entry are, and its read set
+//	prediction.go  how sure the answers for an entry are, and its read set
 //	forecast.go    the plans, and the states that follow from them
 //	conflicts.go   in a graph: entries that may run before a reader and change a thing that it has read
 //

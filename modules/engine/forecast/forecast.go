@@ -15,6 +15,7 @@ type Forecast struct {
 	other     map[modules.EffectKind]map[string]predictedState
 	pending   string           // first resource that would change something; empty means none
 	opaque    cause            // the latest resource with the effect Anything
+	elsewhere cause            // the latest resource with the effect Elsewhere
 	unapplied cause            // latest resource with the effect Anything that was not applied
 	below     map[string]cause // latest resource that may change anything in a directory, by canonical directory
 	differs   map[string]differing
@@ -22,9 +23,9 @@ type Forecast struct {
 	clock     int
 
 	// Plans of the current catalog, since each catalog has a graph of its own:
-	plans         []recorded // in the order in which they were made
-	began         int        // the clock when it began
-	opaqueEarlier cause      // opaque, then
+	plans   []recorded // in the order in which they were made
+	began   int        // the clock when it began
+	earlier View       // everything, then
 }
 
 // A Plan is the plan of an entry.
@@ -32,14 +33,14 @@ type Plan struct {
 	Entry   int    // its index in the catalog under way
 	Ref     string // the resource, which predictions that rest on the plan depend on
 	Effects []modules.Effect
-	Doubt   string // cause of doubt about the plan itself; empty means certain
-	Noop    bool   // not applied ever, so only other noop entries see it
-	Applied bool   // it has been carried out, over plans that were only predicted
+	Doubt   Doubt // about the plan itself
+	Noop    bool  // not applied ever, so only other noop entries see it
+	Applied bool  // it has been carried out, over plans that were only predicted
 }
 
 type recorded struct {
 	Plan
-	opaque bool
+	opaque, elsewhere bool // effects Anything and Elsewhere
 }
 
 // A cause is a resource that makes predictions uncertain, and when it was planned.
@@ -58,7 +59,7 @@ type differing struct {
 type origin struct {
 	ref   string // the resource
 	at    int    // when it was planned
-	doubt string // cause of doubt about its plan
+	doubt Doubt  // about its plan, or this effect of it
 }
 
 // predictedPath is the state a path will have.
@@ -96,7 +97,7 @@ func (f *Forecast) Pending() string { return f.pending }
 
 // Begin begins another catalog, which comes after all plans so far.
 func (f *Forecast) Begin() {
-	f.plans, f.began, f.opaqueEarlier = nil, f.clock, f.opaque
+	f.plans, f.began, f.earlier = nil, f.clock, f.Everything()
 }
 
 // Settled returns the effects of a plan that was made on this forecast, with the targets of their paths in it.
@@ -119,12 +120,18 @@ func (f *Forecast) Record(p Plan) {
 		f.pending = p.Ref
 	}
 	f.clock++
-	opaque := false
-	from := origin{p.Ref, f.clock, p.Doubt}
+	plan := recorded{Plan: p}
 	for _, e := range p.Effects {
+		from := origin{p.Ref, f.clock, p.Doubt}
+		if e.Likely {
+			from.doubt = from.doubt.Or(Doubt{p.Ref, modules.Likely})
+		}
 		switch e.Kind {
+		case modules.ElsewhereEffect:
+			plan.elsewhere = true
+			f.elsewhere = cause{p.Ref, f.clock}
 		case modules.AnyEffect:
-			opaque = true
+			plan.opaque = true
 			f.opaque = cause{p.Ref, f.clock}
 			if !p.Applied {
 				f.unapplied = f.opaque
@@ -142,7 +149,7 @@ func (f *Forecast) Record(p Plan) {
 			f.other[e.Kind][e.Key] = predictedState{e.State, from}
 		}
 	}
-	f.plans = append(f.plans, recorded{p, opaque})
+	f.plans = append(f.plans, plan)
 }
 
 func (f *Forecast) recordPath(name string, s modules.PathState, from origin) {

@@ -45,7 +45,7 @@ func TestForecastOfAccountFiles(t *testing.T) {
 			p := &Prediction{}
 			_, err := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Accounts.UserID(t.Context(), "root")
 			require.NoError(t, err)
-			require.Equal(t, tt.want, p.Because)
+			require.Equal(t, tt.want, p.Because.Ref)
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestForecastOfAccounts(t *testing.T) {
 		id, err := tc.ask(f.Host(t.Context(), f.Everything(), p, modules.Discard{}))
 		require.ErrorIs(t, err, tc.err, tc.name)
 		require.Equal(t, tc.id, id, tc.name)
-		require.Equal(t, tc.because, p.Because, tc.name)
+		require.Equal(t, tc.because, p.Because.Ref, tc.name)
 	}
 	h := f.Host(t.Context(), f.Everything(), &Prediction{}, modules.Discard{})
 	require.Equal(t, "app", h.Accounts.UserName(t.Context(), placeholderID("app")), "it has its name before the host has chosen its id")
@@ -87,7 +87,7 @@ func TestForecastOfATypesOwnKind(t *testing.T) {
 	lookup := func() (any, bool, string) {
 		p := &Prediction{}
 		state, ok := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Forecast.Lookup("package", "nginx")
-		return state, ok, p.Because
+		return state, ok, p.Because.Ref
 	}
 	state, ok, because := lookup()
 	require.Equal(t, []any{nil, false, ""}, []any{state, ok, because})
@@ -97,7 +97,7 @@ func TestForecastOfATypesOwnKind(t *testing.T) {
 	f.Record(Plan{Entry: -1, Ref: "exec#apt", Effects: []modules.Effect{modules.Anything}})
 	_, ok, because = lookup()
 	require.Equal(t, []any{true, "exec#apt"}, []any{ok, because}, "a command may have removed it again")
-	f.Record(Plan{Entry: -1, Ref: "package#nginx", Effects: []modules.Effect{{Kind: "package", Key: "nginx", State: "1.1"}}, Doubt: "file#key"})
+	f.Record(Plan{Entry: -1, Ref: "package#nginx", Effects: []modules.Effect{{Kind: "package", Key: "nginx", State: "1.1"}}, Doubt: Doubt{"file#key", modules.Unknown}})
 	state, _, because = lookup()
 	require.Equal(t, []any{"1.1", "file#key"}, []any{state, because}, "the plan itself was uncertain")
 }
@@ -135,7 +135,7 @@ func TestForecastBelow(t *testing.T) {
 			f.Record(Plan{Entry: -1, Ref: "file#known", Effects: f.Settled([]modules.Effect{again})})
 			p := &Prediction{}
 			tt.ask(f.Host(t.Context(), f.Everything(), p, modules.Discard{}))
-			require.Equal(t, tt.want, p.Because)
+			require.Equal(t, tt.want, p.Because.Ref)
 		})
 	}
 }
@@ -154,13 +154,13 @@ func TestForecastOfNames(t *testing.T) {
 		{Kind: modules.UserEffect, Key: "app", State: modules.AccountState{Exists: true, ID: &seven}},
 		{Kind: modules.UserEffect, Key: "gone", State: modules.AccountState{}},
 		{Kind: modules.GroupEffect, Key: "apps", State: modules.AccountState{Exists: true, ID: &seven}},
-	}, Doubt: "exec#before"})
+	}, Doubt: Doubt{"exec#before", modules.Unknown}})
 	p := &Prediction{}
 	accounts := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Accounts
 	require.Equal(t, "?", accounts.UserName(t.Context(), 0))
-	require.Empty(t, p.Because)
+	require.Empty(t, p.Because.Ref)
 	require.Equal(t, "app", accounts.UserName(t.Context(), 7))
-	require.Equal(t, "exec#before", p.Because)
+	require.Equal(t, "exec#before", p.Because.Ref)
 	require.Equal(t, "apps", accounts.GroupName(t.Context(), 7))
 }
 
@@ -174,7 +174,7 @@ func TestForecastOfPartialPaths(t *testing.T) {
 	info, err := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Files.Stat("/home")
 	require.NoError(t, err)
 	require.Equal(t, modules.Directory, info.Kind)
-	require.Equal(t, "user#app", p.Because)
+	require.Equal(t, "user#app", p.Because.Ref)
 }
 
 // emptyDisk has nothing.

@@ -115,14 +115,15 @@ func (f *Forecast) plain(name string) (modules.FileInfo, error) {
 	return s.FileInfo, nil
 }
 
-// weigh adds the doubts about a state: doubts about its own plan, or about an opaque action after it. A state without a
-// prediction comes before every plan.
+// weigh adds the doubts about a state: doubts about its own plan, or about an action after it that may change anything.
+// A state without a prediction comes before every plan.
 func (h predictedHost) weigh(from origin) {
-	switch {
-	case h.view.opaque.at > from.at:
-		h.p.Doubt(h.view.opaque.ref)
-	case from.doubt != "":
-		h.p.Doubt(from.doubt)
+	if c := h.view.opaque; c.at > from.at {
+		h.p.Doubt(c.ref)
+	}
+	h.p.Add(from.doubt)
+	if c := h.view.elsewhere; c.at > from.at {
+		h.p.Add(Doubt{c.ref, modules.Likely})
 	}
 	if h.unapplied.at > from.at {
 		h.p.doubtInList(h.unapplied.ref)

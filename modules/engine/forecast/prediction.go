@@ -6,20 +6,41 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Prediction records the certainty of an entry's prediction: the first resource on which its reads depended.
+// A Doubt is a reason why a prediction may be wrong. The zero Doubt is none.
+type Doubt struct {
+	Ref   string        // the resource that the prediction depends on
+	Grade modules.Grade // how sure the prediction is nevertheless
+}
+
+// Any reports whether there is a doubt.
+func (d Doubt) Any() bool { return d.Ref != "" }
+
+// Or returns the doubt of lower grade, d if the grades are equal.
+func (d Doubt) Or(other Doubt) Doubt {
+	if other.Any() && (!d.Any() || d.Grade == modules.Likely && other.Grade == modules.Unknown) {
+		return other
+	}
+	return d
+}
+
+// A Prediction records the certainty of an entry's prediction: the first resource of the lowest grade on which its reads
+// depended.
 type Prediction struct {
-	Because  string   // the resource that it depends on; "" is certain. Set beforehand if a requirement is uncertain
+	Because  Doubt    // set beforehand if a requirement is uncertain
 	Reads    *ReadSet // everything that was read; nil if it is not needed
 	inList   string   // dependency if the entry came after all entries before it in the list
 	doubted  bool     // an answer was uncertain
 	recorded bool     // the plan is in the forecast
 }
 
-// Doubt notes that an answer depended on a resource.
-func (p *Prediction) Doubt(ref string) {
-	p.doubted = true
-	if p.Because == "" {
-		p.Because = ref
+// Doubt notes that an answer depended on a resource in an unknown way.
+func (p *Prediction) Doubt(ref string) { p.Add(Doubt{ref, modules.Unknown}) }
+
+// Add notes a doubt about an answer.
+func (p *Prediction) Add(d Doubt) {
+	if d.Any() {
+		p.doubted = true
+		p.Because = p.Because.Or(d)
 	}
 }
 

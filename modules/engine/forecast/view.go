@@ -4,21 +4,22 @@ import "github.com/ccm-push/ccm-push/modules"
 
 // A View holds the plans that precede a resource.
 type View struct {
-	pending string               // first resource that would change something; empty means none
-	opaque  cause                // the latest with the effect Anything
-	before  func(entry int) bool // reports whether an entry of the catalog precedes it, along edges; nil in a list, where all earlier ones do
+	pending   string               // first resource that would change something; empty means none
+	opaque    cause                // the latest with the effect Anything
+	elsewhere cause                // the latest with the effect Elsewhere
+	before    func(entry int) bool // reports whether an entry of the catalog precedes it, along edges; nil in a list, where all earlier ones do
 }
 
 // Everything is the view of a resource of a list, which comes after all before it.
-func (f *Forecast) Everything() View { return View{pending: f.pending, opaque: f.opaque} }
+func (f *Forecast) Everything() View {
+	return View{pending: f.pending, opaque: f.opaque, elsewhere: f.elsewhere}
+}
 
 // Behind returns the view of a resource of a graph: it includes the entries that before accepts, and all earlier
 // catalogs.
 func (f *Forecast) Behind(before func(entry int) bool) View {
-	v := View{opaque: f.opaqueEarlier, before: before}
-	if f.began > 0 {
-		v.pending = f.pending
-	}
+	v := f.earlier
+	v.before = before
 	for n, p := range f.plans {
 		if !before(p.Entry) {
 			continue
@@ -26,8 +27,12 @@ func (f *Forecast) Behind(before func(entry int) bool) View {
 		if v.pending == "" {
 			v.pending = p.Ref
 		}
+		at := cause{p.Ref, f.began + n + 1}
 		if p.opaque {
-			v.opaque = cause{p.Ref, f.began + n + 1}
+			v.opaque = at
+		}
+		if p.elsewhere {
+			v.elsewhere = at
 		}
 	}
 	return v

@@ -61,7 +61,7 @@ func TestView(t *testing.T) {
 			before := func(entry int) bool { return slices.Contains(tt.before, entry) }
 			p := &Prediction{}
 			tt.ask(f.Host(t.Context(), f.Behind(before), p, modules.Discard{}))
-			require.Equal(t, tt.want, p.Because)
+			require.Equal(t, tt.want, p.Because.Ref)
 			f.Begin()
 			p = &Prediction{}
 			tt.ask(f.Host(t.Context(), f.Behind(func(int) bool { return false }), p, modules.Discard{}))

@@ -22,17 +22,17 @@ import (
 
 // verdict holds the parts of a result whose change is reported.
 type verdict struct {
-	Status    wire.Status
-	Uncertain bool
-	Message   string
-	Error     string
-	Changes   []modules.Change
+	Status  wire.Status
+	Grade   modules.Grade
+	Message string
+	Error   string
+	Changes []modules.Change
 }
 
 func verdictOf(r *wire.Result) verdict {
-	v := verdict{cmp.Or(r.Status, wire.Stable), r.Uncertain, r.Message, r.Error, r.Changes}
+	v := verdict{cmp.Or(r.Status, wire.Stable), r.Grade, r.Message, r.Error, r.Changes}
 	if v.Status == wire.Stable {
-		v.Uncertain = false
+		v.Grade = modules.Certain
 	}
 	return v
 }

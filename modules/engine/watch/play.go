@@ -156,7 +156,7 @@ func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news
 	writers = map[int]wire.Writer{}
 	for i, old := range p.known {
 		r := s.Result(i)
-		if !whole && (r.Uncertain != before.Result(i).Uncertain || !s.Sees(i, before)) {
+		if !whole && (r.Grade != before.Result(i).Grade || !s.Sees(i, before)) {
 			p.all = true // an uncertain entry makes others uncertain, as does another plan with the same words
 		}
 		switch {

@@ -11,7 +11,7 @@ import (
 // same reports whether two results of an entry describe the same state of the host. Durations, tries and other messages
 // do not count, nor does the uncertainty of a stable entry, which pending changes of other entries may cause.
 func same(a, b *wire.Result) bool {
-	return status(a) == status(b) && a.Cause == b.Cause && (a.Uncertain == b.Uncertain || status(a) == wire.Stable) &&
+	return status(a) == status(b) && a.Cause == b.Cause && (a.Grade == b.Grade || status(a) == wire.Stable) &&
 		a.Message == b.Message && a.Error == b.Error && slices.Equal(a.Changes, b.Changes) &&
 		slices.EqualFunc(a.Health, b.Health, func(a, b wire.HealthVerdict) bool { return a.Status == b.Status })
 }

@@ -72,7 +72,7 @@ func (r *rolling) withOthers(entering []rollout.Host) []rollout.Host {
 	return all
 }
 
-// tellPlan reports what the rollout will do, and which resources restart for sure.
+// tellPlan reports what the rollout will do, and which resources restart.
 func (r *rolling) tellPlan() {
 	p := r.plan
 	e := events.RolloutPlan{Play: r.Play.Name, Number: r.Number, Stable: p.Stable(), Rules: rulesOf(r.rules)}
@@ -83,9 +83,8 @@ func (r *rolling) tellPlan() {
 	e.Harm, e.Reckoning = p.Harm(r.Options.Forks)
 	for _, names := range p.Batches {
 		b := events.RolloutBatch{Hosts: append([]string{}, names...), AtOnce: p.AtOnce(names, r.Options.Forks)}
-		refs, hosts := p.Restarting(names)
-		for _, ref := range refs {
-			b.Restarts = append(b.Restarts, events.RolloutRestart{Resource: ref, Hosts: hosts[ref]})
+		for _, r := range p.Restarting(names) {
+			b.Restarts = append(b.Restarts, events.RolloutRestart{Resource: r.Ref, Hosts: r.Certain, Likely: r.Likely})
 		}
 		e.Batches = append(e.Batches, b)
 	}

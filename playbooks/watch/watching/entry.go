@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -73,7 +74,7 @@ func (e *Entry) VerdictOf(r *wire.Result, writer *wire.Writer) Verdict {
 	}
 	v := &out.Verdict
 	v.Message, v.Error = r.Message, r.Error
-	if r.Uncertain && r.Because != e.shown() {
+	if r.Grade != modules.Certain && r.Because != e.shown() {
 		v.Uncertain, out.Because = true, r.Because
 	}
 	switch {
