@@ -1,6 +1,6 @@
 package modules
 
-// A Grade is how sure a prediction of a check run is. The zero Grade is Certain.
+// A Grade of a prediction names the share of such predictions that come true. The zero Grade is Certain.
 type Grade string
 
 // The grades.

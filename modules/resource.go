@@ -105,6 +105,9 @@ type Effect struct {
 	Likely bool
 }
 
+// Anywhere reports whether the effect may concern anything on the host: [AnyEffect] and [ElsewhereEffect].
+func (e Effect) Anywhere() bool { return e.Kind == AnyEffect || e.Kind == ElsewhereEffect }
+
 // EffectKind is the namespace of an effect's key.
 type EffectKind string
 

@@ -85,7 +85,7 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 	return e
 }
 
-// gradeOf returns the grade of a prediction as events have it; "" if the result is no prediction.
+// gradeOf returns the grade of a prediction as events have it. It is empty for results of a real run.
 func gradeOf(c *wire.Catalog, entry *wire.Entry, r *wire.Result) string {
 	if r.Grade == modules.Certain && !c.Check && !entry.Check {
 		return ""

@@ -161,7 +161,7 @@ func (a *Alternatives) effects(dir string, have, want group) []modules.Effect {
 		link(at, a.chosen())
 	}
 	if len(have.slaves) > 0 || have.link != "" && want.link != "" && have.link != want.link {
-		all = append(all, modules.Anything) // links of manual pages and the like follow
+		all = append(all, modules.Elsewhere) // links of manual pages and the like follow
 	}
 	return all
 }

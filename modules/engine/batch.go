@@ -111,7 +111,7 @@ func (b *batch) overlaps(plan modules.Plan) bool {
 		return slices.ContainsFunc(p.Effects, func(e modules.Effect) bool { return e.Kind == kind && e.Key == key })
 	}
 	return slices.ContainsFunc(plan.Effects, func(e modules.Effect) bool {
-		return e.Kind != modules.AnyEffect && slices.ContainsFunc(b.members, func(m *attempt) bool {
+		return !e.Anywhere() && slices.ContainsFunc(b.members, func(m *attempt) bool {
 			return touches(m.plan, e.Kind, e.Key)
 		})
 	})

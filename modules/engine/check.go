@@ -101,7 +101,7 @@ func (a *attempt) refreshed(ctx context.Context) (err error) {
 // opaque reports whether it is not known what a plan does.
 func opaque(p modules.Plan) bool {
 	for _, e := range p.Effects {
-		if e.Kind == modules.AnyEffect || e.Kind == modules.ElsewhereEffect || e.Kind == modules.BelowEffect {
+		if e.Anywhere() || e.Kind == modules.BelowEffect {
 			return true
 		}
 	}

@@ -164,7 +164,7 @@ func (a *attempt) cannotBeTakenBack(ctx context.Context) (err error) {
 	}
 	reverser, ok := j.resource.(modules.Reverser)
 	if !ok {
-		if slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
+		if slices.ContainsFunc(a.plan.Effects, modules.Effect.Anywhere) {
 			return modules.Refuse("type %s does not report its changes", j.entry.Type)
 		}
 		return nil

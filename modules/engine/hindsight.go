@@ -107,7 +107,7 @@ func (h *hindsight) doubtEnding(j *job) {
 }
 
 // endsAtAnyTime is the doubt because of an entry that may fail and would then end a manifest that contains the job,
-// while the order of the two is unknown. An entry that was left out may fail as well: it may have its turn before the entry that failed.
+// while the order of the two is unknown. A skipped entry may fail as well: it may have its turn before the entry that failed.
 func (h *hindsight) endsAtAnyTime(j *job) (doubt forecast.Doubt) {
 	for s := j.scope; s != nil; s = s.outer {
 		if !s.failOnError {

@@ -102,7 +102,7 @@ func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
 	if names := accountsOf(a.plan); len(names) > 0 {
 		a.turn.outside(func() { k.keeper.KeepAccounts(names...) })
 	}
-	if len(accountsOf(a.plan)) > 0 || !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
+	if len(accountsOf(a.plan)) > 0 || !slices.ContainsFunc(a.plan.Effects, modules.Effect.Anywhere) {
 		// At once, which is cheaper than one after the other.
 		a.turn.outside(func() { k.keeper.Keep(ctx, paths(a.plan)...) })
 	}

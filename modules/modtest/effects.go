@@ -125,7 +125,7 @@ func onPath(e modules.Effect) bool {
 
 // reaches reports whether an effect covers a change of a path.
 func reaches(e modules.Effect, name string) bool {
-	if e.Kind == modules.AnyEffect {
+	if e.Anywhere() {
 		return true
 	}
 	if !onPath(e) {

@@ -189,9 +189,13 @@ func (f *found) plan(verbs []verb) (modules.Plan, error) {
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/dev/null"}},
 		})
 	}
-	if slices.ContainsFunc(verbs, unpredictable) || f.m.uncertain(f.h) {
+	switch {
+	case slices.Contains(verbs, unmask):
 		p.Effects = append(p.Effects, modules.Anything)
+	case slices.ContainsFunc(verbs, unpredictable):
+		p.Effects = append(p.Effects, modules.Elsewhere)
 	}
+	p.MayFail = f.m.uncertain(f.h)
 	return modules.PlanIfPermitted(p, f.m.refused(f.h, f.u, verbs))
 }
 

@@ -46,15 +46,16 @@ type conflicts struct {
 
 // planned are the plans with changes, by the changed thing.
 type planned struct {
-	paths  map[string][]*recorded // plans that also affect everything below the path
-	attrs  map[string][]*recorded // plans that affect the path only: directories with new attributes
-	names  map[string][]*recorded // plans that add or remove a name, by directory
-	below  map[string][]*recorded // plans that may change anything in a directory, by directory
-	differ map[differs][]*recorded
-	things map[thing][]*recorded
-	kinds  map[modules.EffectKind]bool // of differ
-	opaque []*recorded
-	all    []*recorded
+	paths     map[string][]*recorded // plans that also affect everything below the path
+	attrs     map[string][]*recorded // plans that affect the path only: directories with new attributes
+	names     map[string][]*recorded // plans that add or remove a name, by directory
+	below     map[string][]*recorded // plans that may change anything in a directory, by directory
+	differ    map[differs][]*recorded
+	things    map[thing][]*recorded
+	kinds     map[modules.EffectKind]bool // of differ
+	opaque    []*recorded
+	elsewhere []*recorded // plans that likely change nothing else
+	all       []*recorded
 }
 
 // differs is a path that a plan changes in a way that is not predicted, or the folder of one.
@@ -73,6 +74,8 @@ func (f *Forecast) planned() *planned {
 		all.all = append(all.all, p)
 		for _, e := range p.Effects {
 			switch e.Kind {
+			case modules.ElsewhereEffect:
+				all.elsewhere = append(all.elsewhere, p)
 			case modules.AnyEffect:
 				all.opaque = append(all.opaque, p)
 			case modules.BelowEffect:
@@ -110,7 +113,7 @@ func (c *conflicts) find(r *Reader) {
 	c.findPaths(r)
 	for t := range r.Reads.things {
 		if t.kind == modules.AnyEffect {
-			c.add(r, c.planned.opaque)
+			c.add(r, c.planned.opaque, c.planned.elsewhere)
 			continue
 		}
 		c.add(r, c.planned.things[t])
@@ -125,7 +128,7 @@ func (c *conflicts) find(r *Reader) {
 		}
 	}
 	if r.Failed { // any plan may provide the missing thing
-		c.add(r, c.planned.opaque)
+		c.add(r, c.planned.opaque, c.planned.elsewhere)
 		if r.Reads.probed || r.Asked {
 			c.add(r, c.planned.all)
 		}

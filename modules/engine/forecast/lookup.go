@@ -91,6 +91,7 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 		if h.unapplied.ref != "" {
 			h.p.Doubt(h.unapplied.ref)
 		}
+		h.p.Add(Doubt{h.notApplied.ref, modules.Likely})
 		return nil, false
 	case modules.LiveEffect:
 		h.probed("")
