@@ -260,7 +260,7 @@ func (c *forecasts) compare(manifest, situation string, predicted, real []foreto
 // A gradeCount counts predictions by grade, and right ones.
 type gradeCount struct {
 	all, right map[string]int
-	because    map[string]int // unknown ones, by the type of the resource that makes them so
+	because    map[string]int // uncertain ones, by the type of the resource that makes them so
 	excess     int64
 }
 
@@ -287,17 +287,52 @@ func (n *gradeCount) row(manifest, situation string) string {
 	for _, count := range n.all {
 		total += count
 	}
-	var because []string
-	for _, typ := range slices.SortedFunc(maps.Keys(n.because), func(a, b string) int {
-		return cmp.Or(n.because[b]-n.because[a], strings.Compare(a, b))
-	}) {
-		because = append(because, fmt.Sprintf("%s %d", typ, n.because[typ]))
-	}
 	share := func(grade string) string {
 		return fmt.Sprintf("%4d %5.1f%% %3d wrong", n.all[grade], 100*float64(n.all[grade])/float64(max(total, 1)), n.all[grade]-n.right[grade])
 	}
 	return fmt.Sprintf("%-16s %-6s | %s | %s | %4d (%d right) | %4d | %6d | %s\n", manifest, situation, share("certain"), share("likely"),
-		n.all["unknown"], n.right["unknown"], total, n.excess, strings.Join(because, ", "))
+		n.all["unknown"], n.right["unknown"], total, n.excess, mostFirst(n.because))
+}
+
+// mostFirst prints numbers by name, the highest first.
+func mostFirst(counts map[string]int) string {
+	var all []string
+	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	}) {
+		all = append(all, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return strings.Join(all, ", ")
+}
+
+// firstCauses counts uncertain predictions of a situation by the type of the first resource of the chain that makes them
+// uncertain. A change of this resource may be certain: then it is the first that later resources may depend on.
+func firstCauses(all map[string]*forecasts, situation string) map[string]int {
+	counts := map[string]int{}
+	for _, c := range all {
+		byName := map[string]prediction{}
+		for _, p := range c.Predictions {
+			if p.Situation == situation {
+				byName[p.Resource] = p
+			}
+		}
+		for _, p := range byName {
+			if p.Grade == "certain" {
+				continue
+			}
+			first, seen := p, map[string]bool{}
+			for next, ok := byName[first.Because]; ok && !seen[first.Resource]; next, ok = byName[first.Because] {
+				seen[first.Resource] = true
+				first = next
+			}
+			typ, _, _ := strings.Cut(first.Resource, "#")
+			if first.Grade == "certain" {
+				typ += " (certain itself)"
+			}
+			counts[typ]++
+		}
+	}
+	return counts
 }
 
 // forecastTable prints the counts by manifest and situation, and their sums.
@@ -329,6 +364,9 @@ func forecastTable(all map[string]*forecasts) string {
 		text += sums[situation].row("all", situation)
 	}
 	text += sum.row("all", "all")
+	for _, situation := range situations {
+		text += fmt.Sprintf("first causes, %s: %s\n", situation, mostFirst(firstCauses(all, situation)))
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		for _, p := range all[name].Predictions {
 			var real foretoldResult
