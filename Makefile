@@ -442,7 +442,7 @@ fidelity:
 		$(GO) test -tags e2e -vet=off -count 1 -timeout 5h -v -run '^TestFleetFidelity$$' ./e2e
 
 # forecasts: real manifests are checked and run on hosts with the Debian archive: a table of how many predictions are
-# certain, likely and unknown, and which are right; Debian 12, as root, after apt-get update. It takes ten minutes on two
+# certain, likely and unknown, and which are right; Debian 12, as root, after apt-get update. It takes 15 minutes on two
 # cores, and can be stopped, as outcomes. ONLY=01,03 chooses manifests of e2e/testdata/forecasts. FORECASTS_OUT is the
 # folder of the results, as JSON lines; manifests that have results there do not run again.
 ONLY          ?= all
