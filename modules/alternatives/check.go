@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,8 +161,14 @@ func (a *Alternatives) effects(dir string, have, want group) []modules.Effect {
 	} else {
 		link(at, a.chosen())
 	}
-	if len(have.slaves) > 0 || have.link != "" && want.link != "" && have.link != want.link {
-		all = append(all, modules.Elsewhere) // links of manual pages and the like follow
+	if have.link != "" && want.link != "" && have.link != want.link {
+		all = append(all, modules.Differ("", have.link)...)
+	}
+	was, is := have.chosenSlaves(), want.chosenSlaves()
+	for _, s := range slices.Concat(have.slaves, want.slaves) {
+		if was[s.Name] != is[s.Name] {
+			all = append(all, modules.Differ("", s.Link, "/etc/alternatives/"+s.Name)...)
+		}
 	}
 	return all
 }

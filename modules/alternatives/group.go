@@ -156,6 +156,17 @@ func parse(file io.Reader) (group, error) {
 	return g, nil
 }
 
+// chosenSlaves returns the targets of the further links of the current alternative, by name.
+func (g group) chosenSlaves() map[string]string {
+	targets := map[string]string{}
+	if c, ok := g.find(g.selected); ok {
+		for _, s := range c.slaves {
+			targets[s.Name] = s.Path
+		}
+	}
+	return targets
+}
+
 // A call is one call of the program: its option, and the arguments after it.
 type call []string
 
