@@ -248,6 +248,8 @@ type Command struct {
 	// Reads, if set, declares that a probe depends only on things of this kind, such as the installed packages. In a
 	// check run its answer is then certain in spite of pending changes to other things.
 	Reads EffectKind
+	// Paths, if set, declares that a probe reads only these absolute paths, and everything below them.
+	Paths []string
 	// OnLine, if set, gets every line of standard output as it is written.
 	OnLine func(line string)
 	// OnErrorLine is the same of standard error.

@@ -159,6 +159,9 @@ func (e *Exec) guard(ctx context.Context, h modules.Host, property, command stri
 	if err != nil {
 		return false, err
 	}
+	if e.Provider != shell {
+		c.Paths = readPaths(c.Argv)
+	}
 	exit, err := h.Commands.Probe(ctx, c)
 	if err != nil {
 		return false, notRun(property, err)

@@ -87,6 +87,9 @@ func (p program) command(within time.Duration, words ...string) modules.Command 
 func (p program) ask(ctx context.Context, words ...string) (modules.Exit, error) {
 	c := p.command(lookTime, words...)
 	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
+	if p.dir != "" && words[0] != "ls-remote" && words[0] != "fetch" {
+		c.Paths = []string{p.dir, "/etc/gitconfig"}
+	}
 	exit, err := p.h.Commands.Probe(ctx, c)
 	if err == nil && exit.Stdout.Dropped > 0 {
 		err = fmt.Errorf("git %s printed more than %d MiB", words[0], maxAnswer>>20)

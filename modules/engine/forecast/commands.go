@@ -13,7 +13,11 @@ type predictedCommands struct {
 
 // Probe runs on the host as it is.
 func (c predictedCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
-	c.h.probed(cmd.Reads)
+	if cmd.Paths != nil {
+		c.h.probedPaths(cmd.Paths)
+	} else {
+		c.h.probed(cmd.Reads)
+	}
 	return c.Commands.Probe(ctx, cmd)
 }
 
@@ -32,15 +36,42 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 		h.p.Reads.thing(reads, "")
 	}
 	switch {
-	case reads != "" && len(h.other[reads]) == 0:
+	case reads != "":
 		h.weighKind(reads, origin{})
-	case reads != "" && h.view.before != nil:
-		h.p.Doubt(h.firstOf(reads))
+		if first := h.firstOf(reads); first != "" {
+			h.p.Add(Doubt{first, modules.Likely})
+		}
 	case h.view.pending != "":
 		h.p.Doubt(h.view.pending)
 	}
 	if h.pending != "" {
 		h.p.doubtInList(h.pending)
+	}
+}
+
+// probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them.
+func (h predictedHost) probedPaths(paths []string) {
+	for _, name := range paths {
+		h.p.Reads.path(pathRead{path: name, follow: true, names: true})
+		for _, at := range []string{h.Canonical(name, false), h.Canonical(name, true)} {
+			for changed, s := range h.paths {
+				h.probedPath(at, changed, s.ref)
+			}
+			for changed, d := range h.differs {
+				h.probedPath(at, changed, d.ref)
+			}
+			for changed, c := range h.below {
+				h.probedPath(at, changed, c.ref)
+			}
+		}
+	}
+	h.weigh(origin{})
+}
+
+// probedPath adds a doubt if a changed path is the read one, is below it, or leads to it: modes of folders may matter.
+func (h predictedHost) probedPath(read, changed, ref string) {
+	if inside(changed, read) || inside(read, changed) {
+		h.p.Doubt(ref)
 	}
 }
 

@@ -185,7 +185,7 @@ func isKept(kind modules.EffectKind, dir string) bool {
 // keptIn lists the files in which operating systems store a kind of things.
 func keptIn(kind modules.EffectKind) []string {
 	if kind == modules.UserEffect || kind == modules.GroupEffect {
-		return []string{"/etc"}
+		return []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/nsswitch.conf"}
 	}
 	return []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
 }
