@@ -38,6 +38,8 @@ type Plan struct {
 	Needs []Content
 	// MayFail declares that only Apply can find out whether the plan succeeds, so that a prediction of it is uncertain.
 	MayFail bool
+	// LikelySucceeds declares the same of a plan that succeeds in nearly all cases: a prediction of it is likely.
+	LikelySucceeds bool
 	// Command declares whether Apply starts a command, and whether that command may start again if its end was not
 	// seen.
 	Command Repeat
@@ -71,6 +73,7 @@ func (p *Plan) Add(part Plan) {
 	p.Texts = append(p.Texts, part.Texts...)
 	p.Needs = append(p.Needs, part.Needs...)
 	p.MayFail = p.MayFail || part.MayFail
+	p.LikelySucceeds = p.LikelySucceeds || part.LikelySucceeds
 }
 
 // Pending reports whether there is anything to do.
@@ -131,6 +134,8 @@ const (
 	AnyEffect EffectKind = "any"
 	// ElsewhereEffect has neither: what the other effects of the plan do not name may change, but likely does not.
 	ElsewhereEffect EffectKind = "elsewhere"
+	// KindEffect: Key is an [EffectKind]: everything of this kind may change.
+	KindEffect EffectKind = "kind"
 	// LiveEffect belongs to no plan. A type that examines the host itself, for example its network, looks up this
 	// effect in the forecast: its answer is then as uncertain as the answer of a probe.
 	LiveEffect EffectKind = "live"

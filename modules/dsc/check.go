@@ -51,7 +51,7 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	case d.Assert:
 		return modules.Plan{}, in.notAsserted(v)
 	}
-	return in.plan(ctx, v)
+	return in.plan(ctx, v, d.Affects)
 }
 
 // reportQuirks reports values in the resource's printed states that were converted to fit: as warnings if a change
@@ -182,16 +182,17 @@ func (in *instance) changes(v verdict) []modules.Change {
 }
 
 // plan returns the plan for reaching the desired state.
-func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
+func (in *instance) plan(ctx context.Context, v verdict, affects modules.Affects) (modules.Plan, error) {
 	c, err := in.route(v)
 	if err != nil {
 		return modules.Plan{}, err
 	}
 	plan := modules.Plan{
-		Action:  string(in.how) + " " + in.resource.as.Type,
-		Changes: in.changes(v),
-		Effects: []modules.Effect{modules.Anything, {Kind: Effect, Key: strings.ToLower(in.resource.run.Type)}},
-		Steps:   in,
+		Action:         string(in.how) + " " + in.resource.as.Type,
+		Changes:        in.changes(v),
+		Effects:        append(affects.Effects(), modules.Effect{Kind: Effect, Key: strings.ToLower(in.resource.run.Type)}),
+		LikelySucceeds: true,
+		Steps:          in,
 	}
 	if v.untestable { // such as RunCommandOnSet: whether it has run is unknown
 		plan.Command = modules.RunsOnce

@@ -146,7 +146,7 @@ func (a *attempt) predict(ctx context.Context) error {
 	switch ref := j.entry.Ref(); {
 	case a.plan.MayFail || lacks != "":
 		j.prediction.Doubt(ref)
-	case opaque(a.plan):
+	case opaque(a.plan), a.plan.LikelySucceeds:
 		j.prediction.Add(forecast.Doubt{Ref: ref, Grade: modules.Likely})
 	}
 	r.forecasts.record(j, j.entry.Ref(), a.plan)

@@ -95,7 +95,7 @@ func (e *Exec) Refresh(ctx context.Context, h modules.Host, checked modules.Plan
 func (e *Exec) Recurs(modules.Plan) bool { return e.Creates == "" && e.OnlyIf == "" && e.Unless == "" }
 
 func (e *Exec) plan(action string) modules.Plan {
-	effects := []modules.Effect{modules.Anything}
+	effects := e.effects()
 	if e.Creates != "" {
 		effects = append(effects, modules.Effect{
 			Kind:  modules.PathEffect,
@@ -103,7 +103,7 @@ func (e *Exec) plan(action string) modules.Plan {
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true},
 		})
 	}
-	return modules.Plan{Action: action, Effects: effects, Steps: new(outcome), Command: e.Repeat()}
+	return modules.Plan{Action: action, Effects: effects, LikelySucceeds: true, Steps: new(outcome), Command: e.Repeat()}
 }
 
 // Repeat implements [modules.Commander].

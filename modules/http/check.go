@@ -62,7 +62,7 @@ func (r *HTTP) guard() string { return fmt.Sprint(r.Socket, r.Unless, r.UnlessSt
 func (r *HTTP) plan(action string) modules.Plan {
 	plan := modules.Plan{Action: action, MayFail: true, Steps: new(outcome), Command: r.Repeat()} // the server decides
 	if r.here() {
-		plan.Effects = append(plan.Effects, modules.Anything)
+		plan.Effects = append(plan.Effects, r.Affects.Effects()...)
 	}
 	if r.Unless != "" {
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: doneEffect, Key: r.guard(), State: true})

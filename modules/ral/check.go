@@ -20,6 +20,7 @@ type task struct {
 	provider *provider
 	want     values
 	update   update
+	affects  modules.Affects
 }
 
 // Check implements [modules.Resource].
@@ -37,7 +38,7 @@ func (r *Ral) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 		return modules.Plan{}, err
 	}
 	h.Report.State(modules.State{Before: is.state(r.Name)})
-	t := &task{provider: p, want: want, update: update{name: r.Name, is: is, should: p.should(want, is)}}
+	t := &task{provider: p, want: want, update: update{name: r.Name, is: is, should: p.should(want, is)}, affects: r.Affects}
 	if len(t.update.should) == 0 {
 		return modules.Plan{}, nil
 	}
@@ -111,11 +112,11 @@ func (t *task) plan() modules.Plan {
 	is, should := t.update.is, t.update.should
 	plan := modules.Plan{
 		Action: t.action(),
-		Effects: []modules.Effect{
-			modules.Anything,
-			{Kind: Effect, Key: t.provider.effectKey(t.update.name), State: t.provider.predicted(is, should)},
-		},
-		Steps: t,
+		Effects: append(t.affects.Effects(), modules.Effect{
+			Kind: Effect, Key: t.provider.effectKey(t.update.name), State: t.provider.predicted(is, should),
+		}),
+		LikelySucceeds: true,
+		Steps:          t,
 	}
 	for _, key := range t.differing() {
 		plan.Changes = append(plan.Changes, modules.Change{Property: key, Have: shown(is[key]), Want: shown(should[key])})

@@ -20,6 +20,7 @@ type Ral struct {
 	TypeName   string             `json:"type,omitempty" doc:"type in libral, such as service; optional if the provider states it"`
 	Provider   string             `json:"provider,omitempty" doc:"name of the provider, or type::name; optional if only one is suitable"`
 	Properties process.Properties `json:"properties,omitempty" doc:"the desired attributes"`
+	Affects    modules.Affects    `json:"affects,omitzero" doc:"what the provider may change: paths with everything below them, service#NAME, package#NAME; [] is nothing; default: not known"`
 	Timeout    string             `json:"timeout,omitempty" default:"10m" doc:"timeout of one call of the provider, such as 30s or 5m; then it is killed with its child processes; 0: no timeout"`
 	Verify     *bool              `json:"verify,omitempty" doc:"whether the provider is called again after a change, to verify it; false: its report is trusted; default: true"`
 	Play       *play              `json:"play,omitempty" wire:"only"`
@@ -86,7 +87,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 
 // Validate implements [modules.Resource].
 func (r *Ral) Validate() error {
-	errs := []error{r.validateWho()}
+	errs := []error{r.validateWho(), r.Affects.Validate()}
 	if strings.ContainsRune(r.Name, 0) {
 		errs = append(errs, modules.Errorf("name", "the name must not contain a NUL byte"))
 	}

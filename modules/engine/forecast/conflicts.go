@@ -116,7 +116,7 @@ func (c *conflicts) find(r *Reader) {
 			c.add(r, c.planned.opaque, c.planned.elsewhere)
 			continue
 		}
-		c.add(r, c.planned.things[t])
+		c.add(r, c.planned.things[t], c.planned.things[thing{modules.KindEffect, string(t.kind)}])
 		for dir, list := range c.planned.below {
 			if isKept(t.kind, dir) {
 				c.add(r, list)

@@ -13,12 +13,13 @@ type Forecast struct {
 	real       modules.Host
 	paths      map[string]predictedPath
 	other      map[modules.EffectKind]map[string]predictedState
-	pending    string           // first resource that would change something; empty means none
-	opaque     cause            // the latest resource with the effect Anything
-	elsewhere  cause            // the latest resource with the effect Elsewhere
-	unapplied  cause            // latest resource with the effect Anything that was not applied
-	notApplied cause            // the same with the effect Elsewhere
-	below      map[string]cause // latest resource that may change anything in a directory, by canonical directory
+	pending    string                       // first resource that would change something; empty means none
+	opaque     cause                        // the latest resource with the effect Anything
+	elsewhere  cause                        // the latest resource with the effect Elsewhere
+	unapplied  cause                        // latest resource with the effect Anything that was not applied
+	notApplied cause                        // the same with the effect Elsewhere
+	below      map[string]cause             // latest resource that may change anything in a directory, by canonical directory
+	kinds      map[modules.EffectKind]cause // latest resource that may change anything of a kind
 	differs    map[string]differing
 	binds      map[string]string // binds of [modules.FileRights]: one file has one path in the maps above
 	clock      int
@@ -78,7 +79,7 @@ type predictedState struct {
 
 // New is the forecast before any plan, on top of the real host.
 func New(real modules.Host) *Forecast {
-	return (&Forecast{paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}, differs: map[string]differing{}}).on(real)
+	return (&Forecast{paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}, kinds: map[modules.EffectKind]cause{}, differs: map[string]differing{}}).on(real)
 }
 
 // on sets the real host.
@@ -142,6 +143,8 @@ func (f *Forecast) Record(p Plan) {
 			}
 		case modules.BelowEffect:
 			f.below[e.Key] = cause{p.Ref, f.clock}
+		case modules.KindEffect:
+			f.kinds[modules.EffectKind(e.Key)] = cause{p.Ref, f.clock}
 		case modules.DiffersEffect:
 			f.differs[e.Key] = differing{cause{p.Ref, f.clock}, e.State.(modules.EffectKind)}
 		case modules.PathEffect:

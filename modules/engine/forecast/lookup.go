@@ -143,6 +143,9 @@ func (h predictedHost) ordered(from origin) {
 func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 	h.weigh(from)
 	unsure := cause{at: from.at}
+	if c := h.kinds[kind]; c.at > unsure.at {
+		unsure = c
+	}
 	for dir, c := range h.below {
 		if c.at > unsure.at && isKept(kind, dir) {
 			unsure = c
