@@ -12,8 +12,8 @@ import (
 // TestFleetKnownCommands compares the tree of a host before and after commands whose effects the type exec knows. Paths
 // that may change are removed before, so that commands that make them show it.
 func TestFleetKnownCommands(t *testing.T) {
-	f := newFleet(t)
-	host := f.systemd[0]
+	f := startServiceHost(t)
+	const host = "s001"
 	for command, affects := range map[string][]string{
 		"systemctl daemon-reload": {"/run/systemd"},
 		"systemctl reset-failed":  {"/run/systemd"},

@@ -60,7 +60,7 @@ var explained = map[string]map[column]string{
 	},
 	"group":   {certain: "If the gid changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
 	"user":    {certain: "If the uid or the primary group changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
-	"service": {certain: "Starts and stops of the service are uncertain. If the service starts or stops, predictions for later resources may be wrong.", watched: "at once with systemd; otherwise by polling"},
+	"service": {certain: "Starts and stops of the service are likely. If the service starts or stops, predictions for later resources are likely.", watched: "at once with systemd; otherwise by polling"},
 	"package": {
 		certain: all,
 		watched: "at once; `latest`, pip and npm by polling",
@@ -81,13 +81,12 @@ var explained = map[string]map[column]string{
 		inSuite: "as its resources, which are in the catalog in its place", certain: like, undone: like,
 		watched: like, adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "If the new value has more or fewer numbers than the old value, the change is uncertain.", watched: "files at once; active values by polling"},
-	"mount":        {certain: "Mounts of devices, unmounts and changes of options are uncertain. After a mount, owner and mode of the mount point are uncertain."},
-	"locale":       {certain: "If the locale archive is damaged, changes are uncertain."},
-	"kmod":         {certain: "Loading and removing a module is uncertain. Other modules that the kernel then loads are uncertain too.", watched: "files at once; the module by polling"},
-	"alternatives": {certain: "If the alternative also links manual pages or other files, predictions for later resources may be wrong."},
-	"firewall":     {watched: "files at once; active rules by polling"},
-	"selinux":      {watched: "the file at once; the mode by polling"},
+	"sysctl":   {certain: "If the new value has more or fewer numbers than the old value, the change is uncertain.", watched: "files at once; active values by polling"},
+	"mount":    {certain: "Mounts of devices, unmounts and changes of options are uncertain. After a mount, owner and mode of the mount point are uncertain."},
+	"locale":   {certain: "If the locale archive is damaged, changes are uncertain."},
+	"kmod":     {certain: "Loading and removing a module is uncertain. Other modules that the kernel then loads are uncertain too.", watched: "files at once; the module by polling"},
+	"firewall": {watched: "files at once; active rules by polling"},
+	"selinux":  {watched: "the file at once; the mode by polling"},
 	"seboolean": {
 		certain: "A boolean that the SELinux policy may lack is uncertain.", watched: "saved values at once; current values by polling",
 	},
@@ -243,7 +242,7 @@ func uncertainSection() string {
 }
 
 var (
-	unsure = regexp.MustCompile(`\bMayFail\b|modules\.Anything\b|modules\.BelowEffect\b|\bValidation\b`)
+	unsure = regexp.MustCompile(`\bMayFail\b|\bLikelySucceeds\b|\bAffects\b|modules\.(Anything|Elsewhere)\b|modules\.BelowEffect\b|\bValidation\b`)
 	polled = regexp.MustCompile(`\bPolled\b`)
 )
 

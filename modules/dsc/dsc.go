@@ -21,7 +21,7 @@ type DSC struct {
 	Adapter    string             `json:"adapter,omitempty" doc:"type of the adapter that runs it, if there are several"`
 	Timeout    string             `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"timeout of each call of the resource, such as 30s or 1h; then it is killed with its child processes"`
 	Retest     *bool              `json:"verify,omitempty" doc:"whether the resource is tested again after a change; false: the report of its set or delete is trusted; default: true"`
-	Affects    modules.Affects    `json:"affects,omitzero" doc:"what the resource may change: paths with everything below them, service#NAME, package#NAME; [] is nothing; default: not known"`
+	Affects    modules.Affects    `json:"affects,omitzero" doc:"possible changes: paths, service#NAME, package#NAME; []: none"`
 	Properties process.Properties `json:"properties,omitempty" doc:"the properties of the instance"`
 
 	// Candidates are the manifests of the play's folder resources/ that the type may

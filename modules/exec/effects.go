@@ -61,14 +61,12 @@ var knowns = []known{
 	{[]string{"update-ca-certificates"}, modules.Affects{"/etc/ssl/certs", "/etc/ca-certificates"}, true},
 }
 
-// effects returns the effects of the command: those that it declares, or that are known.
-func (e *Exec) effects() []modules.Effect {
-	if e.Affects != nil || e.Provider == shell {
-		return e.Affects.Effects()
-	}
-	argv, err := shellquote.Split(e.text())
-	if err != nil || len(argv) == 0 {
-		return e.Affects.Effects()
+// effectsOf returns the effects of a command that does not declare any.
+func effectsOf(command, provider string) []modules.Effect {
+	unknown := modules.Affects(nil).Effects()
+	argv, err := shellquote.Split(command)
+	if provider == shell || err != nil || len(argv) == 0 {
+		return unknown
 	}
 	argv[0] = path.Base(argv[0])
 	for _, k := range knowns {
@@ -80,5 +78,5 @@ func (e *Exec) effects() []modules.Effect {
 			return k.affects.Only()
 		}
 	}
-	return e.Affects.Effects()
+	return unknown
 }

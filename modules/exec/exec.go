@@ -33,7 +33,7 @@ type Exec struct {
 	RefreshOnly bool            `json:"refreshonly,omitempty" also:"refresh_only" doc:"run only when a resource in subscribe has changed"`
 	ReadOnly    bool            `json:"readonly,omitempty" doc:"the command changes nothing: it runs in check runs too, and never counts as a change"`
 	Returns     []int           `json:"returns,omitempty" doc:"exit codes that mean success; default: [0]"`
-	Affects     modules.Affects `json:"affects,omitzero" doc:"what the command may change: paths with everything below them, service#NAME, package#NAME; [] is nothing; default: not known"`
+	Affects     modules.Affects `json:"affects,omitzero" doc:"possible changes: paths, service#NAME, package#NAME; []: none"`
 	LogOutput   bool            `json:"logoutput,omitempty" doc:"print the standard output of the command"`
 
 	ran *modules.Exit // how the command ended, if it has run

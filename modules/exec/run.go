@@ -95,7 +95,10 @@ func (e *Exec) Refresh(ctx context.Context, h modules.Host, checked modules.Plan
 func (e *Exec) Recurs(modules.Plan) bool { return e.Creates == "" && e.OnlyIf == "" && e.Unless == "" }
 
 func (e *Exec) plan(action string) modules.Plan {
-	effects := e.effects()
+	effects := e.Affects.Effects()
+	if e.Affects == nil {
+		effects = effectsOf(e.text(), e.Provider)
+	}
 	if e.Creates != "" {
 		effects = append(effects, modules.Effect{
 			Kind:  modules.PathEffect,

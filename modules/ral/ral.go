@@ -20,7 +20,7 @@ type Ral struct {
 	TypeName   string             `json:"type,omitempty" doc:"type in libral, such as service; optional if the provider states it"`
 	Provider   string             `json:"provider,omitempty" doc:"name of the provider, or type::name; optional if only one is suitable"`
 	Properties process.Properties `json:"properties,omitempty" doc:"the desired attributes"`
-	Affects    modules.Affects    `json:"affects,omitzero" doc:"what the provider may change: paths with everything below them, service#NAME, package#NAME; [] is nothing; default: not known"`
+	Affects    modules.Affects    `json:"affects,omitzero" doc:"possible changes: paths, service#NAME, package#NAME; []: none"`
 	Timeout    string             `json:"timeout,omitempty" default:"10m" doc:"timeout of one call of the provider, such as 30s or 5m; then it is killed with its child processes; 0: no timeout"`
 	Verify     *bool              `json:"verify,omitempty" doc:"whether the provider is called again after a change, to verify it; false: its report is trusted; default: true"`
 	Play       *play              `json:"play,omitempty" wire:"only"`

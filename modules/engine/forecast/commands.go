@@ -14,7 +14,7 @@ type predictedCommands struct {
 // Probe runs on the host as it is.
 func (c predictedCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
 	if cmd.Paths != nil {
-		c.h.probedPaths(cmd.Paths)
+		c.probedPaths(cmd.Paths)
 	} else {
 		c.h.probed(cmd.Reads)
 	}
@@ -49,30 +49,30 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 	}
 }
 
-// probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them.
-func (h predictedHost) probedPaths(paths []string) {
+// probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them. Modes
+// of directories above them may matter, too.
+func (c predictedCommands) probedPaths(paths []string) {
+	h := c.h
 	for _, name := range paths {
 		h.p.Reads.path(pathRead{path: name, follow: true, names: true})
-		for _, at := range []string{h.Canonical(name, false), h.Canonical(name, true)} {
+		for _, read := range []string{h.Canonical(name, false), h.Canonical(name, true)} {
+			doubt := func(changed, ref string) {
+				if inside(changed, read) || inside(read, changed) {
+					h.p.Doubt(ref)
+				}
+			}
 			for changed, s := range h.paths {
-				h.probedPath(at, changed, s.ref)
+				doubt(changed, s.ref)
 			}
 			for changed, d := range h.differs {
-				h.probedPath(at, changed, d.ref)
+				doubt(changed, d.ref)
 			}
-			for changed, c := range h.below {
-				h.probedPath(at, changed, c.ref)
+			for changed, by := range h.below {
+				doubt(changed, by.ref)
 			}
 		}
 	}
 	h.weigh(origin{})
-}
-
-// probedPath adds a doubt if a changed path is the read one, is below it, or leads to it: modes of folders may matter.
-func (h predictedHost) probedPath(read, changed, ref string) {
-	if inside(changed, read) || inside(read, changed) {
-		h.p.Doubt(ref)
-	}
 }
 
 // firstOf names the resource that was the first to plan something for a kind of things.
