@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// TestAffects has commands with known effects: what they may change is unknown, the rest is certain or likely.
+// TestAffects has commands with known effects: predictions about the listed paths are unknown, others are likely.
 func TestAffects(t *testing.T) {
 	types := modules.Registry{exec.Type(), file.Type()}
 	step := func(typ, properties string) modtest.Step { return modtest.Step{Type: typ, Properties: properties} }

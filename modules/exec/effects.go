@@ -36,15 +36,14 @@ func readPaths(argv []string) []string {
 	return paths
 }
 
-// A known command is one whose effects are known.
+// A known is a command with known effects.
 type known struct {
 	words   []string // its first words
 	affects modules.Affects
 	more    bool // its settings may name further paths
 }
 
-// knowns are commands that look, or whose effects are documented. An e2e test compares a host before and after those
-// that every host has.
+// knowns are commands that only read, or have documented effects. TestFleetKnownCommands measures them on a host.
 var knowns = []known{
 	{[]string{"systemctl", "daemon-reload"}, modules.Affects{"/run/systemd", "service#all"}, false},
 	{[]string{"systemctl", "reset-failed"}, modules.Affects{"service#all"}, false},
