@@ -24,8 +24,11 @@ func KeptAttributes(forecast Forecast, path string, at FileInfo) Attributes {
 	return Attributes{Mode: at.Mode, UID: at.UID, GID: at.GID}
 }
 
-// Given returns a with the owner, group and mode of a resource. An empty owner, group or mode keeps the value in a.
+// Given returns a with the owner, group and mode of a resource. An empty owner, group or mode keeps the value in a. In a
+// check run, the id of a new account may be a placeholder. So compare and show ids as [Accounts].UserName and GroupName
+// name them.
 func (a Attributes) Given(ctx context.Context, accounts Accounts, owner, group, mode string) (_ Attributes, err error) {
+	accounts = ByName(accounts)
 	if mode != "" {
 		if a.Mode, a.Exact, err = ParseFullMode(mode); err != nil {
 			return a, err

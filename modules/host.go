@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
@@ -215,6 +216,23 @@ type Accounts interface {
 	// UserName and GroupName give the name for an id, or the id in decimal.
 	UserName(ctx context.Context, uid int) string
 	GroupName(ctx context.Context, gid int) string
+}
+
+// ByName returns the accounts for a reader that compares and shows accounts by name, never by id, such as the owner of a
+// file. In a check run, its predictions do not depend on the id that the host will choose for a new account.
+func ByName(a Accounts) Accounts {
+	if n, ok := a.(interface{ ByName() Accounts }); ok {
+		return n.ByName()
+	}
+	return a
+}
+
+// PlaceholderID returns the id in predictions of an account for which the host will choose one: an id that is rarely used
+// (https://systemd.io/UIDS-GIDS), and that accounts of other names do not share.
+func PlaceholderID(name string) int {
+	hash := fnv.New32a()
+	hash.Write([]byte(name))
+	return 0x7fff_0000 + int(hash.Sum32()&0xffff)
 }
 
 // ErrNoAccount reports that a user or group does not exist on the host.

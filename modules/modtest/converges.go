@@ -230,6 +230,12 @@ func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
 		if want.Kind == modules.Symlink { // its group and mode mean nothing; its owner shows which user may have planted it
 			have = modules.FileInfo{Kind: have.Kind, Target: have.Target, UID: have.UID}
 		}
+		if want.UID == modules.PlaceholderID(h.Accounts.UserName(t.Context(), have.UID)) {
+			want.UID = have.UID
+		}
+		if want.GID == modules.PlaceholderID(h.Accounts.GroupName(t.Context(), have.GID)) {
+			want.GID = have.GID
+		}
 		require.Equal(t, want.FileInfo, have, e.Key)
 		if !want.Content.IsZero() {
 			digest, err := h.Files.Digest(e.Key)

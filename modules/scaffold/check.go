@@ -165,12 +165,12 @@ func (v *survey) present(ctx context.Context, at modules.FileInfo) error {
 func (v *survey) attributes(ctx context.Context) (err error) {
 	v.want = modules.Attributes{UID: -1, GID: -1}
 	if v.Owner != "" {
-		if v.want.UID, err = v.h.Accounts.UserID(ctx, v.Owner); err != nil {
+		if v.want.UID, err = modules.ByName(v.h.Accounts).UserID(ctx, v.Owner); err != nil {
 			return modules.Refuse("owner: %w", err)
 		}
 	}
 	if v.Group != "" {
-		if v.want.GID, err = v.h.Accounts.GroupID(ctx, v.Group); err != nil {
+		if v.want.GID, err = modules.ByName(v.h.Accounts).GroupID(ctx, v.Group); err != nil {
 			return modules.Refuse("group: %w", err)
 		}
 	}

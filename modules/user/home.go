@@ -100,14 +100,10 @@ const (
 	maxSkelSize  = 64 << 10
 )
 
-// predictHome adds the effects of making the home. If the user has no id yet, they only contain that the home exists.
+// predictHome adds the effects of making the home.
 func (d *draft) predictHome() {
-	s := &skel{
-		files:   d.h.Files,
-		root:    d.defaults.Skel,
-		partial: d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown,
-		owner:   modules.FileInfo{UID: d.after.UID, GID: d.after.GID},
-	}
+	s := newSkel(d.after)
+	s.files, s.root = d.h.Files, d.defaults.Skel
 	s.add(d.after.Home, modules.FileInfo{Kind: modules.Directory, Mode: d.defaults.HomeMode}, modules.Content{})
 	if !s.copies(s.root, d.after.Home, 0) {
 		s.effects = append(s.effects, modules.Anything)
@@ -122,6 +118,18 @@ type skel struct {
 	partial bool
 	owner   modules.FileInfo // has the ids
 	effects []modules.Effect
+}
+
+// newSkel begins the prediction of files of a user. Placeholders stand for ids that the host will choose.
+func newSkel(of accounts.PredictedUser) *skel {
+	s := &skel{owner: modules.FileInfo{UID: of.UID, GID: of.GID}}
+	if of.UID == accounts.Unknown {
+		s.owner.UID = modules.PlaceholderID(of.Name)
+	}
+	if of.GID == accounts.Unknown {
+		s.owner.GID, s.partial = modules.PlaceholderID(of.Primary), of.Primary == ""
+	}
+	return s
 }
 
 func (s *skel) add(name string, info modules.FileInfo, content modules.Content) {

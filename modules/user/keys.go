@@ -162,9 +162,10 @@ func (f *keyFile) store(ctx context.Context, h modules.Host, want []key, exclusi
 // predict adds the effects of writing the keys.
 func (f *keyFile) predict(text string) {
 	d := f.plan
-	s := &skel{owner: modules.FileInfo{UID: d.after.UID, GID: d.after.GID}}
-	inherits := f.inDir.Mode&fs.ModeSetgid != 0 || f.inDir.Kind == modules.Absent && d.setgidHome()
-	s.partial = d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown || inherits
+	s := newSkel(d.after)
+	if f.inDir.Mode&fs.ModeSetgid != 0 || f.inDir.Kind == modules.Absent && d.setgidHome() {
+		s.partial = true // inherits a group
+	}
 	if f.inDir.Kind == modules.Absent {
 		s.add(f.dir, modules.FileInfo{Kind: modules.Directory, Mode: sshDirMode}, modules.Content{})
 	} else if f.inDir.Mode.Perm() != sshDirMode {

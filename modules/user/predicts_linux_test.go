@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/group"
+	"github.com/ccm-push/ccm-push/modules/line"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/user"
 )
@@ -58,7 +59,7 @@ func scenarios() []modtest.Scenario {
 				step("group", `{"name":"apps","ensure":"absent"}`),
 				step("file", `{"name":"/home/other","content":"x","owner":"bob","group":"bob","mode":"0600"}`),
 			},
-			Want: []string{"changed", "changed", "changed", "changed unknown", "failed", "changed"},
+			Want: []string{"changed", "changed", "changed", "changed", "failed", "changed"},
 		},
 		{
 			Name: "keys in a new home",
@@ -131,6 +132,38 @@ func predicts(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
+}
+
+// TestPredictsLeftovers uses files of deleted accounts: a new account may get the id of one of them.
+func TestPredictsLeftovers(t *testing.T) {
+	accountstest.Private(t, func(t *testing.T) {
+		prepare := func() {
+			for name, uid := range map[string]int{"nameless": 1501, "same": 1501, "bobs": 1500} {
+				require.NoError(t, os.WriteFile("/home/"+name, []byte("x"), 0o644))
+				require.NoError(t, os.Chown("/home/"+name, uid, uid))
+			}
+		}
+		types := modules.Registry{accountstest.Fresh(t, user.Type(), prepare), file.Type(), exec.Type(), line.Type()}
+		owned := func(name, rest string) modtest.Step {
+			return step("file", `{"name":"/home/`+name+`","owner":"app","group":"app"`+rest+`}`)
+		}
+		modtest.Predicts(t, types, modtest.Scenario{
+			Name: "files that exist",
+			Steps: []modtest.Step{
+				step("user", `{"name":"app"}`),
+				owned("nameless", ""), owned("same", `,"content":"y"`), owned("bobs", `,"content":"y"`), owned("new", `,"content":"y","mode":"0600"`),
+				step("file", `{"name":"/home/new","owner":"1501"}`),
+				step("line", `{"name":"l","path":"/home/lines","line":"l","create":true,"owner":"app","group":"app"}`),
+				step("exec", `{"name":"true","user":"app"}`),
+			},
+			Want: []string{"changed", "changed unknown", "changed unknown", "changed", "changed", "changed unknown", "changed", "changed unknown"},
+		})
+		modtest.Predicts(t, types, modtest.Scenario{
+			Name:  "a removed account",
+			Steps: []modtest.Step{step("user", `{"name":"bob","ensure":"absent"}`), step("user", `{"name":"app"}`), owned("bobs", "")},
+			Want:  []string{"changed", "changed", "changed unknown"},
+		})
+	})
 }
 
 // TestPredictsWithBusybox makes no home that is known in all respects.

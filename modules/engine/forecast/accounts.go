@@ -1,25 +1,23 @@
 package forecast
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
+	"strconv"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 type predictedAccounts struct {
 	modules.Accounts
-	h predictedHost
+	h      predictedHost
+	byName bool // see [modules.ByName]
 }
 
-// placeholderID returns the id of an account for which the host will choose one: an id that is rarely used
-// (https://systemd.io/UIDS-GIDS), and that accounts of other names do not share.
-func placeholderID(name string) int {
-	hash := fnv.New32a()
-	hash.Write([]byte(name))
-	return 0x7fff_0000 + int(hash.Sum32()&0xffff)
+// ByName returns the accounts for a reader that shows no ids.
+func (a predictedAccounts) ByName() modules.Accounts {
+	a.byName = true
+	return a
 }
 
 // account answers for an account that the host itself does not have, and notes
@@ -33,8 +31,10 @@ func (a predictedAccounts) account(kind modules.EffectKind, name string, id int,
 	case !account.Exists:
 		return 0, fmt.Errorf("%s %q: %w", kind, name, modules.ErrNoAccount)
 	case account.ID == nil:
-		a.h.p.Doubt(a.h.other[kind][name].ref)
-		return placeholderID(name), nil
+		if !a.byName {
+			a.h.p.Doubt(a.h.other[kind][name].ref)
+		}
+		return modules.PlaceholderID(name), nil
 	}
 	return *account.ID, nil
 }
@@ -53,12 +53,18 @@ func (a predictedAccounts) GroupID(ctx context.Context, name string) (int, error
 
 // UserName implements [modules.Accounts].
 func (a predictedAccounts) UserName(ctx context.Context, uid int) string {
-	return cmp.Or(a.name(modules.UserEffect, uid), a.Accounts.UserName(ctx, uid))
+	if name := a.name(modules.UserEffect, uid); name != "" {
+		return name
+	}
+	return a.free(modules.UserEffect, uid, a.Accounts.UserName(ctx, uid))
 }
 
 // GroupName implements [modules.Accounts].
 func (a predictedAccounts) GroupName(ctx context.Context, gid int) string {
-	return cmp.Or(a.name(modules.GroupEffect, gid), a.Accounts.GroupName(ctx, gid))
+	if name := a.name(modules.GroupEffect, gid); name != "" {
+		return name
+	}
+	return a.free(modules.GroupEffect, gid, a.Accounts.GroupName(ctx, gid))
 }
 
 // name finds the account that is predicted to have an id, or nothing.
@@ -69,10 +75,30 @@ func (a predictedAccounts) name(kind modules.EffectKind, id int) string {
 		if !ok || !account.Exists {
 			continue
 		}
-		if account.ID == nil && id == placeholderID(name) || account.ID != nil && id == *account.ID {
+		if account.ID == nil && id == modules.PlaceholderID(name) || account.ID != nil && id == *account.ID {
 			a.h.weighKind(kind, s.origin)
 			return name
 		}
 	}
 	return ""
+}
+
+// free returns the current name of an id. If no account will have the id, it adds a doubt about an account whose id the
+// host will choose: the host may choose this id.
+func (a predictedAccounts) free(kind modules.EffectKind, id int, name string) string {
+	if now, ok := a.h.other[kind][name].state.(modules.AccountState); name != strconv.Itoa(id) && (!ok || now.Exists) {
+		return name
+	}
+	a.h.p.Reads.thing(kind, "")
+	var first origin
+	for _, s := range a.h.other[kind] {
+		account, ok := s.state.(modules.AccountState)
+		if ok && account.Exists && account.ID == nil && (first.ref == "" || s.at < first.at) {
+			first = s.origin
+		}
+	}
+	if first.ref != "" {
+		a.h.p.Doubt(first.ref)
+	}
+	return name
 }

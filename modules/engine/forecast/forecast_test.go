@@ -65,7 +65,8 @@ func TestForecastOfAccounts(t *testing.T) {
 		err     error
 		because string
 	}{
-		{"an id that the host will choose", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "app") }, placeholderID("app"), nil, "user#app"},
+		{"an id that the host will choose", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "app") }, modules.PlaceholderID("app"), nil, "user#app"},
+		{"its name only", func(h modules.Host) (int, error) { return modules.ByName(h.Accounts).UserID(t.Context(), "app") }, modules.PlaceholderID("app"), nil, ""},
 		{"an id that is known", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "fixed") }, 7, nil, ""},
 		{"removed", func(h modules.Host) (int, error) { return h.Accounts.GroupID(t.Context(), "old") }, 0, modules.ErrNoAccount, ""},
 		{"never heard of", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "nobody") }, 0, modules.ErrNoAccount, ""},
@@ -77,9 +78,9 @@ func TestForecastOfAccounts(t *testing.T) {
 		require.Equal(t, tc.because, p.Because.Ref, tc.name)
 	}
 	h := f.Host(t.Context(), f.Everything(), &Prediction{}, modules.Discard{})
-	require.Equal(t, "app", h.Accounts.UserName(t.Context(), placeholderID("app")), "it has its name before the host has chosen its id")
+	require.Equal(t, "app", h.Accounts.UserName(t.Context(), modules.PlaceholderID("app")), "it has its name before the host has chosen its id")
 	require.Equal(t, "fixed", h.Accounts.UserName(t.Context(), 7))
-	require.NotEqual(t, placeholderID("app"), placeholderID("web"))
+	require.NotEqual(t, modules.PlaceholderID("app"), modules.PlaceholderID("web"))
 }
 
 func TestForecastOfATypesOwnKind(t *testing.T) {

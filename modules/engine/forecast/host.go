@@ -21,7 +21,7 @@ func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modul
 	fh := predictedHost{Forecast: f, view: v, p: p, open: open}
 	h := modules.ReadOnly(modules.Host{
 		Files:    modules.Files{FileReader: fh, FileRights: fh, Xattrs: fh.xattrs},
-		Accounts: predictedAccounts{f.real.Accounts, fh},
+		Accounts: predictedAccounts{Accounts: f.real.Accounts, h: fh},
 		Commands: predictedCommands{f.real.Commands, fh},
 		Contents: f.real.Contents,
 		Private:  f.real.Private,
