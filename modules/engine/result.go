@@ -61,8 +61,11 @@ type kindOfError interface {
 
 // openEnd records an uncertain change for an error that may not occur in the real run, since something will have to
 // happen here.
-func (r *result) openEnd(err error) {
-	r.Status, r.Message, r.Sent = wire.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
+func (r *result) openEnd(err error, because string) {
+	r.Status, r.Because, r.Sent = wire.Changed, because, nil
+	_, asks := errors.AsType[modules.StateUnknownError](err)
+	r.WouldFail = !asks
+	r.Message = unpredictable(err, excerpt.Of(err.Error(), maxText), because)
 }
 
 // doubt records the grade of the prediction, and the reason.
@@ -88,13 +91,13 @@ func bounded(changes []modules.Change) []modules.Change {
 	return kept
 }
 
-// unpredictable words an error of a check run that may be one only because earlier
-// resources have not been carried out. text is as much of it as may be shown.
-func unpredictable(err error, text string) string {
+// unpredictable returns the message for an error of a check run that may occur only because an earlier resource has not
+// been carried out. text is the part of the error that may be shown.
+func unpredictable(err error, text, because string) string {
 	if other, ok := errors.AsType[modules.StateUnknownError](err); ok {
 		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
 	}
-	return "cannot be foreseen: " + text
+	return "Would fail unless " + because + " changes the cause: " + text
 }
 
 const withheld = "[sensitive]"
@@ -120,7 +123,7 @@ func (r *result) withhold(err error) {
 	if r.Status == wire.Failed {
 		r.Error = safe
 	} else {
-		r.Message = unpredictable(err, safe)
+		r.Message = unpredictable(err, safe, r.Because)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestReceiveFromWhatCannotBeForeseen(t *testing.T) {
 	}
 	results := play(t, t.TempDir(), wire.Catalog{Check: true, Entries: entries}, nil)
 	require.Equal(t, "changed? changed? changed?", brief(results))
-	require.Contains(t, results[1].Message, "cannot be foreseen: ")
+	require.Contains(t, results[1].Message, "Would fail unless exec#")
 	require.Equal(t, "Would have received content from exec#token; known after apply", results[2].Message)
 	require.Equal(t, "exec#token", results[2].Because)
 }

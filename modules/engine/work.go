@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -124,7 +125,7 @@ func (t *turn) settle(ctx context.Context, err error) {
 		j.prediction.Because = j.prediction.Because.Or(forecast.Doubt{Ref: notAsked, Grade: modules.Unknown})
 	case ctx.Err() == nil && j.predicts() && j.prediction.Because.Any(): // it may be one only because nothing has been carried out
 		j.prediction.Because.Grade = modules.Unknown
-		j.result.openEnd(err)
+		j.result.openEnd(err, excerpt.Of(j.prediction.Because.Ref, maxText))
 		j.changed, j.exports.unknown = true, true
 	default:
 		killed := context.Cause(ctx) == ErrKilled || errors.Is(err, ErrCut)

@@ -71,6 +71,7 @@ type Result struct {
 	RefreshedBy []string         `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
 	Grade       modules.Grade    `json:"grade,omitempty"`        // grade of a prediction
 	Because     string           `json:"because,omitempty"`      // earlier resource that may make it wrong, or cause of the skip
+	WouldFail   bool             `json:"would_fail,omitempty"`   // a predicted change that is a failure, unless Because removes its cause
 	Reason      SkipReason       `json:"reason,omitempty"`       // reason of the skip
 	Message     string           `json:"message,omitempty"`      // actual or predicted change, or the reason for no change
 	Messages    []modules.Note   `json:"messages,omitempty"`

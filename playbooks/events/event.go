@@ -105,6 +105,7 @@ type Result struct {
 	Certain      bool              `json:"certain" doc:"false: a prediction that may turn out wrong"`
 	Grade        string            `json:"grade,omitempty" doc:"how sure a prediction is: certain is never wrong, likely is right in at least 99 of 100 cases, unknown may be wrong; not there in results of a real run" enum:"certain,likely,unknown"`
 	Because      string            `json:"because" doc:"likely or unknown: the resource that it depends on; skipped: the reason"`
+	WouldFail    bool              `json:"would_fail,omitempty" doc:"the resource would fail, unless the resource in because removes the cause; status is changed"`
 	Reason       string            `json:"reason,omitempty" doc:"skipped: a code for the reason" enum:"block_ended,control,hidden,no_health_checks,not_needed,not_restorable,not_selected,play_ended,requirement_failed,rescue_not_needed"`
 	Message      string            `json:"message" doc:"the action, done or planned"`
 	Messages     []Note            `json:"messages" doc:"other messages of the resource"`
@@ -364,6 +365,7 @@ type Counts struct {
 	FailedChanged int `json:"failed_changed" doc:"failed and rescued resources that had changed the host before they failed"`
 	NotReached    int `json:"not_reached" doc:"resources without a result"`
 	Drift         int `json:"drift,omitempty" doc:"changed resources whose cause is drift"`
+	WouldFail     int `json:"would_fail,omitempty" doc:"changed resources of a check run that would fail, unless an earlier resource removes the cause"`
 	Unknown       int `json:"unknown,omitempty" doc:"failed and rescued resources whose outcome is unknown"`
 	Rescued       int `json:"rescued,omitempty" doc:"resources that failed in a block whose rescue then ran"`
 }

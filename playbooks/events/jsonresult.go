@@ -9,7 +9,7 @@ import (
 // onlyTexts reports whether a result has nothing in it but texts and flags.
 func (r *Result) onlyTexts() bool {
 	return len(r.Messages) == 0 && len(r.Changes) == 0 && len(r.HealthChecks) == 0 && r.Command == nil &&
-		r.State == nil && r.Reason == "" && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Due && !r.Killed && !r.Unknown && r.Hint == "" && r.Once == "" && !r.Repair && r.Fetched == "" && r.Written == nil && len(r.Facts) == 0
+		r.State == nil && r.Reason == "" && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Due && !r.Killed && !r.Unknown && !r.WouldFail && r.Hint == "" && r.Once == "" && !r.Repair && r.Fetched == "" && r.Written == nil && len(r.Facts) == 0
 }
 
 // appendResult appends the line of a result with nothing in it but texts and
@@ -98,9 +98,9 @@ func appendHostDone(b []byte, e *HostDone, at *clockText) []byte {
 		n   int
 	}{
 		{"stable", e.Stable}, {"changed", e.Changed}, {"skipped", e.Skipped}, {"failed", e.Failed}, {"would_change", e.WouldChange},
-		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"unknown", e.Unknown}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"likely", e.Likely}, {"plays_not_run", e.PlaysNotRun},
+		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"would_fail", e.WouldFail}, {"unknown", e.Unknown}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"likely", e.Likely}, {"plays_not_run", e.PlaysNotRun},
 	} {
-		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "unknown", "rescued", "likely"}, count.key) {
+		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "would_fail", "unknown", "rescued", "likely"}, count.key) {
 			b = strconv.AppendInt(appendKey(b, count.key), int64(count.n), 10)
 		}
 	}

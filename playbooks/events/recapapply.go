@@ -34,6 +34,7 @@ func (c Counts) minus(other Counts) Counts {
 	c.FailedChanged -= other.FailedChanged
 	c.NotReached -= other.NotReached
 	c.Drift -= other.Drift
+	c.WouldFail -= other.WouldFail
 	c.Unknown -= other.Unknown
 	c.Rescued -= other.Rescued
 	return c

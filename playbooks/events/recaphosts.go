@@ -52,8 +52,8 @@ func (r *recap) countsText(c Counts) string {
 	if r.run.Check {
 		changed = "would change"
 	}
-	text := fmt.Sprintf("%d %s, %d stable", c.Changed, changed+driftText(c), c.Stable) +
-		also(counted{c.WouldChange, "would change"}, counted{c.Failed, "failed"}, counted{c.Rescued, "rescued"})
+	text := fmt.Sprintf("%d %s, %d stable", c.Changed-c.WouldFail, changed+driftText(c), c.Stable) +
+		also(counted{c.WouldFail, "would fail"}, counted{c.WouldChange, "would change"}, counted{c.Failed, "failed"}, counted{c.Rescued, "rescued"})
 	if c.FailedChanged > 0 {
 		text += fmt.Sprintf(" (%d after a change)", c.FailedChanged)
 	}

@@ -87,6 +87,9 @@ func (h *hostTally) add(r Result, check bool) {
 		if r.Cause == Drift {
 			h.Drift++
 		}
+		if r.WouldFail {
+			h.WouldFail++
+		}
 	case r.Status == Skipped:
 		h.Skipped++
 	case r.Status == Failed:
@@ -203,6 +206,7 @@ func (t *Totals) add(h *hostTally) {
 	t.Resources.Unknown += h.Unknown
 	t.Resources.Rescued += h.Rescued
 	t.Resources.Drift += h.Drift
+	t.Resources.WouldFail += h.WouldFail
 	t.Resources.NotReached += h.NotReached
 	t.Resources.Uncertain += h.uncertain
 	t.Resources.Likely += h.likely

@@ -72,7 +72,10 @@ func (s *setting) statusColumn() int {
 }
 
 func statusWord(r Result) string {
-	if r.Status == Changed && r.Check {
+	switch {
+	case r.WouldFail:
+		return "would fail"
+	case r.Status == Changed && r.Check:
 		return "would change"
 	}
 	return string(r.Status)
@@ -135,7 +138,7 @@ func detail(r Result) string {
 	switch {
 	case r.Because != "" && r.Status == Skipped && r.Certain:
 		parts = append(parts, "because of "+r.Because)
-	case r.Certain, r.Grade == likely:
+	case r.Certain, r.Grade == likely, r.WouldFail:
 	default:
 		parts = append(parts, "maybe")
 	}
@@ -149,6 +152,9 @@ func whatChanged(r Result) string {
 	action := strings.ReplaceAll(r.Message, ". "+would, ", ")
 	if rest, predicted := strings.CutPrefix(action, would); predicted {
 		action = "would have " + rest
+	}
+	if r.WouldFail {
+		action = strings.TrimPrefix(action, "Would fail ")
 	}
 	enough := 200
 	if r.Status == Skipped {

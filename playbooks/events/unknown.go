@@ -72,7 +72,7 @@ type doubt struct {
 const maxDoubts = 20
 
 func (all *doubts) add(r Result, address string) {
-	if !r.Check || r.Certain || r.Grade == likely {
+	if !r.Check || r.WouldFail || r.Certain || r.Grade == likely {
 		return
 	}
 	because := ""
