@@ -42,6 +42,7 @@ ccm:
 		see()
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
+	w.uninstall(t)
 	for i, b := range w.Builds {
 		w.Builds[i].Compressed = func() ([]byte, error) {
 			see()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -35,21 +34,12 @@ const dyingSite = `
           - "echo four >> {{ Data.home }}/ran": {provider: shell, refreshonly: true, subscribe: ["file#{{ Data.home }}/three"]}
 `
 
-// fleetOf starts so many hosts that have the host program already.
+// fleetOf starts so many hosts.
 func fleetOf(t *testing.T, n int) map[string]*sshtest.Server {
 	t.Helper()
-	b := buildtest.Own(t)[0]
-	program, err := b.Program()
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "program")
-	require.NoError(t, os.WriteFile(file, program, 0o700))
 	hosts := map[string]*sshtest.Server{}
 	for i := range n {
-		srv := sshtest.Start(t, sshtest.Outlive())
-		dir := filepath.Join(srv.Home, ".cache/ccm-push")
-		require.NoError(t, os.MkdirAll(dir, 0o700))
-		require.NoError(t, os.Link(file, filepath.Join(dir, b.SHA256))) // 200 copies are more than a gigabyte
-		hosts[fmt.Sprintf("web%03d", i)] = srv
+		hosts[fmt.Sprintf("web%03d", i)] = sshtest.Start(t, sshtest.Outlive())
 	}
 	return hosts
 }

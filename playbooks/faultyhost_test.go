@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
-	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport"
@@ -105,13 +104,8 @@ func newFaultyHost(t *testing.T, c faultCase, others ...faultproxy.Fault) *fault
 		o.IdleTimeout, o.Deadlines.Start = faultIdle, faultStart
 		h.world.Connect.Limits = transport.Limits{Dial: faultLogin, Handshake: faultLogin, Auth: faultLogin}
 	}
-	if c.cached {
-		b := buildtest.Own(t)[0]
-		program, err := b.Program()
-		require.NoError(t, err)
-		dir := filepath.Join(h.srv.Home, ".cache/ccm-push")
-		require.NoError(t, os.MkdirAll(dir, 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, b.SHA256), program, 0o700))
+	if !c.cached {
+		h.world.uninstall(t)
 	}
 	return h
 }

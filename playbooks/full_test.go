@@ -94,6 +94,7 @@ func TestFullProgramFromTheBeginning(t *testing.T) {
   ccm: {resources: [`+h.resource(unpacked)+`]}
 `)
 	w.withFull(t)
+	w.uninstall(t)
 	w.run(t) // leaves the host program there
 	require.Equal(t, "full", w.programs(t, hosts["web1"]))
 	require.FileExists(t, filepath.Join(hosts["web1"].Home, "opt/bin/app"))
@@ -127,6 +128,7 @@ func TestFullProgramInMidRun(t *testing.T) {
 	hosts := servers(t, "web1")
 	w := newWorld(t, hosts, plays)
 	w.withFull(t)
+	w.uninstall(t)
 	w.Options.NoLock = os.Geteuid() == 0 // an ordinary user's lock is its own: it must be free for the second program
 	w.Options.Check = true
 	require.Equal(t, run, w.run(t))
@@ -158,6 +160,7 @@ func TestControllerDownloads(t *testing.T) {
 	hosts := servers(t, "web1", "web2", "web3")
 	w := newWorld(t, hosts, "name: p\nccm: {resources: ["+h.resource(", fetch: controller")+"]}")
 	w.withFull(t)
+	w.uninstall(t)
 	each := func(status string) []string {
 		lines := []string{"play p 1/1: web1 web2 web3"}
 		for _, name := range []string{"web1", "web2", "web3"} {

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A world is a fleet of SSH servers and a runner for it.
 type world struct {
 	*Runner
-	dir      string // folder of the manifest
+	dir      string   // folder of the manifest
+	homes    []string // home directories of the hosts
 	recorded *recorder
 	text     *bytes.Buffer // output for people
 	warnings []string
@@ -65,7 +66,8 @@ func servers(t *testing.T, names ...string) map[string]*sshtest.Server {
 	return hosts
 }
 
-// newWorld makes a runner of a manifest with the real host program.
+// newWorld makes a runner of a manifest with the real host program, which hosts have from an earlier run. A test of hosts that
+// have none calls [world.uninstall].
 func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), recorded: &recorder{schema: eventSchema(t)}, text: &bytes.Buffer{}}
@@ -106,10 +108,30 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 		w.BuildID = b.ID
 		w.Builds = append(w.Builds, sent(b))
 	}
+	for _, srv := range hosts {
+		w.homes = append(w.homes, srv.Home)
+	}
+	w.install(t, buildtest.Own(t)...)
 	if strings.HasPrefix(t.Name(), byWorkers+"/") {
 		throughWorkers(t, w.Runner)
 	}
 	return w
+}
+
+// install puts host programs where an earlier run leaves them.
+func (w *world) install(t *testing.T, list ...builds.Build) {
+	t.Helper()
+	for _, home := range w.homes {
+		buildtest.Install(t, home, list...)
+	}
+}
+
+// uninstall removes the host programs, as before a first run.
+func (w *world) uninstall(t *testing.T) {
+	t.Helper()
+	for _, home := range w.homes {
+		require.NoError(t, os.RemoveAll(filepath.Join(home, ".cache", "ccm-push")))
+	}
 }
 
 // byWorkers is the test in whose worlds workers process the hosts.
@@ -241,30 +263,30 @@ func (r *recorder) failure(host string) (phase, text string) {
 }
 
 // fakeBuild is the program in testdata/fake, built once.
-var fakeBuild = sync.OnceValues(func() (start.Build, error) {
+var fakeBuild = sync.OnceValues(func() (builds.Build, error) {
 	dir, err := os.MkdirTemp("", "fake-")
 	if err != nil {
-		return start.Build{}, err
+		return builds.Build{}, err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "fake")
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/fake")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return start.Build{}, fmt.Errorf("%w: %s", err, out)
+		return builds.Build{}, fmt.Errorf("%w: %s", err, out)
 	}
 	program, err := os.ReadFile(file)
 	if err != nil {
-		return start.Build{}, err
+		return builds.Build{}, err
 	}
 	var packed bytes.Buffer
 	zw, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the race detector makes others take seconds
 	zw.Write(program)                                     // into memory: cannot fail
 	zw.Close()
 	sum := sha256.Sum256(program)
-	return sent(builds.Build{
+	return builds.Build{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)),
-	}.WithCompressed(packed.Bytes())), nil
+	}.WithCompressed(packed.Bytes()), nil
 })
 
 // fake makes the world's hosts run the program in testdata/fake.
@@ -272,6 +294,7 @@ func (w *world) fake(t *testing.T) *world {
 	t.Helper()
 	b, err := fakeBuild()
 	require.NoError(t, err)
-	w.Builds, w.BuildID = []start.Build{b}, "fake"
+	w.Builds, w.BuildID = []start.Build{sent(b)}, "fake"
+	w.install(t, b)
 	return w
 }

@@ -4,10 +4,13 @@ package buildtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,4 +131,49 @@ func must(tb testing.TB, build func() (builds.Build, error)) builds.Build {
 		tb.Fatalf("building the host program: %v", err)
 	}
 	return b
+}
+
+// installed has, for each hash, the program and the last file that Install put it into.
+var installed = struct {
+	sync.Mutex
+	programs map[string][]byte
+	files    map[string]string
+}{programs: map[string][]byte{}, files: map[string]string{}}
+
+// Install puts programs into the home directory of a host, where an earlier run of a login user leaves them. To receive and
+// unpack them takes a host longer than all else in most tests. Hosts share one file, as long as a test keeps it.
+func Install(tb testing.TB, home string, list ...builds.Build) {
+	tb.Helper()
+	dir := filepath.Join(home, ".cache", "ccm-push")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	installed.Lock()
+	defer installed.Unlock()
+	for _, b := range list {
+		file := filepath.Join(dir, b.SHA256)
+		if err := os.Link(installed.files[b.SHA256], file); err == nil || errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err := write(file, b); err != nil {
+			tb.Fatalf("installing the host program: %v", err)
+		}
+		installed.files[b.SHA256] = file
+	}
+}
+
+// write unpacks a program into a new file.
+func write(file string, b builds.Build) error {
+	program := installed.programs[b.SHA256]
+	if program == nil {
+		var err error
+		if program, err = b.Program(); err != nil {
+			return err
+		}
+		installed.programs[b.SHA256] = program
+	}
+	// A process that another goroutine starts would have the file open for writing, so that the host could not run it.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(file, program, 0o700)
 }
