@@ -30,12 +30,18 @@ type report struct {
 	results []string            // the lines of CCM_RESULTS
 }
 
-// test runs go test with -json.
+// test runs go test with -json, and tests with a temporary folder in memory, if there is one. TMPDIR and GOTMPDIR of the caller have precedence.
 func test(argv []string) error {
 	r := &report{to: os.Stdout, verbose: slices.Contains(argv, "-v"), output: map[string][]event{}, failed: map[string]bool{}, skipped: map[string][]string{}}
 	argv = slices.DeleteFunc(slices.Insert(slices.Clone(argv), 2, "-json"), func(arg string) bool { return arg == "-v" })
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = os.Stderr
+	if os.Getenv("TMPDIR") == "" && os.Getenv("GOTMPDIR") == "" {
+		if dir := inMemory(); dir != "" {
+			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+			defer os.Remove(dir) // fails if another run has files in it
+		}
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -49,6 +55,8 @@ func test(argv []string) error {
 		r.results = append(r.results, "broken "+strings.Join(argv, " "))
 	}
 	r.summary()
+	user, system := cmd.ProcessState.UserTime().Seconds(), cmd.ProcessState.SystemTime().Seconds()
+	defer fmt.Fprintf(r.to, "processor time: %.0f s (user %.0f s, system %.0f s)\n", user+system, user, system)
 	if path := os.Getenv("CCM_RESULTS"); path != "" && len(r.results) > 0 {
 		f, openErr := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 		if openErr != nil {

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// inMemory returns no folder.
+func inMemory() string { return "" }
