@@ -2,6 +2,7 @@ package pkg_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 
 // An archive is an apt repository of tiny packages, and the configuration with which apt uses it on hosts that are
 // folders: the real apt-get and dpkg run, without root, and nothing outside these folders changes.
-type archive struct{ dir string }
+type archive struct{ dir, native string }
 
 // control is the part of a package that differs.
 type control struct{ name, version, fields, postinst string }
@@ -44,7 +46,7 @@ var multi = control{"multi", "1.0", "Multi-Arch: same\n", ""}
 func newArchive(t testing.TB) *archive {
 	t.Helper()
 	needs.Program(t, "apt-get", "apt-cache", "dpkg", "dpkg-deb", "dpkg-query")
-	a := &archive{t.TempDir()}
+	a := &archive{t.TempDir(), native(t)}
 	var packages bytes.Buffer
 	for _, c := range debs {
 		a.add(t, &packages, c, "all")
@@ -89,24 +91,38 @@ func (a *archive) write(t testing.TB, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// add builds a package and lists it.
-func (a *archive) add(t testing.TB, packages *bytes.Buffer, c control, arch string) {
+// built has the packages that tests have built, by control file and script: most tests use the same ones.
+var built sync.Map
+
+// build returns a package.
+func (a *archive) build(t testing.TB, text string, c control, arch string) []byte {
 	t.Helper()
+	if body, ok := built.Load(text + c.postinst); ok {
+		return body.([]byte)
+	}
 	tree := filepath.Join("trees", c.name+c.version+arch)
-	text := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: test <test@localhost>\n%sDescription: test\n", c.name, c.version, arch, c.fields)
 	a.write(t, filepath.Join(tree, "DEBIAN/control"), text)
 	a.write(t, filepath.Join(tree, "usr/share", c.name+"-"+arch), c.version+"\n")
 	if c.postinst != "" {
 		a.write(t, filepath.Join(tree, "DEBIAN/postinst"), c.postinst)
 		require.NoError(t, os.Chmod(filepath.Join(a.dir, tree, "DEBIAN/postinst"), 0o755))
 	}
-	name := fmt.Sprintf("%s_%s_%s.deb", c.name, strings.ReplaceAll(c.version, ":", "%3a"), arch)
-	require.NoError(t, os.MkdirAll(filepath.Join(a.dir, "repo"), 0o755))
-	deb := filepath.Join(a.dir, "repo", name)
-	out, err := exec.Command("dpkg-deb", "-Znone", "--root-owner-group", "-b", filepath.Join(a.dir, tree), deb).CombinedOutput()
+	file := filepath.Join(a.dir, tree+".deb")
+	out, err := exec.Command("dpkg-deb", "-Znone", "--root-owner-group", "-b", filepath.Join(a.dir, tree), file).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	body, err := os.ReadFile(deb)
+	body, err := os.ReadFile(file)
 	require.NoError(t, err)
+	built.Store(text+c.postinst, body)
+	return body
+}
+
+// add puts a package into the repository and lists it.
+func (a *archive) add(t testing.TB, packages *bytes.Buffer, c control, arch string) {
+	t.Helper()
+	text := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: test <test@localhost>\n%sDescription: test\n", c.name, c.version, arch, c.fields)
+	name := fmt.Sprintf("%s_%s_%s.deb", c.name, strings.ReplaceAll(c.version, ":", "%3a"), arch)
+	body := a.build(t, text, c, arch)
+	a.write(t, filepath.Join("repo", name), string(body))
 	fmt.Fprintf(packages, "%sFilename: ./%s\nSize: %d\nSHA256: %x\n\n", text, name, len(body), sha256.Sum256(body))
 }
 
@@ -179,7 +195,11 @@ var places = map[string]string{
 // conf makes apt use the archive's folders. Binary caches, which are not state, are off, so that a query changes
 // nothing.
 func (c rootedCommands) conf() string {
-	return strings.NewReplacer("ARCHIVE", c.a.dir, "ROOT", c.root).Replace(`
+	// Without them, apt starts dpkg four times to find the architectures.
+	listed, _ := os.ReadFile(filepath.Join(c.root, "var/lib/dpkg/arch")) // missing on hosts of one architecture
+	architectures := strings.Fields(cmp.Or(string(listed), c.a.native))
+	return strings.NewReplacer("ARCHIVE", c.a.dir, "ROOT", c.root, "ARCHITECTURES", `"`+strings.Join(architectures, `"; "`)+`";`).Replace(`
+APT::Architectures { ARCHITECTURES };
 Dir::State "ROOT/var/lib/apt";
 Dir::State::lists "ARCHIVE/lists";
 Dir::State::status "ROOT/var/lib/dpkg/status";
