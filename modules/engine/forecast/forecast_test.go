@@ -127,7 +127,9 @@ func TestForecastBelow(t *testing.T) {
 		{"an account, in /etc", "/etc", func(h modules.Host) { h.Accounts.UserID(t.Context(), "root") }, "archive#a"},
 		{"an account, in all of the disk", "/", func(h modules.Host) { h.Accounts.GroupID(t.Context(), "root") }, "archive#a"},
 		{"other things", "/opt/app", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, ""},
-		{"other things, where they are kept", "/usr/lib/systemd", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, "archive#a"},
+		{"other things, where they are kept", "/usr/lib/systemd", func(h modules.Host) { h.Forecast.Lookup("unit", "nginx.service") }, "archive#a"},
+		{"packages, where units are kept", "/usr/lib/systemd", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, ""},
+		{"an account, in another folder of /etc", "/etc/nginx", func(h modules.Host) { h.Accounts.UserID(t.Context(), "root") }, ""},
 		{"other things, above where they are kept", "/usr", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, "archive#a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

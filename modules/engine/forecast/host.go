@@ -88,6 +88,7 @@ func (h predictedHost) Digest(name string) (string, error) {
 	}
 	digest, err := h.real.Files.Digest(name)
 	h.denied(name, err)
+	h.p.unread(s, ok, err)
 	return digest, err
 }
 
@@ -107,6 +108,7 @@ func (h predictedHost) Open(name string) (io.ReadCloser, error) {
 	}
 	file, err := open(name)
 	h.denied(name, err)
+	h.p.unread(s, ok, err)
 	return file, err
 }
 

@@ -40,7 +40,8 @@ func (h predictedHost) consult(name string, whole bool) (predictedPath, string, 
 	s, ok := h.lookup(name)
 	h.weigh(s.origin)
 	h.unordered(h.paths[h.same(name)].origin)
-	if unsure.at > s.at {
+	_, own := h.paths[h.same(name)]
+	if unsure.at > s.at || unsure.at == s.at && !own && unsure.ref != "" { // a plan predicts some paths of a folder, and not the others
 		h.p.Doubt(unsure.ref)
 	}
 	return s, name, ok
@@ -185,10 +186,23 @@ func isKept(kind modules.EffectKind, dir string) bool {
 	return slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) })
 }
 
+// Kinds of effect of types.
+const (
+	unitEffect    modules.EffectKind = "unit"
+	packageEffect modules.EffectKind = "package"
+)
+
 // keptIn lists the files in which operating systems store a kind of things.
 func keptIn(kind modules.EffectKind) []string {
-	if kind == modules.UserEffect || kind == modules.GroupEffect {
-		return []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/nsswitch.conf"}
+	switch kind {
+	case modules.UserEffect, modules.GroupEffect:
+		return []string{"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/nsswitch.conf"}
+	case modules.OffersEffect:
+		return []string{"/etc/apt", "/var/lib/apt", "/var/lib/dpkg", "/etc/dpkg", "/var/cache/apt"}
+	case packageEffect:
+		return []string{"/var/lib/dpkg", "/var/lib/rpm", "/usr/lib/sysimage", "/lib/apk", "/var/lib/pacman", "/etc/dpkg", "/etc/rpm", "/usr/lib/rpm"}
+	case unitEffect:
+		return append([]string{"/etc/init.d", "/etc/runlevels", "/etc/containers/systemd", "/run/systemd"}, modules.UnitFolders...)
 	}
 	return []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
 }

@@ -44,6 +44,14 @@ func (p *Prediction) Add(d Doubt) {
 	}
 }
 
+// unread adds a doubt if the content of a path with a prediction cannot be read yet: a plan brings the file, and does not
+// predict its content.
+func (p *Prediction) unread(s predictedPath, predicted bool, err error) {
+	if predicted && modules.NotThere(err) {
+		p.Doubt(s.ref)
+	}
+}
+
 // Recorded notes that the plan is in the forecast.
 func (p *Prediction) Recorded() { p.recorded = true }
 
