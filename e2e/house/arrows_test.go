@@ -237,9 +237,10 @@ func TestEngineArrows(t *testing.T) {
 
 // madeOf maps types that build on another type to that type: rules of sudo are a file that visudo has
 // read, a time zone is a link and its name, keys and certificates are files whose content is made on the
-// host.
+// host, and packages bring services.
 var madeOf = map[string]string{
 	"modules/sudoers": "modules/file", "modules/timezone": "modules/link", "modules/tlskey": "modules/file", "modules/tlscert": "modules/file",
+	"modules/pkg": "modules/service",
 }
 
 // TestResourceTypesStandAlone has each type of the registry know the contracts
