@@ -114,7 +114,7 @@ func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err err
 
 // cache runs apt-cache, which reads the lists.
 func (a apt) cache(ctx context.Context, onLine func(string), arguments ...string) error {
-	exit, err := a.query(ctx, "", onLine, append([]string{"apt-cache"}, arguments...)...)
+	exit, err := a.query(ctx, a.offersKind(), onLine, append([]string{"apt-cache"}, arguments...)...)
 	if err == nil && exit.Code != 0 {
 		err = failure("apt-cache "+arguments[0], exit, nil)
 	}
@@ -151,13 +151,22 @@ func (a apt) fetch(ctx context.Context) error {
 
 // rehearse implements [changer].
 func (a apt) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
-	said, err := a.simulate(ctx, aptArguments(t)...)
+	earlier := earlierOf(a.forecast)
+	if earlier.unknown {
+		said, err := a.simulate(ctx, "", aptArguments(t)...)
+		return said.done, err
+	}
+	said, err := a.simulate(ctx, a.offersKind(), append(aptArguments(t), earlier.arguments...)...)
+	if err != nil && len(earlier.arguments) > 0 { // one after the other they may be possible
+		said, err = a.simulate(ctx, "", aptArguments(t)...)
+	}
 	return said.done, err
 }
 
-// simulate runs apt-get -s, which prints the changes that it would make.
-func (a apt) simulate(ctx context.Context, arguments ...string) (said aptOutput, err error) {
-	exit, err := a.query(ctx, "", said.line, append([]string{"apt-get", "-s", "-q", "-y"}, arguments...)...)
+// simulate runs apt-get -s, which prints the changes that it would make. reads is the kind of things that the result
+// depends on.
+func (a apt) simulate(ctx context.Context, reads modules.EffectKind, arguments ...string) (said aptOutput, err error) {
+	exit, err := a.query(ctx, reads, said.line, append([]string{"apt-get", "-s", "-q", "-y"}, arguments...)...)
 	if err == nil && exit.Code != 0 {
 		err = modules.Refuse("%w", failure("apt-get "+strings.Join(arguments, " "), exit, said.reasons))
 	}
@@ -310,7 +319,7 @@ func (a apt) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
 	if some, err := a.some(ctx, aptLists); err != nil || !some {
 		return outlook{}, cmp.Or(err, modules.Refuse("no package lists in %s, so upgrades are unknown; cache_valid: 1h fetches them", aptLists.dir))
 	}
-	said, err := a.simulate(ctx, aptUpgrade(u, nil)...)
+	said, err := a.simulate(ctx, "", aptUpgrade(u, nil)...)
 	if err != nil || !u.Security {
 		return outlook{done: said.done, kept: said.kept}, err
 	}
@@ -361,13 +370,13 @@ func (a apt) fixed(ctx context.Context, said aptOutput) ([]item, error) {
 
 // possible omits packages that apt would refuse, so that one package does not block the others.
 func (a apt) possible(ctx context.Context, u *Upgrader, items []item) (outlook, error) {
-	said, refused := a.simulate(ctx, aptUpgrade(u, items)...)
+	said, refused := a.simulate(ctx, "", aptUpgrade(u, items)...)
 	if refused == nil {
 		return outlook{done: said.done, items: items}, nil
 	}
 	var o outlook
 	for _, i := range items {
-		if _, err := a.simulate(ctx, aptUpgrade(u, []item{i})...); err == nil {
+		if _, err := a.simulate(ctx, "", aptUpgrade(u, []item{i})...); err == nil {
 			o.items = append(o.items, i)
 		} else {
 			o.kept = append(o.kept, i.name)
@@ -376,7 +385,7 @@ func (a apt) possible(ctx context.Context, u *Upgrader, items []item) (outlook, 
 	if len(o.items) == 0 {
 		return o, nil
 	}
-	said, err := a.simulate(ctx, aptUpgrade(u, o.items)...)
+	said, err := a.simulate(ctx, "", aptUpgrade(u, o.items)...)
 	o.done = said.done
 	return o, err
 }

@@ -41,7 +41,12 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	place, _ := m.(placeMaker)
-	m = &recalling{m, h, p.group()}
+	byApt, isApt := m.(apt)
+	var offers modules.EffectKind
+	if o, ok := m.(interface{ offersKind() modules.EffectKind }); ok {
+		offers = o.offersKind()
+	}
+	m = &recalling{m, h, p.group(), offers}
 	i := &installation{Package: p, host: h, by: m}
 	if err := i.observe(ctx); err != nil {
 		return modules.Plan{}, err
@@ -74,7 +79,11 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	case err != nil:
 		return modules.Plan{}, err
 	}
-	return i.withConsequences(plan, t, done), nil
+	plan = i.withConsequences(plan, t, done)
+	if h.CheckRun && isApt {
+		plan = pending{byApt, h, t, done}.foreseen(ctx, plan)
+	}
+	return plan, nil
 }
 
 // permitted returns an error if this user may not change packages.

@@ -48,7 +48,7 @@ func (a *access) some(ctx context.Context, l lists) (bool, error) {
 
 // finds reports whether find(1) finds something. A missing place to search is not an error.
 func (a *access) finds(ctx context.Context, arguments ...string) (bool, error) {
-	exit, err := a.query(ctx, "", nil, append([]string{"find", "-L"}, arguments...)...)
+	exit, err := a.query(ctx, a.offersKind(), nil, append([]string{"find", "-L"}, arguments...)...)
 	return strings.TrimSpace(exit.Stdout.Text) != "", err
 }
 
@@ -130,7 +130,7 @@ func (a *access) age(ctx context.Context, l lists) string {
 
 // seconds runs date(1) to get a time in seconds since 1970.
 func (a *access) seconds(ctx context.Context, arguments ...string) (int64, bool) {
-	exit, err := a.query(ctx, "", nil, append(append([]string{"date"}, arguments...), "+%s")...)
+	exit, err := a.query(ctx, a.offersKind(), nil, append(append([]string{"date"}, arguments...), "+%s")...)
 	if err != nil || exit.Code != 0 {
 		return 0, false
 	}

@@ -138,6 +138,8 @@ type access struct {
 	private string
 	// newest means that the answer depends on the current content of repositories, and not on the cache.
 	newest bool
+
+	offersReads *modules.EffectKind // result of offersKind
 }
 
 // tools lists the package managers, the preferred one first.

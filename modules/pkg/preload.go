@@ -97,8 +97,9 @@ func parts(names []string) iter.Seq[[]string] {
 // recalling is a manager that answers from the results of Preload, if they have the answer.
 type recalling struct {
 	manager
-	host  modules.Host
-	group group
+	host   modules.Host
+	group  group
+	offers modules.EffectKind // result of offersKind
 }
 
 // recall returns the preloaded answers about things of that kind. The kind matters only in check runs.
@@ -121,7 +122,7 @@ func (r *recalling) installed(ctx context.Context, name string) (State, error) {
 // offer implements [looker].
 func (r *recalling) offer(ctx context.Context, name, version string) (string, error) {
 	if version == "" {
-		if newest := r.recall("").offers[name]; newest != "" {
+		if newest := r.recall(r.offers).offers[name]; newest != "" {
 			return newest, nil
 		}
 	}
@@ -130,7 +131,7 @@ func (r *recalling) offer(ctx context.Context, name, version string) (string, er
 
 // fresh implements [lister].
 func (r *recalling) fresh(ctx context.Context, within time.Duration) (bool, error) {
-	if k := r.recall(""); k.offers != nil && within != justNow {
+	if k := r.recall(r.offers); k.offers != nil && within != justNow {
 		return k.fresh, nil
 	}
 	return r.manager.fresh(ctx, within)

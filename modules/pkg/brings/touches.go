@@ -1,0 +1,606 @@
+package brings
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Touched has the possible changes of a host by scripts, in addition to the files of packages.
+type Touched struct {
+	Paths      map[string]bool // paths that may differ afterwards
+	Trees      map[string]bool // folders with any change below
+	Begins     map[string]bool // paths that begin so may differ
+	Folders    map[string]bool // folders that are made, if they are missing
+	Attributes map[string]bool // paths whose owner and mode may change
+	Users      map[string]User // users that are created, unless they exist
+	Groups     map[string]bool
+	Accounts   bool            // other changes of users and groups
+	Sysusers   bool            // users of files in sysusers.d are created
+	Enabled    map[string]bool // units
+	Started    map[string]bool
+	Triggers   map[string]bool // triggers that are activated by name
+	Runs       bool            // a service may start, and create folders in /run and /var
+	Vague      bool            // a program runs that may change files of its package
+	Anything   bool            // anything may change
+}
+
+// A User is a user that a script creates. Fields that are not known are empty.
+type User struct {
+	Name, Home, Shell, Comment, Group string
+	System                            bool
+}
+
+// NewTouched returns a Touched without changes.
+func NewTouched() *Touched {
+	return &Touched{
+		Paths: map[string]bool{}, Trees: map[string]bool{}, Begins: map[string]bool{}, Folders: map[string]bool{}, Attributes: map[string]bool{}, Users: map[string]User{}, Groups: map[string]bool{},
+		Enabled: map[string]bool{}, Started: map[string]bool{}, Triggers: map[string]bool{},
+	}
+}
+
+// broad are folders of many packages. A script that may change anything in one of them may change anything.
+var broad = []string{
+	"/", "/bin", "/boot", "/dev", "/etc", "/etc/default", "/etc/systemd", "/etc/systemd/system", "/home", "/lib", "/lib/systemd/system", "/media", "/mnt", "/opt", "/proc", "/root", "/run",
+	"/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/bin", "/usr/lib", "/usr/lib/systemd/system", "/usr/local", "/usr/sbin", "/usr/share", "/usr/share/doc",
+	"/var", "/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool",
+}
+
+// passing are folders whose files come and go, and no resource manages.
+var passing = []string{"/dev", "/proc", "/sys", "/tmp", "/var/tmp"}
+
+func within(name, dir string) bool {
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
+
+func isPassing(name string) bool {
+	return slices.ContainsFunc(passing, func(dir string) bool { return within(name, dir) })
+}
+
+// tree notes that anything may change below a folder.
+func (t *Touched) tree(dir string) {
+	switch {
+	case isPassing(dir):
+	case slices.Contains(broad, dir):
+		t.Anything = true
+	default:
+		t.Trees[dir] = true
+	}
+}
+
+// Read adds the possible changes by a maintainer script. fresh reports that the package is not on the host, not even in part:
+// then the script has nothing to do for earlier versions.
+func (t *Touched) Read(text string, fresh bool) {
+	first, _, _ := strings.Cut(text, "\n")
+	interpreter := path.Base(strings.TrimSpace(strings.TrimPrefix(first, "#!")))
+	interpreter, _, _ = strings.Cut(interpreter, " ")
+	if strings.HasPrefix(first, "#!") && !slices.Contains([]string{"sh", "bash", "dash"}, interpreter) {
+		t.literals(text)
+		t.Vague = true
+		return
+	}
+	s := parseScript(text)
+	r := reader{t, s, fresh}
+	for _, c := range s.commands {
+		for _, target := range c.writes {
+			r.touch(target, ofPath)
+		}
+		if len(c.words) > 0 {
+			r.command(c.words)
+		}
+	}
+	if s.unclear {
+		t.literals(text)
+		t.Vague = true
+	}
+}
+
+// literals adds all absolute paths in a text that the lexer does not understand.
+func (t *Touched) literals(text string) {
+	for rest := text; ; {
+		at := strings.IndexByte(rest, '/')
+		if at < 0 {
+			return
+		}
+		n := at
+		for n < len(rest) && (isNameByte(rest[n]) || strings.IndexByte("/.+-@:~%", rest[n]) >= 0) {
+			n++
+		}
+		if name := path.Clean(rest[at:n]); (at == 0 || !isNameByte(rest[at-1])) && !isPassing(name) && !slices.Contains(broad, name) {
+			t.Paths[name], t.Trees[name] = true, true
+		}
+		rest = rest[n:]
+	}
+}
+
+// reader reads one script.
+type reader struct {
+	*Touched
+	*script
+	fresh bool
+}
+
+// A depth classifies the changes of a path by a command.
+type depth int
+
+const (
+	ofAttributes depth = iota
+	ofFolder           // the command makes a missing folder
+	ofPath
+	ofTree
+	ofMention // a command that is not known has it as an argument
+)
+
+// minBegin is the least length of the begin of a name that only one package has.
+const minBegin = 4
+
+// touch notes a word as a path that a command changes, if it is absolute.
+func (r reader) touch(word string, d depth) {
+	for _, at := range r.expand(word) {
+		r.touchText(at, d)
+	}
+}
+
+func (r reader) touchText(at text, d depth) {
+	if at.begin == "" && !at.exact {
+		r.Vague = r.Vague || d != ofMention
+		return
+	}
+	if !strings.HasPrefix(at.begin, "/") {
+		return
+	}
+	name := at.begin
+	if n := strings.IndexAny(name, "*?["); n >= 0 {
+		name, at.exact = name[:n], false
+	}
+	if !at.exact { // anything with this begin
+		base := name[strings.LastIndexByte(name, '/')+1:]
+		switch name = path.Dir(name + "x"); {
+		case !slices.Contains(broad, name):
+			r.tree(name)
+		case d == ofMention:
+			r.Vague = true
+		case len(base) < minBegin || slices.Contains([]string{"/", "/usr", "/var"}, name):
+			r.tree(name)
+		default: // of its own, such as /var/log/NAME.log*
+			r.Begins[path.Join(name, base)] = true
+		}
+		return
+	}
+	name = path.Clean(name)
+	switch {
+	case isPassing(name):
+	case d == ofAttributes:
+		r.Attributes[name] = true
+	case d == ofFolder:
+		r.Folders[name] = true
+	case d == ofPath:
+		r.Paths[name] = true
+	case d == ofMention && slices.Contains(broad, name):
+		r.Vague = true
+	default:
+		r.Paths[name] = true
+		r.tree(name)
+	}
+}
+
+// looking are programs and functions that change no file that they get as an argument.
+var looking = words(`[ [[ test command which type echo printf cat grep egrep fgrep zgrep readlink realpath stat cmp diff head tail wc cut sort uniq
+	tr basename dirname ls id getent exit return true false : set shift read unset expr hostname uname date sleep break continue trap umask
+	wait alias let dpkg-query dpkg-vendor dpkg-architecture mktemp tempfile md5sum sha256sum sha1sum sync seq tput tty locale kill pidof pgrep
+	py3compile py3clean pypy3compile pypy3clean pycompile pyclean ucfr ischroot selinuxenabled mountpoint df du pathfind whoami
+	stty nproc ss ip netstat aa-enabled uuidgen arch getconf logger lsb_release ps xset yes file zcat modinfo lsmod udevadm systemd-detect-virt systemd-escape `)
+
+// quiet are programs whose changes no resource manages.
+var quiet = words(`modprobe killall pkill sysctl restorecon update-menus gtk-update-icon-cache update-icon-caches install-info fc-cache mandb glib-compile-schemas
+	update-mime-database update-desktop-database update-perl-sax-parsers systemd-hwdb journalctl
+	catchsegv apparmor_parser aa-status`)
+
+func words(text string) []string { return strings.Fields(text) }
+
+// places are programs with the folders and files that they change.
+var places = map[string][]string{
+	"ldconfig":               {"/etc/ld.so.cache", "/var/cache/ldconfig"},
+	"update-initramfs":       {"/boot/", "/var/lib/initramfs-tools"},
+	"update-ca-certificates": {"/etc/ssl/certs", "/etc/ca-certificates.conf"},
+	"make-ssl-cert":          {"/etc/ssl/certs", "/etc/ssl/private"},
+	"update-xmlcatalog":      {"/etc/xml"},
+	"update-catalog":         {"/etc/sgml"},
+	"pam-auth-update":        {"/etc/pam.d", "/var/lib/pam"},
+	"update-shells":          {"/etc/shells", "/var/lib/shells.state"},
+	"add-shell":              {"/etc/shells"},
+	"remove-shell":           {"/etc/shells"},
+	"update-locale":          {"/etc/default/locale", "/etc/locale.conf"},
+	"locale-gen":             {"/usr/lib/locale", "/etc/locale.gen"},
+	"newaliases":             {"/etc/aliases", "/etc/aliases.db"},
+	"postconf":               {"/etc/postfix"},
+	"postalias":              {"/etc/aliases.db"},
+	"pg_createcluster":       {"/etc/postgresql", "/var/lib/postgresql", "/var/log/postgresql", "/etc/postgresql-common", "/run/postgresql"},
+	"pg_updatedicts":         {"/usr/share/postgresql", "/var/cache/postgresql"},
+	"a2enmod":                {"/etc/apache2", "/var/lib/apache2"},
+	"a2ensite":               {"/etc/apache2", "/var/lib/apache2"},
+	"a2enconf":               {"/etc/apache2", "/var/lib/apache2"},
+	"a2dismod":               {"/etc/apache2", "/var/lib/apache2"},
+	"a2dissite":              {"/etc/apache2", "/var/lib/apache2"},
+	"a2disconf":              {"/etc/apache2", "/var/lib/apache2"},
+	"apache2_invoke":         {"/etc/apache2", "/var/lib/apache2"},
+	"phpenmod":               {"/etc/php", "/var/lib/php"},
+	"php_invoke":             {"/etc/php", "/var/lib/php"},
+	"update-cracklib":        {"/var/cache/cracklib"},
+	"update-mime":            {"/etc/mailcap"},
+	"update-binfmts":         {"/var/lib/binfmts"},
+	"update-rc.d":            {"/etc/rc0.d", "/etc/rc1.d", "/etc/rc2.d", "/etc/rc3.d", "/etc/rc4.d", "/etc/rc5.d", "/etc/rc6.d", "/etc/rcS.d", "/etc/init.d/.depend.boot", "/etc/init.d/.depend.start", "/etc/init.d/.depend.stop"},
+}
+
+// command notes the possible changes by a simple command.
+func (r reader) command(argv []string) {
+	programs := r.expand(argv[0])
+	if len(programs) != 1 || !programs[0].exact {
+		r.others(argv)
+		return
+	}
+	program, rest := path.Base(programs[0].begin), argv[1:]
+	switch {
+	case slices.Contains(looking, program):
+		return
+	case slices.Contains(quiet, program), strings.HasPrefix(program, "db_"):
+		return
+	case places[program] != nil:
+		for _, at := range places[program] {
+			r.Paths[path.Clean(at)], r.Trees[path.Clean(at)] = true, true
+		}
+		return
+	}
+	switch {
+	case r.ofFiles(program, rest), r.ofDpkg(program, argv), r.ofAccounts(program, rest):
+	case r.functions[program]: // which has its arguments as $1 and so on
+	default:
+		r.others(argv)
+	}
+}
+
+// ofFiles notes the changes by a program for files, and reports whether the program is one of them.
+func (r reader) ofFiles(program string, rest []string) bool {
+	switch program {
+	case ".", "source":
+		if len(rest) == 0 || !strings.HasSuffix(rest[0], "/debconf/confmodule") {
+			r.sourced(rest)
+		}
+	case "exec", "env", "nice", "ionice", "setsid", "nohup", "eval", "builtin":
+		for len(rest) > 0 && strings.Contains(rest[0], "=") {
+			rest = rest[1:]
+		}
+		if len(rest) > 0 {
+			r.command(rest)
+		}
+	case "cd", "pushd":
+		if len(rest) > 0 { // the next commands may change relative paths
+			r.touch(rest[0], ofMention)
+		}
+	case "chmod", "chown", "chgrp", "setcap", "setfacl", "chattr", "chcon":
+		d := ofAttributes
+		if hasOption(rest, "R", "--recursive") {
+			d = ofTree
+		}
+		r.all(rest, d)
+	case "mkdir":
+		r.all(rest, ofFolder)
+	case "touch", "rmdir", "mkfifo", "mknod", "tee", "truncate", "unlink", "ssh-keygen", "gzip", "bzip2", "xz":
+		r.all(rest, ofPath)
+	case "rm", "mv":
+		r.all(rest, ofTree)
+	case "cp", "ln", "install":
+		r.copied(program, rest)
+	case "sed", "perl", "awk", "gawk", "mawk":
+		r.filtered(program, rest)
+	case "find":
+		if !slices.ContainsFunc(rest, func(word string) bool { return slices.Contains([]string{"-delete", "-exec", "-execdir", "-ok"}, word) }) {
+			return true
+		}
+		r.all(rest, ofTree)
+	default:
+		return false
+	}
+	return true
+}
+
+// ofDpkg notes the changes by a program of dpkg or debhelper, and reports whether the program is one of them.
+func (r reader) ofDpkg(program string, argv []string) bool {
+	rest := argv[1:]
+	switch program {
+	case "dpkg":
+		if len(rest) == 0 || !slices.Contains([]string{"--compare-versions", "-s", "-l", "-L", "-S", "--status", "--print-architecture", "--validate-version"}, rest[0]) {
+			r.others(argv)
+		}
+	case "dpkg-maintscript-helper":
+		if n := slices.Index(rest, "--"); n >= 0 {
+			rest = rest[:n]
+		}
+		if !r.fresh {
+			r.all(rest, ofTree)
+		}
+	case "dpkg-statoverride":
+		if !slices.Contains(rest, "--list") {
+			r.all(rest, ofAttributes)
+		}
+	case "dpkg-divert":
+		r.all(rest, ofPath)
+		for _, word := range rest {
+			for _, at := range r.expand(word) {
+				if at.exact && strings.HasPrefix(at.begin, "/") {
+					r.Paths[path.Clean(at.begin)+".distrib"] = true
+				}
+			}
+		}
+	case "dpkg-trigger":
+		for _, word := range rest {
+			for _, at := range r.expand(word) {
+				if at.exact && !strings.HasPrefix(word, "-") {
+					r.Triggers[at.begin] = true
+				}
+			}
+		}
+	case "deb-systemd-helper":
+		r.units(rest, "enable", r.Enabled)
+	case "deb-systemd-invoke":
+		// debhelper passes $_dh_action, which is start if the package is new.
+		r.units(rest, "", r.Started)
+	case "systemctl":
+		if !slices.ContainsFunc(rest, func(word string) bool {
+			return slices.Contains([]string{"daemon-reload", "is-active", "is-enabled", "show", "list-units", "is-system-running"}, word)
+		}) {
+			r.others(argv)
+		}
+	case "invoke-rc.d", "service":
+		r.Runs = true
+	default:
+		return false
+	}
+	return true
+}
+
+// ofAccounts notes the changes by other known programs, and reports whether the program is one of them.
+func (r reader) ofAccounts(program string, rest []string) bool {
+	switch program {
+	case "adduser", "useradd", "addgroup", "groupadd":
+		r.account(program, rest)
+	case "deluser", "delgroup", "userdel", "groupdel", "usermod", "groupmod", "gpasswd", "passwd", "chpasswd", "chsh", "chfn", "vipw", "pwconv", "update-passwd", "chage":
+		r.Accounts = true
+	case "systemd-sysusers":
+		r.Sysusers = true
+	case "systemd-tmpfiles": // its files name folders in /run and /var
+		r.Runs = true
+	case "update-alternatives":
+		r.alternative(rest)
+	case "ucf":
+		if len(rest) > 0 {
+			r.touch(rest[len(rest)-1], ofPath)
+			r.Trees["/var/lib/ucf"] = true
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// others notes a command that is not known.
+func (r reader) others(argv []string) {
+	r.Vague = true
+	for _, word := range argv[1:] {
+		r.touch(word, ofMention)
+		if strings.ContainsAny(word, " \t\n") { // a script
+			r.quoted(word)
+		}
+		if _, value, ok := strings.Cut(word, "="); ok {
+			r.touch(value, ofMention)
+		}
+	}
+}
+
+// quoted notes all absolute paths in a word.
+func (r reader) quoted(word string) {
+	r.literals(strings.NewReplacer("\x00", " ", "\x01", " ", "\x02", " ").Replace(word))
+}
+
+// sourced notes a file of shell commands that the script reads. The defaults in /etc/default are assignments.
+func (r reader) sourced(rest []string) {
+	for _, word := range rest {
+		for _, at := range r.expand(word) {
+			if !at.exact || !within(path.Clean(at.begin), "/etc/default") && at.begin != "/etc/os-release" {
+				r.Vague = true
+			}
+		}
+	}
+}
+
+// all notes all arguments that are absolute paths.
+func (r reader) all(arguments []string, d depth) {
+	for _, word := range arguments {
+		if !strings.HasPrefix(word, "-") {
+			r.touch(word, d)
+		} else if _, value, ok := strings.Cut(word, "="); ok {
+			r.touch(value, d)
+		}
+	}
+}
+
+func hasOption(arguments []string, letter, long string) bool {
+	return slices.ContainsFunc(arguments, func(word string) bool {
+		return word == long || strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, letter)
+	})
+}
+
+// copied notes the target of a copy: the last argument, unless an option names a folder.
+func (r reader) copied(program string, rest []string) {
+	d := ofPath
+	if program != "ln" && (hasOption(rest, "r", "--recursive") || hasOption(rest, "R", "--archive") || hasOption(rest, "a", "--archive")) {
+		d = ofTree
+	}
+	if hasOption(rest, "t", "--target-directory") || program == "install" && hasOption(rest, "d", "--directory") || slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--target-directory=") }) {
+		r.all(rest, ofTree)
+		return
+	}
+	var operands []string
+	for _, word := range rest {
+		if !strings.HasPrefix(word, "-") {
+			operands = append(operands, word)
+		}
+	}
+	if len(operands) == 0 {
+		return
+	}
+	target := operands[len(operands)-1]
+	r.touch(target, d)
+	// The target may be a folder.
+	for _, source := range operands[:len(operands)-1] {
+		for _, at := range r.expand(source) {
+			if base := path.Base(at.begin); at.exact && base != "." && base != "/" && !strings.ContainsAny(base, "*?[") {
+				r.touch(strings.TrimSuffix(target, "/")+"/"+base, d)
+			} else {
+				r.touch(target, ofTree)
+			}
+		}
+	}
+}
+
+// filtered notes the files that a filter changes in place.
+func (r reader) filtered(program string, rest []string) {
+	if program == "sed" && !slices.ContainsFunc(rest, func(w string) bool {
+		return strings.HasPrefix(w, "-i") || strings.HasPrefix(w, "--in-place") || strings.HasPrefix(w, "-n") && strings.Contains(w, "i") || strings.HasPrefix(w, "-E") && strings.Contains(w, "i")
+	}) {
+		return
+	}
+	if program != "sed" {
+		for _, word := range rest {
+			if program == "perl" || strings.ContainsAny(word, ">|") {
+				r.quoted(word)
+			}
+		}
+		if program == "perl" {
+			r.Vague = true
+			r.all(rest, ofPath)
+		}
+		return
+	}
+	given := false
+	var operands []string
+	for n := 0; n < len(rest); n++ {
+		switch word := rest[n]; {
+		case word == "-e" || word == "-f" || word == "--expression" || word == "--file":
+			given = true
+			n++
+		case strings.HasPrefix(word, "--expression=") || strings.HasPrefix(word, "--file="):
+			given = true
+		case !strings.HasPrefix(word, "-"):
+			operands = append(operands, word)
+		}
+	}
+	if !given && len(operands) > 0 {
+		operands = operands[1:]
+	}
+	r.all(operands, ofPath)
+}
+
+// units notes the units after a verb of debhelper's helpers; an empty verb means any but stop.
+func (r reader) units(rest []string, verb string, into map[string]bool) {
+	operands := slices.DeleteFunc(slices.Clone(rest), func(word string) bool { return strings.HasPrefix(word, "-") })
+	if len(operands) < 2 {
+		return
+	}
+	if is := operands[0]; verb != "" && is != verb || is == "stop" {
+		return
+	}
+	for _, word := range operands[1:] {
+		for _, at := range r.expand(word) {
+			if !at.exact {
+				r.Vague = true
+				continue
+			}
+			into[at.begin] = true
+		}
+	}
+	r.Trees["/var/lib/systemd/deb-systemd-helper-enabled"], r.Trees["/var/lib/systemd/deb-systemd-helper-masked"] = true, true
+}
+
+// alternative notes the links of update-alternatives.
+func (r reader) alternative(rest []string) {
+	name := func(word string) {
+		for _, at := range r.expand(word) {
+			if !at.exact || strings.Contains(at.begin, "/") {
+				r.tree("/etc/alternatives")
+				r.tree("/var/lib/dpkg/alternatives")
+				continue
+			}
+			r.Paths["/etc/alternatives/"+at.begin], r.Paths["/var/lib/dpkg/alternatives/"+at.begin] = true, true
+		}
+	}
+	for n := 0; n < len(rest); n++ {
+		switch rest[n] {
+		case "--install", "--slave":
+			if n+3 < len(rest) {
+				r.touch(rest[n+1], ofPath)
+				name(rest[n+2])
+				n += 3
+			}
+		case "--remove", "--remove-all", "--set", "--auto", "--config":
+			if n+1 < len(rest) {
+				name(rest[n+1])
+				n++
+			}
+		}
+	}
+}
+
+// account notes a user or a group that is created.
+func (r reader) account(program string, rest []string) {
+	u := User{}
+	group := program == "addgroup" || program == "groupadd"
+	var operands []string
+	for n := 0; n < len(rest); n++ {
+		option, value, inline := strings.Cut(rest[n], "=")
+		if !strings.HasPrefix(option, "-") {
+			operands = append(operands, rest[n])
+			continue
+		}
+		takes := slices.Contains(words("--home -d --home-dir --shell -s --gecos --comment -c --gid -g --uid -u --ingroup --groups -G --firstuid --lastuid --firstgid --lastgid --base-dir -b --skel -k -K --conf"), option)
+		if takes && !inline && n+1 < len(rest) {
+			n++
+			value = rest[n]
+		}
+		switch option {
+		case "--system", "-r":
+			u.System = true
+		case "--group":
+			if program == "adduser" {
+				u.Group = "same"
+			}
+		case "--home", "-d", "--home-dir":
+			u.Home = value
+			r.touch(value, ofPath)
+		case "--shell", "-s":
+			u.Shell = value
+		case "--gecos", "--comment", "-c":
+			u.Comment = value
+		case "--gid", "-g", "--ingroup":
+			u.Group = value
+		case "--groups", "-G":
+			r.Accounts = true
+		}
+	}
+	if len(operands) != 1 { // adduser USER GROUP adds a user to a group
+		r.Accounts = true
+		return
+	}
+	for _, at := range r.expand(operands[0]) {
+		switch {
+		case !at.exact:
+			r.Accounts = true
+		case group:
+			r.Groups[at.begin] = true
+		default:
+			u.Name = at.begin
+			r.Users[u.Name] = u
+			r.Groups[u.Name] = true
+		}
+	}
+}
