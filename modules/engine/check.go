@@ -54,6 +54,9 @@ func (a *attempt) refresh(ctx context.Context) error {
 	}
 	if err = a.refreshed(ctx); due != nil && a.plan.Refreshed {
 		a.plan.Action += "; " + due.Why()
+		if a.plan.LikelySucceeds { // the command may have failed in that run
+			a.plan.MayFail = true
+		}
 	}
 	return err
 }

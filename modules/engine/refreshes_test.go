@@ -492,6 +492,23 @@ func TestNoRefreshIsLostBehindAFailure(t *testing.T) {
 	}
 }
 
+// TestACommandThatFailedMayFailAgain checks a command whose refresh an earlier run has left.
+func TestACommandThatFailedMayFailAgain(t *testing.T) {
+	dir := t.TempDir()
+	reload := command("test -e "+dir+"/up", `"refreshonly":true`)
+	reload.Subscribe = []int{0}
+	cat := wire.Catalog{Entries: []wire.Entry{file(dir+"/conf", `"mode":"0600"`), reload}, Lock: &wire.Lock{Run: "R"}}
+	j, check := &mortalJournal{}, cat
+	check.Check = true
+	results, _ := runMortal(t, &mortal{}, j, check)
+	require.Equal(t, modules.Likely, results[1].Grade)
+	results, _ = runMortal(t, &mortal{}, j, cat)
+	require.Equal(t, "changed failed*", brief(results))
+	results, _ = runMortal(t, &mortal{}, j, check)
+	require.Equal(t, "stable changed*?", brief(results))
+	require.Equal(t, modules.Unknown, results[1].Grade)
+}
+
 // TestDueCosts counts the journal's reads and writes in a converged run.
 func TestDueCosts(t *testing.T) {
 	dir := t.TempDir()
