@@ -40,6 +40,8 @@ type Plan struct {
 	MayFail bool
 	// LikelySucceeds declares the same of a plan that succeeds in nearly all cases: a prediction of it is likely.
 	LikelySucceeds bool
+	// Listed declares that the manifest lists the effects. The engine verifies the list.
+	Listed bool
 	// Command declares whether Apply starts a command, and whether that command may start again if its end was not
 	// seen.
 	Command Repeat

@@ -191,8 +191,8 @@ func (in *instance) plan(ctx context.Context, v verdict, affects modules.Affects
 		Action:         string(in.how) + " " + in.resource.as.Type,
 		Changes:        in.changes(v),
 		Effects:        append(affects.Effects(), modules.Effect{Kind: Effect, Key: strings.ToLower(in.resource.run.Type)}),
-		LikelySucceeds: true,
-		Steps:          in,
+		LikelySucceeds: true, Listed: affects != nil,
+		Steps: in,
 	}
 	if v.untestable { // such as RunCommandOnSet: whether it has run is unknown
 		plan.Command = modules.RunsOnce

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/before"
@@ -131,4 +133,90 @@ func (h *realHost) untouched(ctx context.Context, res modules.Resource, before *
 			slices.Equal(h.paths(plan), before.paths)
 	})
 	return same
+}
+
+// An action with a list of effects (affects in the manifest) may change other things, too. A run notices that for paths
+// of other resources of a list. It warns, and the next check run does not trust the list.
+
+// sight is the state of a path at one moment; the zero sight means a missing path.
+type sight struct {
+	info modules.FileInfo
+	at   time.Time // when its content changed
+}
+
+// A listed is an attempt whose manifest lists the effects of its action.
+type listed struct {
+	a      *attempt
+	before map[string]sight // the paths of other resources that are not listed
+}
+
+// begin reads the state of the host before the action.
+func (l *listed) begin() {
+	r, j := l.a.turn.run, l.a.turn.job
+	if !l.a.plan.Listed || r.real.scheduler != nil { // others change their paths meanwhile
+		return
+	}
+	l.before = map[string]sight{}
+	for _, other := range r.jobs {
+		if other == j || other.resource == nil {
+			continue
+		}
+		for _, subject := range subjectsOf(other.resource) {
+			if thing, _, _ := strings.Cut(subject, "\n"); path.IsAbs(thing) && !l.lists(thing) {
+				l.before[thing] = l.look(thing)
+			}
+		}
+	}
+}
+
+// lists reports whether the plan lists a path, or a directory above it.
+func (l listed) lists(name string) bool {
+	return slices.ContainsFunc(l.a.plan.Effects, func(e modules.Effect) bool {
+		return e.Kind == modules.BelowEffect && (name == e.Key || strings.HasPrefix(name, strings.TrimSuffix(e.Key, "/")+"/"))
+	})
+}
+
+// look returns the current state of a path of the host.
+func (l listed) look(name string) sight {
+	files := l.a.turn.run.real.host.Files
+	info, err := files.Stat(name)
+	if err != nil {
+		return sight{}
+	}
+	at, _ := files.ModTime(name)
+	return sight{info, at}
+}
+
+// compare warns of paths that have changed, and notes for later check runs that the list is not complete.
+func (l listed) compare() {
+	t := l.a.turn
+	var changed []string
+	for name, was := range l.before {
+		now := l.look(name)
+		if now.info.Kind == modules.Directory && was.info.Kind == modules.Directory { // names in it are other paths
+			now.info.Size, now.info.Links, now.at = was.info.Size, was.info.Links, was.at
+		}
+		if now != was {
+			changed = append(changed, name)
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	slices.Sort(changed)
+	t.said.Message(modules.LevelWarning, "changed "+strings.Join(changed, ", ")+", which affects does not list: add the path; until then, check runs do not trust the list")
+	t.openApplied()
+	t.run.applied.WentBeyond(t.job.entry, t.resolved())
+}
+
+// distrust adds Anything to the effects if an earlier run has seen effects that are not listed.
+func (l listed) distrust() {
+	a, t := l.a, l.a.turn
+	if !a.plan.Listed || t.run.engine.Applied == nil {
+		return
+	}
+	t.openApplied()
+	if t.run.applied.GoesBeyond(t.job.entry, t.resolved()) {
+		a.plan.Effects = append(slices.Clone(a.plan.Effects), modules.Anything)
+	}
 }

@@ -20,7 +20,7 @@
 //	reverse.go     the state before the first change of a resource, for its undo
 //	keepbefore.go  the state before each change, for the undo of the run
 //	units.go       the state of services before a change of their files, for the undo of the run
-//	apply.go       applies and verifies the plan of one job
+//	apply.go       applies and verifies the plan of one job, and verifies its list of effects
 //	batch.go       applies the plans of several jobs together
 //	follow.go      sends the output of commands while they run
 //	fetch.go       sends a file of the host to the controller

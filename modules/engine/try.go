@@ -149,6 +149,7 @@ func (a *attempt) predict(ctx context.Context) error {
 	case opaque(a.plan), a.plan.LikelySucceeds:
 		j.prediction.Add(forecast.Doubt{Ref: ref, Grade: modules.Likely})
 	}
+	listed{a: a}.distrust()
 	r.forecasts.record(j, j.entry.Ref(), a.plan)
 	if s, ok := j.resource.(*before.Restore); ok {
 		return s.Incomplete()
@@ -165,7 +166,11 @@ func (a *attempt) apply(ctx context.Context) error {
 		return err
 	}
 	j.result.Message = a.plan.Action
-	if err := a.carryOut(ctx); err != nil {
+	listed := listed{a: a}
+	listed.begin()
+	err := a.carryOut(ctx)
+	listed.compare()
+	if err != nil {
 		return err
 	}
 	r.forecasts.record(j, j.entry.Ref(), a.plan)

@@ -106,7 +106,7 @@ func (e *Exec) plan(action string) modules.Plan {
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true},
 		})
 	}
-	return modules.Plan{Action: action, Effects: effects, LikelySucceeds: true, Steps: new(outcome), Command: e.Repeat()}
+	return modules.Plan{Action: action, Effects: effects, LikelySucceeds: true, Listed: e.Affects != nil, Steps: new(outcome), Command: e.Repeat()}
 }
 
 // Repeat implements [modules.Commander].

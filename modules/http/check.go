@@ -60,7 +60,7 @@ func (r *HTTP) done(ctx context.Context, h modules.Host) (bool, error) {
 func (r *HTTP) guard() string { return fmt.Sprint(r.Socket, r.Unless, r.UnlessStatus, r.UnlessValues) }
 
 func (r *HTTP) plan(action string) modules.Plan {
-	plan := modules.Plan{Action: action, MayFail: true, Steps: new(outcome), Command: r.Repeat()} // the server decides
+	plan := modules.Plan{Action: action, MayFail: true, Listed: r.Affects != nil, Steps: new(outcome), Command: r.Repeat()} // the server decides
 	if r.here() {
 		plan.Effects = append(plan.Effects, r.Affects.Effects()...)
 	}

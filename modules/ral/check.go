@@ -115,8 +115,8 @@ func (t *task) plan() modules.Plan {
 		Effects: append(t.affects.Effects(), modules.Effect{
 			Kind: Effect, Key: t.provider.effectKey(t.update.name), State: t.provider.predicted(is, should),
 		}),
-		LikelySucceeds: true,
-		Steps:          t,
+		LikelySucceeds: true, Listed: t.affects != nil,
+		Steps: t,
 	}
 	for _, key := range t.differing() {
 		plan.Changes = append(plan.Changes, modules.Change{Property: key, Have: shown(is[key]), Want: shown(should[key])})

@@ -63,6 +63,7 @@ type appliedHead struct {
 	Format   int      `json:"format"`
 	Key      []byte   `json:"key"`
 	Catalogs []string `json:"catalogs,omitempty"` // digests of catalogs whose resources are all recorded
+	Beyond   []uint64 `json:"beyond,omitempty"`   // resources that changed more than their manifest lists, with their properties
 	Run      string   `json:"run,omitempty"`      // run that wrote last
 	Holder   string   `json:"holder,omitempty"`   // whose run
 }
@@ -213,6 +214,29 @@ func (a *Applied) Left(i int, properties json.RawMessage) {
 	}
 	a.left[m.resource] = append(had, m.with)
 	a.news = true
+}
+
+// maxBeyond bounds the resources of which GoesBeyond is recorded.
+const maxBeyond = 256
+
+// WentBeyond records that a resource with these properties changed more than its manifest lists. The caller has called
+// Open.
+func (a *Applied) WentBeyond(e *wire.Entry, properties json.RawMessage) {
+	if a.Known() && a.write && !a.GoesBeyond(e, properties) {
+		m := a.mark(e, properties)
+		a.head.Beyond = append(a.head.Beyond, m.resource^m.with)
+		a.head.Beyond = a.head.Beyond[max(0, len(a.head.Beyond)-maxBeyond):]
+		a.news = true
+	}
+}
+
+// GoesBeyond reports whether that has been recorded.
+func (a *Applied) GoesBeyond(e *wire.Entry, properties json.RawMessage) bool {
+	if !a.Known() || len(a.head.Beyond) == 0 && !a.write {
+		return false
+	}
+	m := a.mark(e, properties)
+	return slices.Contains(a.head.Beyond, m.resource^m.with)
 }
 
 // Close writes new records.
