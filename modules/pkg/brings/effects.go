@@ -501,7 +501,9 @@ func (f *forecast) accounts(packages []*Package) error {
 		f.effects = append(f.effects, tables.UserEffects(is)...)
 	}
 	if t.Accounts {
-		f.effects = append(f.effects, modules.Differ("", accounts.PasswdFile, accounts.ShadowFile, accounts.GroupFile)...)
+		// The kind keeps the ids of existing users and groups: scripts do not change them. Types that read the files
+		// themselves do not know this kind, so their predictions are unknown.
+		f.effects = append(f.effects, modules.Differ(modules.UserEffect, accounts.PasswdFile, accounts.ShadowFile, accounts.GroupFile)...)
 	}
 	return nil
 }

@@ -154,6 +154,13 @@ func TestEffects(t *testing.T) {
 		_, err = brings.Effects(host(t, map[string]string{"etc/dpkg/dpkg.cfg.d/slim": "path-exclude /usr/share/doc/*\npath-exclude=/usr/share/man/*\n", "etc/passwd": "", "etc/group": ""}), packages)
 		require.NoError(t, err)
 	})
+	t.Run("other changes of users", func(t *testing.T) {
+		packages := packagesOf([]brings.File{build(t, "groups", map[string]string{"DEBIAN/postinst": "#!/bin/sh\nusermod -aG adm games\n"})})
+		require.NoError(t, f.Look(t.Context(), look, packages))
+		effects, err := brings.Effects(h, packages)
+		require.NoError(t, err)
+		require.Contains(t, effects, modules.Effect{Kind: modules.DiffersEffect, Key: "/etc/passwd", State: modules.UserEffect, Likely: true})
+	})
 	t.Run("scripts that may change anything", func(t *testing.T) {
 		packages := packagesOf([]brings.File{build(t, "wild", map[string]string{"DEBIAN/postinst": "#!/bin/sh\nrm -rf \"/etc/$(hostname)\"\n"})})
 		require.NoError(t, f.Look(t.Context(), look, packages))
