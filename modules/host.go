@@ -24,6 +24,11 @@ type Host struct {
 	// Private is a directory for data of a type between runs, such as the result of a command for a file. The type that
 	// uses it creates it, for its own user alone, and checks that; "" means that there is none.
 	Private string
+	// Stage calls use with the path of a temporary file, which it then removes: for a program that examines a content in a
+	// check run. The file has the content, the attributes, and a name like the temporary files of [FileWriter] for name. It is
+	// in the directory of the program, which no other user may enter. Stage returns the error of use, or that use has changed
+	// the file. nil means that there is no such directory.
+	Stage func(ctx context.Context, name string, r io.Reader, a Attributes, use func(temp string) error) error
 	// CheckRun is set in a run that only predicts. Programs that write logs and caches when they are
 	// queried then get other places for them, such as below Private.
 	CheckRun bool

@@ -16,6 +16,7 @@ func ReadOnly(h Host) Host {
 		Commands: probeOnly{h.Commands},
 		Contents: h.Contents,
 		Private:  h.Private,
+		Stage:    h.Stage,
 		CheckRun: h.CheckRun,
 		Report:   Discard{},
 		Forecast: NoForecast{},

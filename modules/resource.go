@@ -141,6 +141,10 @@ const (
 	// LiveEffect belongs to no plan. A type that examines the host itself, for example its network, looks up this
 	// effect in the forecast: its answer is then as uncertain as the answer of a probe.
 	LiveEffect EffectKind = "live"
+	// ProbeEffect belongs to no plan. A type looks it up before it runs a program that may read anything, but most likely
+	// reads certain paths. Key is these absolute paths, one per line; a directory includes everything in it. The state is
+	// the [Grade] of the program's answer, which is also the doubt that Lookup adds. Outside check runs it is not found.
+	ProbeEffect EffectKind = "probe"
 )
 
 // OffersEffect changes the offers of package repositories. It has neither key nor state: the change cannot be

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -20,11 +21,26 @@ func Host() modules.Host {
 	if program, err := os.Executable(); err == nil {
 		h.Private = filepath.Join(filepath.Dir(program), "private")
 	}
+	h.Stage = system.Stage(stageDir())
 	h.Contents = modules.LocalContents{}
 	quiet := modules.ReadOnly(h)
 	h.Report, h.Forecast = quiet.Report, quiet.Forecast
 	return h
 }
+
+// stageDir returns a directory for the temporary files of check runs: next to the test program if possible, so that it is
+// removed with the program.
+var stageDir = sync.OnceValue(func() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(program), "stage-")
+	if err != nil { // another user has built the program
+		dir, _ = os.MkdirTemp("", "stage-")
+	}
+	return dir
+})
 
 // expand puts values for $ROOT, and for $UID and $GID, which name a user and a
 // group that a test may give files to: another one for root, else its own.

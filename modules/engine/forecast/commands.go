@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -73,6 +74,71 @@ func (c predictedCommands) probedPaths(paths []string) {
 		}
 	}
 	h.weigh(origin{})
+}
+
+// likelyReads adds the doubt about a program that may read anything, but most likely reads these paths only. If all pending
+// plans only change other paths, the program's answer is likely.
+func (h predictedHost) likelyReads(names []string) modules.Grade {
+	h.p.Reads.probe()
+	for i, name := range names {
+		h.p.Reads.path(pathRead{path: name, follow: true, names: true, knows: h.knows})
+		if h.pending != "" {
+			names[i] = h.Canonical(name, true)
+		}
+	}
+	var first origin // the first plan of the lowest grade
+	add := func(at cause, d Doubt) {
+		if d.Any() && (first.ref == "" || first.doubt.Or(d) != first.doubt || d.Grade == first.doubt.Grade && at.at < first.at) {
+			first = origin{ref: at.ref, at: at.at, doubt: d}
+		}
+	}
+	changes := func(at cause, read bool) {
+		switch {
+		case read:
+			add(at, Doubt{at.ref, modules.Unknown})
+		case h.precedes(at.at, h.view):
+			add(at, Doubt{at.ref, modules.Likely})
+		}
+	}
+	for _, states := range h.other {
+		for _, s := range states {
+			if h.precedes(s.at, h.view) {
+				changes(cause{s.ref, s.at}, true)
+			}
+		}
+	}
+	for at, s := range h.paths {
+		changes(cause{s.ref, s.at}, meets(names, at))
+	}
+	for at, d := range h.differs {
+		changes(d.cause, meets(names, at))
+	}
+	for dir, c := range h.below {
+		changes(c, meets(names, dir))
+	}
+	for _, c := range h.kinds {
+		if h.precedes(c.at, h.view) {
+			changes(c, true)
+		}
+	}
+	add(h.view.opaque, Doubt{h.view.opaque.ref, modules.Unknown})
+	add(h.view.elsewhere, Doubt{h.view.elsewhere.ref, modules.Likely})
+	if first.ref == "" && h.view.pending != "" {
+		first.doubt = Doubt{h.view.pending, modules.Likely}
+	}
+	h.p.Add(first.doubt)
+	if h.pending != "" {
+		h.p.doubtInList(h.pending)
+	}
+	if !first.doubt.Any() {
+		return modules.Certain
+	}
+	return first.doubt.Grade
+}
+
+// meets reports whether a path is below or above one of the names.
+func meets(names []string, at string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return inside(at, name) || inside(name, at) })
 }
 
 // firstOf names the resource that was the first to plan something for a kind of things.

@@ -25,6 +25,7 @@ func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modul
 		Commands: predictedCommands{f.real.Commands, fh},
 		Contents: f.real.Contents,
 		Private:  f.real.Private,
+		Stage:    f.real.Stage,
 		CheckRun: true,
 
 		Resources: f.real.Resources,

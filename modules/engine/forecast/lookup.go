@@ -97,6 +97,8 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 	case modules.LiveEffect:
 		h.probed("")
 		return nil, false
+	case modules.ProbeEffect:
+		return h.likelyReads(strings.Split(key, "\n")), true
 	}
 	s, ok := h.other[kind][key]
 	h.p.Reads.thing(kind, key)

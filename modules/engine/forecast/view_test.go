@@ -45,6 +45,10 @@ func TestView(t *testing.T) {
 		{"something certain: another path", []int{0}, stats("/srv/x"), ""},
 		{"something certain: that path", []int{0}, stats("/srv/0"), ""},
 		{"something certain: a program", []int{0}, probes(""), "0"},
+		{"nothing comes before: a program that reads certain paths", nil, looksUp(modules.ProbeEffect, "/srv/x\n/etc"), ""},
+		{"nothing comes before: a program that reads a changed path", nil, looksUp(modules.ProbeEffect, "/etc\n/srv/0"), "0"},
+		{"nothing comes before: a program that reads below a changed directory", nil, looksUp(modules.ProbeEffect, "/opt/app/x"), "3"},
+		{"something certain: a program that reads other paths", []int{0}, looksUp(modules.ProbeEffect, "/srv/x"), "0"},
 		{"anything: a path", []int{0, 1}, stats("/srv/x"), "1"},
 		{"anything: its own path", []int{1}, stats("/srv/1"), ""},
 		{"anything, later: its own path", []int{1, 4}, stats("/srv/1"), "4"},
@@ -69,5 +73,36 @@ func TestView(t *testing.T) {
 			tt.ask(f.Host(t.Context(), f.Everything(), list, modules.Discard{}))
 			require.Equal(t, list.doubted, p.doubted, "in a later play all of it comes before")
 		})
+	}
+}
+
+// TestLikelyReads returns the grade of a program that most likely reads two paths.
+func TestLikelyReads(t *testing.T) {
+	at := func(path string) modules.Effect {
+		return modules.Effect{Kind: modules.PathEffect, Key: path, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}}}
+	}
+	for name, tt := range map[string]struct {
+		plans []modules.Effect
+		want  modules.Grade
+	}{
+		"nothing":             {nil, modules.Certain},
+		"another path":        {[]modules.Effect{at("/srv/other")}, modules.Likely},
+		"no effect":           {[]modules.Effect{{Kind: modules.ElsewhereEffect}}, modules.Likely},
+		"a path that differs": {modules.Differ("", "/srv/other"), modules.Likely},
+		"the path":            {[]modules.Effect{at("/srv/read")}, modules.Unknown},
+		"a path below":        {[]modules.Effect{at("/srv/dir/x")}, modules.Unknown},
+		"a directory above":   {[]modules.Effect{{Kind: modules.BelowEffect, Key: "/srv"}}, modules.Unknown},
+		"a unit":              {[]modules.Effect{at("/srv/other"), {Kind: "unit", Key: "a"}}, modules.Unknown},
+		"a kind":              {[]modules.Effect{{Kind: modules.KindEffect, Key: "package"}}, modules.Unknown},
+		"anything":            {[]modules.Effect{modules.Anything}, modules.Unknown},
+	} {
+		f, p := New(system.New()), &Prediction{}
+		if tt.plans != nil {
+			f.Record(Plan{Ref: "a#a", Effects: f.Settled(tt.plans)})
+		}
+		grade, ok := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Forecast.Lookup(modules.ProbeEffect, "/srv/read\n/srv/dir")
+		require.True(t, ok)
+		require.Equal(t, tt.want, grade, name)
+		require.Equal(t, tt.want != modules.Certain, p.Because.Ref == "a#a", name)
 	}
 }
