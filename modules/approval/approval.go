@@ -4,8 +4,6 @@ package approval
 import (
 	"context"
 	"fmt"
-	"os"
-	"path"
 	"strings"
 
 	shellquote "github.com/kballard/go-shellquote"
@@ -38,47 +36,44 @@ func Validate(property, command string) error {
 	return nil
 }
 
-// Required adds to a plan to write a file that command has to approve it; an empty command approves all. It refuses the
-// plan if other users could exchange the file before command reads it.
-func Required(files modules.FileReader, name, command string, plan modules.Plan) (modules.Plan, error) {
-	if command == "" {
-		return plan, nil
-	}
-	dir := path.Dir(name)
-	if err := modules.OthersMayChange(files, dir, os.Geteuid()); err != nil {
-		return modules.Plan{}, modules.Refuse("validate: another user could replace the file %s during the check: %w; run as the owner of the directory", name, err)
-	}
-	plan.MayFail = true
-	return plan, nil
-}
-
 // Ask runs command to check whether the file at temp may become name; an empty command approves all. The error, and the
 // output of command, show name.
 func Ask(ctx context.Context, h modules.Host, command, temp, name string) error {
 	if command == "" {
 		return nil
 	}
+	exit, err := run(ctx, h.Commands.Run, modules.Command{}, command, temp, name)
+	if exit != nil {
+		h.Report.Output(*exit)
+	}
+	return err
+}
+
+// run starts command with start; with has its other settings. It returns the exit if the command has run and does not
+// approve the file.
+func run(ctx context.Context, start starter, with modules.Command, command, temp, name string) (*modules.Exit, error) {
 	argv, err := shellquote.Split(command)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, word := range argv {
 		argv[i] = strings.ReplaceAll(word, place, temp)
 	}
-	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv, Home: true})
+	with.Argv, with.Home = argv, true
+	exit, err := start(ctx, with)
 	for _, out := range []*modules.Output{&exit.Stdout, &exit.Stderr} {
 		out.Text = strings.ReplaceAll(out.Text, temp, name)
 	}
 	if err != nil {
+		refused := &refusal{"validate: " + strings.ReplaceAll(err.Error(), temp, name), "validate could not be run to its end", err}
 		if exit.Elapsed > 0 {
-			h.Report.Output(exit)
+			return &exit, refused
 		}
-		return &refusal{"validate: " + strings.ReplaceAll(err.Error(), temp, name), "validate could not be run to its end", err}
+		return nil, refused
 	}
 	if exit.Code == 0 {
-		return nil
+		return nil, nil
 	}
-	h.Report.Output(exit)
 	safe := fmt.Sprintf("the validate command exited with status %d, so the file was not written", exit.Code)
 	text := safe
 	for _, out := range []string{exit.Stdout.Text, exit.Stderr.Text} {
@@ -87,8 +82,11 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 			text = safe + ": " + strings.TrimSpace(first)
 		}
 	}
-	return &refusal{text, safe, nil}
+	return &exit, &refusal{text, safe, nil}
 }
+
+// starter is a method of [modules.Commands].
+type starter func(context.Context, modules.Command) (modules.Exit, error)
 
 // refusal is why a file was not put in place.
 type refusal struct {

@@ -52,7 +52,7 @@ var whole = map[column]string{certain: "none", watched: "at once"}
 // explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
 // unnecessary reason.
 var explained = map[string]map[column]string{
-	"file": {certain: "If `validate` is set, the new content is uncertain. If the file has hard links, predictions for later resources may be wrong."},
+	"file": {certain: "If `validate` may read something that an earlier resource would change, the new content is uncertain. If the file has hard links, predictions for later resources may be wrong."},
 	"exec": {
 		certain: all,
 		undone:  "no",
@@ -72,9 +72,9 @@ var explained = map[string]map[column]string{
 	},
 	"repository": {certain: "Without `refresh: false`, changes that need new package lists are uncertain."},
 	"archive":    {certain: "The unpacked files are uncertain.", undone: "only with `ccm-push undo`"},
-	"line":       {certain: "Changes with `validate` are uncertain."},
-	"replace":    {certain: "Changes with `validate` are uncertain."},
-	"ini":        {certain: "Changes with `validate` are uncertain."},
+	"line":       {certain: "If `validate` may read something that an earlier resource would change, the change is uncertain."},
+	"replace":    {certain: "If `validate` may read something that an earlier resource would change, the change is uncertain."},
+	"ini":        {certain: "If `validate` may read something that an earlier resource would change, the change is uncertain."},
 	"assert":     {undone: "nothing to undo"},
 	"scaffold":   {certain: "The output of `post` commands is uncertain.", undone: "only with `ccm-push undo`"},
 	"apply": {

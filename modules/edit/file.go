@@ -93,7 +93,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	seen := modules.TextContent(have).SHA256()
 	// The own rename is the whole change, so that all but the permission bits of
 	// the mode are lost with the old file.
-	return f.plan(h, done, t, steps{seen, modules.Attributes{Mode: at.Mode.Perm(), UID: at.UID, GID: at.GID}, done.Remove})
+	return f.plan(ctx, h, done, t, steps{seen, modules.Attributes{Mode: at.Mode.Perm(), UID: at.UID, GID: at.GID}, done.Remove})
 }
 
 // read returns the text of a file. It refuses a file that is not text.
@@ -163,7 +163,7 @@ func (f *File) checkMissing(ctx context.Context, h modules.Host, link bool) (mod
 		return modules.Plan{}, err
 	}
 	done.Action = "created the file"
-	plan, err := f.plan(h, done, t, steps{want: want})
+	plan, err := f.plan(ctx, h, done, t, steps{want: want})
 	const ownerMayRead = 0o400
 	if err == nil && want.Mode&ownerMayRead == 0 { // only root can read the file again, to verify it
 		plan.Effects = append(plan.Effects, modules.Anything)
@@ -172,7 +172,7 @@ func (f *File) checkMissing(ctx context.Context, h modules.Host, link bool) (mod
 }
 
 // plan is the plan of writing the file with its new text.
-func (f *File) plan(h modules.Host, done Done, t *Text, s steps) (modules.Plan, error) {
+func (f *File) plan(ctx context.Context, h modules.Host, done Done, t *Text, s steps) (modules.Plan, error) {
 	content := modules.TextContent(t.String())
 	if content.Size() > maxSize {
 		return modules.Plan{}, tooLarge(f.Path)
@@ -191,10 +191,10 @@ func (f *File) plan(h modules.Host, done Done, t *Text, s steps) (modules.Plan, 
 		Needs:   needs,
 		Steps:   s,
 	}, h.Files.MayReplace(f.Path), may)
-	if err != nil {
+	if err != nil || s.remove {
 		return plan, err
 	}
-	return approval.Required(h.Files, f.Path, f.Validation, plan)
+	return approval.Request{Name: f.Path, Command: f.Validation, Content: content, Want: s.want}.Required(ctx, h, plan)
 }
 
 // Apply is the Apply of a resource that edits the file.

@@ -252,7 +252,7 @@ func missingParents(files modules.FileReader, name string) ([]string, error) {
 func (c *comparison) checkPresent(ctx context.Context) (modules.Plan, error) {
 	switch c.at.Kind {
 	case modules.Absent:
-		return c.create()
+		return c.create(ctx)
 	case modules.Directory:
 		return modules.Plan{}, modules.Refuse("%s exists as a directory; cannot manage it as a file", c.Name)
 	case modules.Special:
@@ -266,21 +266,21 @@ func (c *comparison) checkPresent(ctx context.Context) (modules.Plan, error) {
 	return c.compareContent(ctx)
 }
 
-func (c *comparison) create() (modules.Plan, error) {
+func (c *comparison) create(ctx context.Context) (modules.Plan, error) {
 	if err := modules.InDirectory(c.h.Files, c.Name); err != nil {
 		return modules.Plan{}, err
 	}
 	if !c.hasContent() {
 		plan := c.write("created an empty file with requested attributes", modules.TextContent(""))
 		plan.Changes = []modules.Change{{Property: "ensure", Have: c.at.ensure(), Want: present}}
-		return c.mayWrite(plan)
+		return c.mayWrite(ctx, plan)
 	}
 	plan := c.write("created the file", c.Content)
 	plan.Changes = []modules.Change{
 		{Property: "ensure", Have: c.at.ensure(), Want: present},
 		{Property: "content", Have: absent, Want: sum(c.digestWanted())},
 	}
-	return c.mayWrite(plan)
+	return c.mayWrite(ctx, plan)
 }
 
 // compareContent compares content and attributes of a file.
@@ -312,7 +312,7 @@ func (c *comparison) compareContent(ctx context.Context) (modules.Plan, error) {
 	}
 	plan := c.write("updated the file", c.Content)
 	plan.Changes = changes
-	if plan, err = c.mayWrite(plan); err != nil {
+	if plan, err = c.mayWrite(ctx, plan); err != nil {
 		return plan, err
 	}
 	return c.mayKeepOld(plan)

@@ -4,8 +4,9 @@ package file_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/line"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -79,11 +82,15 @@ func TestValidateRefuses(t *testing.T) {
 				return last
 			}
 			predicted := run(true)
-			require.Equal(t, []any{wire.Changed, true, "file#f"}, []any{predicted.Status, predicted.Grade != modules.Certain, predicted.Because})
-			require.Equal(t, before, modtest.State(t, root), "a check run asks nobody")
+			require.Equal(t, before, modtest.State(t, root), "a check run changes nothing")
 
 			result := run(false)
 			require.Equal(t, wire.Failed, result.Status)
+			if test.name == "killed" {
+				require.Equal(t, []any{wire.Changed, modules.Unknown, "file#f"}, []any{predicted.Status, predicted.Grade, predicted.Because})
+			} else {
+				require.Equal(t, []any{result.Status, modules.Certain, result.Error}, []any{predicted.Status, predicted.Grade, predicted.Error})
+			}
 			at := func(s string) string { return strings.ReplaceAll(s, "$ROOT", root) }
 			require.Equal(t, at(test.text), result.Error)
 			if test.stderr != "" {
@@ -91,6 +98,39 @@ func TestValidateRefuses(t *testing.T) {
 			}
 			require.Equal(t, before, modtest.State(t, root), "the file is as it was, and nothing is beside it")
 		})
+	}
+}
+
+// TestPredictsValidation runs the command in check runs, before and after other changes.
+func TestPredictsValidation(t *testing.T) {
+	types := modules.Registry{file.Type(), exec.Type(), line.Type()}
+	tree := []modtest.Node{{Path: "d", Dir: true}, {Path: "d/sibling", Text: "x"}, {Path: "other", Text: "x"}, {Path: "lines", Text: "a\n"}}
+	other := modtest.Step{Type: "file", Properties: own(`"name":"$ROOT/other","mode":"0644","content":"y"`)}
+	command := modtest.Step{Type: "exec", Properties: `{"name":"true"}`}
+	validated := func(validate, content string) modtest.Step {
+		text, err := json.Marshal(validate)
+		require.NoError(t, err)
+		return modtest.Step{Type: "file", Properties: own(fmt.Sprintf(`"name":"$ROOT/d/f","mode":"0640","content":%q,"validate":%s`, content, text))}
+	}
+	edited := modtest.Step{Type: "line", Properties: `{"name":"$ROOT/lines","line":"b","validate":"grep -q b %s"}`}
+	large := strings.Repeat("word ", modules.InlineLimit)
+	for name, s := range map[string]modtest.Scenario{
+		"nothing is pending":                   {Steps: []modtest.Step{validated("grep -q new %s", "new\n")}, Want: []string{"changed"}},
+		"a large content":                      {Steps: []modtest.Step{validated("grep -q word %s", large)}, Want: []string{"changed"}},
+		"an edited file":                       {Steps: []modtest.Step{edited}, Want: []string{"changed"}},
+		"failure":                              {Steps: []modtest.Step{validated("grep -q old %s", "new\n")}, Want: []string{"failed"}},
+		"another path":                         {Steps: []modtest.Step{other, validated("grep -q new %s", "new\n")}, Want: []string{"changed", "changed likely"}},
+		"another path, and a failure":          {Steps: []modtest.Step{other, validated("grep -q old %s", "new\n")}, Want: []string{"changed", "changed unknown"}},
+		"a path in the command":                {Steps: []modtest.Step{other, validated("cmp -s $ROOT/other %s", "y")}, Want: []string{"changed", "changed unknown"}},
+		"a path in the content":                {Steps: []modtest.Step{other, validated("true %s", "include='$ROOT/oth*';")}, Want: []string{"changed", "changed likely"}},
+		"a path in the content, and a failure": {Steps: []modtest.Step{other, validated("grep -q old %s", "$ROOT/other")}, Want: []string{"changed", "changed unknown"}},
+		"a command":                            {Steps: []modtest.Step{command, validated("grep -q new %s", "new\n")}, Want: []string{"changed likely", "changed unknown"}},
+		"a relative path":                      {Steps: []modtest.Step{validated("true %s", "include sibling")}, Want: []string{"changed likely"}},
+		"a relative pattern":                   {Steps: []modtest.Step{validated("false %s", "include ./s*")}, Want: []string{"changed unknown"}},
+		"no permission":                        {Steps: []modtest.Step{validated("sh -c 'echo Permission denied; false' %s", "x")}, Want: []string{"changed unknown"}},
+	} {
+		s.Name, s.Tree = name, tree
+		t.Run(name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
 }
 
@@ -121,7 +161,7 @@ func TestKilledWhileValidated(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true}, {Path: "d/f", Text: "old\n"}})
 	require.NoError(t, syscall.Mkfifo(root+"/begun", 0o600))
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileValidated$")
+	cmd := osexec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileValidated$")
 	cmd.Env = append(os.Environ(), validatedEnv+"="+root)
 	require.NoError(t, cmd.Start())
 	begun, err := os.OpenFile(root+"/begun", os.O_WRONLY, 0) // waits for cat

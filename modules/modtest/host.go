@@ -1,7 +1,9 @@
 package modtest
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,7 +23,9 @@ func Host() modules.Host {
 	if program, err := os.Executable(); err == nil {
 		h.Private = filepath.Join(filepath.Dir(program), "private")
 	}
-	h.Stage = system.Stage(stageDir())
+	h.Stage = func(ctx context.Context, name string, r io.Reader, a modules.Attributes, use func(string) error) error {
+		return system.Stage(stageDir())(ctx, name, r, a, use)
+	}
 	h.Contents = modules.LocalContents{}
 	quiet := modules.ReadOnly(h)
 	h.Report, h.Forecast = quiet.Report, quiet.Forecast

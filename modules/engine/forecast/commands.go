@@ -78,7 +78,8 @@ func (c predictedCommands) probedPaths(paths []string) {
 
 // likelyReads adds the doubt about a program that may read anything, but most likely reads these paths only. If all pending
 // plans only change other paths, the program's answer is likely.
-func (h predictedHost) likelyReads(names []string) modules.Grade {
+func (c predictedCommands) likelyReads(names []string) modules.Grade {
+	h := c.h
 	h.p.Reads.probe()
 	for i, name := range names {
 		h.p.Reads.path(pathRead{path: name, follow: true, names: true, knows: h.knows})

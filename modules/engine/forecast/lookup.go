@@ -98,7 +98,7 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 		h.probed("")
 		return nil, false
 	case modules.ProbeEffect:
-		return h.likelyReads(strings.Split(key, "\n")), true
+		return predictedCommands{h: h}.likelyReads(strings.Split(key, "\n")), true
 	}
 	s, ok := h.other[kind][key]
 	h.p.Reads.thing(kind, key)
