@@ -12,10 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pendingPackages makes a check run every query of a package manager.
+// pendingPackages makes a check run every query of a package manager, and a validate command.
 const pendingPackages = `
 ccm:
   resources:
+    - file:
+        - /etc/e2e-validated: {content: "x\n", validate: "grep -q x %s"}
     - package:
         - e2e-demo: {ensure: latest}
         - e2e-one: {}
@@ -51,7 +53,9 @@ func TestFleetCheckWritesNothing(t *testing.T) {
 				r := f.push("-i", "root.yaml", "--limit", f.host, "--check", "--diff", "pending.yaml")
 				r.requireCode(f, 0)
 				require.Len(t, pendingLine.FindAllString(r.stdout, -1), 5, "all are pending: %s", r.stdout)
+				require.Regexp(t, `would change +file#/etc/e2e-validated +would have created the file\n`, r.stdout, "its validate command has run")
 				require.Empty(t, otherLines(was, f.sh(f.host, wholeTree)), before)
+				require.Empty(t, f.sh(f.host, "find /root/.cache/ccm-push /var/lib/ccm-push -name '.*.ccm-*'"), "temporary files")
 			}
 		})
 	}
