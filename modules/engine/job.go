@@ -101,7 +101,11 @@ func (j *job) mayChange() []modules.Effect {
 	}
 	effects := []modules.Effect{modules.Elsewhere}
 	for _, s := range subjects {
-		if thing, _, _ := strings.Cut(s, "\n"); path.IsAbs(thing) {
+		thing, _, _ := strings.Cut(s, "\n")
+		if strings.HasPrefix(thing, "package ") { // which may bring anything
+			return []modules.Effect{modules.Anything}
+		}
+		if path.IsAbs(thing) {
 			effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: thing})
 			effects = append(effects, modules.Differ("", thing)...)
 		}

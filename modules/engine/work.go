@@ -114,6 +114,9 @@ func (t *turn) settle(ctx context.Context, err error) {
 	} else {
 		r.refreshes.Fails(j.index)
 		j.prediction.AsInList() // a pending change may provide the missing thing
+		if j.prediction.Because.Any() {
+			j.prediction.Because.Grade = modules.Unknown
+		}
 	}
 	if j.prediction.Unrecorded() { // it may turn out to act after all, in an unknown way
 		r.forecasts.record(j, j.prediction.Because.Ref, modules.Plan{Effects: j.mayChange()})
