@@ -190,8 +190,9 @@ func isKept(kind modules.EffectKind, dir string) bool {
 
 // Kinds of effect of types.
 const (
-	unitEffect    modules.EffectKind = "unit"
-	packageEffect modules.EffectKind = "package"
+	unitEffect     modules.EffectKind = "unit"
+	packageEffect  modules.EffectKind = "package"
+	firewallEffect modules.EffectKind = "firewall"
 )
 
 // keptIn lists the files in which operating systems store a kind of things.
@@ -203,6 +204,8 @@ func keptIn(kind modules.EffectKind) []string {
 		return []string{"/etc/apt", "/var/lib/apt", "/var/lib/dpkg", "/etc/dpkg", "/var/cache/apt"}
 	case packageEffect:
 		return []string{"/var/lib/dpkg", "/var/lib/rpm", "/usr/lib/sysimage", "/lib/apk", "/var/lib/pacman", "/etc/dpkg", "/etc/rpm", "/usr/lib/rpm"}
+	case firewallEffect:
+		return []string{"/etc/nftables.conf", "/etc/nftables", "/etc/nftables.d", "/etc/sysconfig", "/etc/ufw", "/etc/default/ufw", "/lib/ufw", "/usr/share/ufw", "/etc/firewalld", "/usr/lib/firewalld"}
 	case unitEffect:
 		return append([]string{"/etc/init.d", "/etc/runlevels", "/etc/containers/systemd", "/run/systemd"}, modules.UnitFolders...)
 	}
