@@ -60,7 +60,11 @@ func (p pending) effects(ctx context.Context) ([]modules.Effect, error) {
 	if err := f.Look(ctx, p.looks, packages); err != nil {
 		return nil, err
 	}
-	return brings.Effects(p.host, packages)
+	host := p.host
+	if host.Aside != nil {
+		host = host.Aside()
+	}
+	return brings.Effects(host, packages)
 }
 
 // files returns the package files of these packages. Without its own folder of package files, apt lists all of them.

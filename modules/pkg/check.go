@@ -91,6 +91,9 @@ func permitted(h modules.Host, m changer) error {
 	if m.database() == "" {
 		return nil
 	}
+	if h.Aside != nil { // pending packages change the database, but not who may
+		h = h.Aside()
+	}
 	return h.Files.MayReplace(m.database())
 }
 

@@ -33,6 +33,7 @@ func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modul
 		State:     f.real.State,
 	})
 	h.Report, h.Forecast = report, fh
+	h.Aside = func() modules.Host { return f.Host(ctx, v, &Prediction{Reads: p.Reads}, report) }
 	return h
 }
 
