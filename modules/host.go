@@ -32,8 +32,8 @@ type Host struct {
 	// CheckRun is set in a run that only predicts. Programs that write logs and caches when they are
 	// queried then get other places for them, such as below Private.
 	CheckRun bool
-	// Aside returns the same host of a check run for reads that concern only details of effects: doubts about these are no
-	// doubts about the result of the resource. It may be nil.
+	// Aside returns the same host of a check run for reads that concern only details of effects. Doubts about them do not
+	// count for the result of the resource. It may be nil.
 	Aside func() Host
 	// Resources returns the host's copy of the play's folder resources/, readable for this user alone; "" if the play
 	// has none. nil means that there can be none.

@@ -91,7 +91,7 @@ func permitted(h modules.Host, m changer) error {
 	if m.database() == "" {
 		return nil
 	}
-	if h.Aside != nil { // pending packages change the database, but not who may
+	if h.Aside != nil { // packages keep the rights of this user
 		h = h.Aside()
 	}
 	return h.Files.MayReplace(m.database())

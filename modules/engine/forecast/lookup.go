@@ -150,7 +150,11 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 		unsure = c
 	}
 	for dir, c := range h.below {
-		if c.at > unsure.at && isKept(kind, dir) {
+		switch {
+		case c.at <= unsure.at || !isKept(kind, dir):
+		case !isWhole(kind, dir):
+			h.p.Add(Doubt{c.ref, modules.Likely})
+		default:
 			unsure = c
 		}
 	}
@@ -186,6 +190,13 @@ func (h predictedHost) unordered(from origin) {
 // isKept reports whether what a system knows of a kind of things may be kept in a directory.
 func isKept(kind modules.EffectKind, dir string) bool {
 	return slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) })
+}
+
+// isWhole reports whether a directory contains a whole folder of such files, or the kind has a list of its own files. A
+// part of a folder such as /etc likely has nothing to do with the kind.
+func isWhole(kind modules.EffectKind, dir string) bool {
+	files := keptIn(kind)
+	return files[0] != "/etc" || slices.ContainsFunc(files, func(kept string) bool { return inside(kept, dir) })
 }
 
 // Kinds of effect of types.

@@ -69,7 +69,7 @@ site.yaml:4:18: type exec has no property "create"
 site.yaml:4:30: type exec has no property "mode"
   hint: mode is for file, archive, line, ini, selinux, tls_key, tls_cert
 site.yaml:4:39: type exec has no property "src"
-  hint: the properties of exec are name, ensure, provider, command, cwd, environment, path, user, timeout, creates, onlyif, unless, refreshonly, refresh_only, readonly, returns, logoutput
+  hint: the properties of exec are name, ensure, provider, command, cwd, environment, path, user, timeout, creates, onlyif, unless, refreshonly, refresh_only, readonly, returns, affects, logoutput
 site.yaml:4:47: type exec has no property "recurse"
   hint: only file has it, with ensure: directory; for a whole folder with owner and group use scaffold
 site.yaml:5:21: type service has no property "shell"
