@@ -25,7 +25,7 @@ func (a Affects) Validate() error {
 				return err
 			}
 		case !isRef || affected[typ] == "" || name == "":
-			return Errorf(property, "%q is neither an absolute path nor service#NAME or package#NAME", entry)
+			return Errorf(property, "%q is not valid: write an absolute path, service#NAME or package#NAME", entry)
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func TestFullProgramInMidRun(t *testing.T) {
 	require.Equal(t, run, w.run(t))
 	require.Zero(t, h.asks.Load(), "a check run downloads nothing")
 	require.Contains(t, w.text.String(), "would have downloaded, extracted")
-	require.Contains(t, w.text.String(), "that depends on an earlier play")
+	require.Contains(t, w.text.String(), "because an earlier play may change the result")
 
 	w.Options.Check = false
 	require.Equal(t, run, w.run(t))

@@ -475,6 +475,6 @@ func TestCheckSeesEarlierPlays(t *testing.T) {
 		w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
 		w.Options.Check, w.Options.Keep = true, keep
 		require.Equal(t, []string{"play one 1/1: web1", "web1 file#dir changed", "play two 1/1: web1", "web1 file#f changed", "web1 done: ok"}, w.run(t))
-		require.Equal(t, !certain, strings.Contains(w.text.String(), "unless an earlier play changes the cause"), w.text.String())
+		require.Equal(t, !certain, strings.Contains(w.text.String(), "unless an earlier play fixes this first"), w.text.String())
 	}
 }

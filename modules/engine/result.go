@@ -97,7 +97,7 @@ func unpredictable(err error, text, because string) string {
 	if other, ok := errors.AsType[modules.StateUnknownError](err); ok {
 		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
 	}
-	return "Would fail unless " + because + " changes the cause: " + text
+	return "Would fail unless " + because + " fixes this first: " + text
 }
 
 const withheld = "[sensitive]"

@@ -150,7 +150,7 @@ func TestSuitableOnceItIsThere(t *testing.T) {
 	require.NoError(t, err)
 	r.entries = append([]wire.Entry{{Type: "exec", Name: "install", Properties: text}}, r.entries...)
 	predicted := r.checked().results(t)
-	require.Equal(t, "changed: Would fail unless exec#install changes the cause: no provider of type \"t\" is suitable for this host: t::a (resources/a.prov) needs the command \""+tool+"\"", brief(predicted[1]))
+	require.Equal(t, "changed: Would fail unless exec#install fixes this first: no provider of type \"t\" is suitable for this host: t::a (resources/a.prov) needs the command \""+tool+"\"", brief(predicted[1]))
 	require.NotEqual(t, modules.Certain, predicted[1].Grade)
 	require.Equal(t, "changed: executed\nstable", briefs(r.results(t)))
 }

@@ -158,7 +158,7 @@ func TestSimpleNoop(t *testing.T) {
 	dir := folder(t, map[string]string{"conf.yaml": "provider: {type: conf, invoke: simple, noop_safe: true, suitable: true, attributes: {name: , ensure: , text: }}"})
 	r := of(t, dir, `{"name":"n","type":"conf","properties":{"ensure":"present","text":"x"}}`, `{"name":"bad","type":"conf","properties":{"ensure":"present"}}`)
 	require.Equal(t, "changed: Would have created it through conf::conf\n  ensure: absent -> present\n  text: unset -> x\n"+
-		"changed: Would fail unless ral#n changes the cause: provider conf::conf: no\nroom left\n\nat all", briefs(r.checked().results(t)))
+		"changed: Would fail unless ral#n fixes this first: provider conf::conf: no\nroom left\n\nat all", briefs(r.checked().results(t)))
 	require.Contains(t, read(t, dir, "conf.calls"), "name='n' ensure='present' text='x' ral_noop='true' ral_action=update")
 	require.NoFileExists(t, dir+"/conf/n")
 }

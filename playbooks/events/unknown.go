@@ -93,14 +93,11 @@ func (all *doubts) add(r Result, address string) {
 // print adds a line for each reason, with the number of its predictions.
 func (all *doubts) print(p *page) {
 	for _, one := range all.of {
-		which := "whose outcome shows only in the run"
+		why := "only the real run can show the result"
 		if one.because != "" {
-			which = "that depends on " + one.because
-			if one.n > 1 {
-				which = "that depend on " + one.because
-			}
+			why = one.because + " may change the result"
 		}
-		p.print(plain, "maybe: ", count(one.n, "prediction"), " ", which)
+		p.print(plain, "maybe: ", count(one.n, "prediction"), ", because ", why)
 		p.newline()
 	}
 	if all.more > 0 {

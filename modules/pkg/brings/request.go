@@ -36,14 +36,14 @@ func (f *Fetcher) request(ctx context.Context, file File, from, to int64) ([]byt
 		if err != nil || next == "" {
 			return data, err
 		}
-		to, err := u.Parse(next)
+		place, err := u.Parse(next)
 		switch {
 		case err != nil:
 			return nil, err
-		case to.Scheme != "http" && to.Scheme != "https", u.Scheme == "https" && to.Scheme != "https", to.User != nil, f.Password(to.Hostname()):
+		case place.Scheme != "http" && place.Scheme != "https", u.Scheme == "https" && place.Scheme != "https", place.User != nil, f.Password(place.Hostname()):
 			return nil, errProtocol
 		}
-		u = to
+		u = place
 	}
 	return nil, errProtocol
 }
