@@ -31,6 +31,10 @@ func TestAffects(t *testing.T) {
 			Name: "a guard that names its file", Steps: []modtest.Step{outside, step("exec", `{"name":"true","onlyif":"test -e $ROOT/in/f","affects":[]}`), step("exec", `{"name":"true","onlyif":"test -e $ROOT/out/f","affects":[]}`)},
 			Want: []string{"changed", "changed likely", "changed unknown"},
 		},
+		{
+			Name: "a guard whose directory changes", Steps: []modtest.Step{step("file", `{"name":"$ROOT/in","ensure":"directory","mode":"0700"}`), step("exec", `{"name":"true","onlyif":"test -e $ROOT/in/f","affects":[]}`)},
+			Want: []string{"changed", "changed unknown"},
+		},
 	} {
 		s.Tree = []modtest.Node{{Path: "in", Dir: true}, {Path: "in/f", Text: "x"}, {Path: "out", Dir: true}, {Path: "out/f", Text: "x"}}
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })

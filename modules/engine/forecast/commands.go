@@ -51,27 +51,48 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 }
 
 // probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them. Modes
-// of directories above them may matter, too.
+// of directories above them may matter, too, as may mounts, and groups of the user.
 func (c predictedCommands) probedPaths(paths []string) {
 	h := c.h
+	var first cause
+	doubt := func(ref string, at int) {
+		if ref != "" && (first.ref == "" || at < first.at) {
+			first = cause{ref, at}
+		}
+	}
 	for _, name := range paths {
 		h.p.Reads.path(pathRead{path: name, follow: true, names: true})
 		for _, read := range []string{h.Canonical(name, false), h.Canonical(name, true)} {
-			doubt := func(changed, ref string) {
-				if inside(changed, read) || inside(read, changed) {
-					h.p.Doubt(ref)
+			touches := func(changed string) bool { return meets([]string{read}, changed) }
+			for changed, s := range h.paths {
+				if touches(changed) {
+					doubt(s.ref, s.at)
 				}
 			}
-			for changed, s := range h.paths {
-				doubt(changed, s.ref)
-			}
 			for changed, d := range h.differs {
-				doubt(changed, d.ref)
+				if touches(changed) {
+					doubt(d.ref, d.at)
+				}
 			}
 			for changed, by := range h.below {
-				doubt(changed, by.ref)
+				if touches(changed) {
+					doubt(by.ref, by.at)
+				}
+			}
+			for point, s := range h.other[modules.MountEffect] {
+				if touches(point) {
+					doubt(s.ref, s.at)
+				}
 			}
 		}
+	}
+	for _, kind := range []modules.EffectKind{modules.UserEffect, modules.GroupEffect} {
+		for _, s := range h.other[kind] {
+			doubt(s.ref, s.at)
+		}
+	}
+	if first.ref != "" {
+		h.p.Doubt(first.ref)
 	}
 	h.weigh(origin{})
 }
