@@ -113,6 +113,8 @@ func TestWatch(t *testing.T) {
 		{"for refreshes", "exec", `{"name":"true","refreshonly":true}`, "", modules.Sources{}},
 		{"that creates something", "exec", `{"name":"true","creates":"/a/f/","cwd":"/b","user":"ann"}`, "", modules.Sources{Paths: words("/a/f /b /etc/passwd")}},
 		{"with a guard", "exec", `{"name":"true","unless":"test -e /a/f"}`, "", modules.Sources{Paths: words("/a/f"), Polled: "files and services that its guards read"}},
+		{"with a guard that reads shared memory", "exec", `{"name":"true","unless":"test -e /dev/shm/f -o -e /dev/null"}`, "",
+			modules.Sources{Paths: []string{"/dev/shm/f"}, Polled: "files and services that its guards read"}},
 		{"with guards of a shell", "exec", `{"name":"true","provider":"shell","onlyif":"[ \"$(cat /a/f)\" = \"x\" ] && /b/check --to=/c/d >/dev/null 2>>/c/log","unless":"grep -q x /a/*.d '/e f' /proc/1/stat"}`, "",
 			modules.Sources{Paths: words("/a/f /b/check /c/d /e"), Polled: "files and services that its guards read"}},
 		{"that only looks", "exec", `{"name":"true","readonly":true}`, "", modules.Sources{Polled: "files and services that it reads"}},

@@ -41,7 +41,7 @@ func named(guard string) (paths []string) {
 		writes = word == ">"
 	}
 	return slices.DeleteFunc(paths, func(p string) bool {
-		return p == "/" || strings.HasPrefix(p, "/dev/") || strings.HasPrefix(p, "/proc/") || strings.HasPrefix(p, "/sys/")
+		return p == "/" || strings.HasPrefix(p, "/dev/") && !strings.HasPrefix(p, "/dev/shm/") || strings.HasPrefix(p, "/proc/") || strings.HasPrefix(p, "/sys/")
 	})
 }
 
