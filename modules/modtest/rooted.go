@@ -141,6 +141,9 @@ func (t tree) host(h modules.Host) modules.Host {
 	h.Commands = rootedCommands{t, h.Commands}
 	h.Forecast = rootedForecast{t, h.Forecast}
 	h.Keep, h.KeepAttributes = t.keep(h.Keep), t.keep(h.KeepAttributes)
+	if aside := h.Aside; aside != nil {
+		h.Aside = func() modules.Host { return t.host(aside()) }
+	}
 	return h
 }
 

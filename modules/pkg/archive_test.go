@@ -153,6 +153,9 @@ func (a *archive) host(root string) modules.Host {
 func (a *archive) in(root string, h modules.Host) modules.Host {
 	h.Commands = rootedCommands{h.Commands, a, root}
 	h.Files.FileRights = rootedRights{h.Files.FileRights, root}
+	if aside := h.Aside; aside != nil {
+		h.Aside = func() modules.Host { return a.in(root, aside()) }
+	}
 	return h
 }
 
