@@ -49,7 +49,7 @@ func TestFleetRalService(t *testing.T) {
 	}
 	r := run("--check", "site.yaml")
 	r.requireCode(t, 8)
-	require.Contains(t, r.stdout, "3 would change")
+	require.Contains(t, r.stdout, "2 would change, 0 stable, 1 would fail")
 	require.False(t, f.holds("s001", "systemctl is-active e2e-ral"))
 
 	r = run("site.yaml")

@@ -296,7 +296,7 @@ func TestFleetRollout(t *testing.T) {
 	require.Equal(t, 130, cmd.ProcessState.ExitCode())
 	require.Equal(t, "h002\n", pool())
 	r = run(0, "resume")
-	require.Contains(t, r.stdout, "    batch 1: 1 host: h001\n    batch 2: 1 host: h002\n")
+	require.Contains(t, r.stdout, "    batch 1: 1 host: h001\n    batch 2: 1 host: h002; restarts exec#")
 	require.Equal(t, "h001\nh002\n", pool())
 	require.Contains(t, tree("h002"), "only-4")
 }

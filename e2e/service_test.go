@@ -267,7 +267,7 @@ func TestServiceOnOpenRC(t *testing.T) {
 	for _, tc := range []struct{ name, script, want string }{
 		{
 			"check, start and enable", `run '"name":"demo","enable":true' --check; run '"name":"demo","enable":true'; run '"name":"demo","enable":true'; rc-service demo status 2>&1; ls -l /etc/runlevels/default | grep -c demo`,
-			`"changed","check":true,"i":0,"uncertain":true,"because":"service#demo","message":"Would have started and enabled","changes":[{"property":"ensure","have":"stopped","want":"running"},{"property":"enable","have":"false","want":"true"}]}
+			`"changed","check":true,"i":0,"grade":"likely","because":"service#demo","message":"Would have started and enabled","changes":[{"property":"ensure","have":"stopped","want":"running"},{"property":"enable","have":"false","want":"true"}]}
 "changed","check":false,"i":0,"message":"started and enabled","changes":[{"property":"ensure","have":"stopped","want":"running"},{"property":"enable","have":"false","want":"true"}]}
 "stable","check":false,"i":0}
  * status: started

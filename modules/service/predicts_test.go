@@ -47,27 +47,27 @@ func TestOnSystemdPredicts(t *testing.T) {
 		{
 			"a file it is subscribed to", both,
 			append([]modtest.Step{written("/run/sv-conf", "hi"), subscribed}, services(`"name":"sv-b"`)...),
-			[]string{"changed", "changed refreshed uncertain", "stable uncertain"},
+			[]string{"changed", "changed refreshed likely", "stable likely"},
 		},
 		{
 			"a new unit file", "",
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n`)}, services(`"name":"sv-a","enable":true`)...),
-			[]string{"changed", "changed uncertain"},
+			[]string{"changed", "changed unknown"},
 		},
 		{
 			"another unit file", both,
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 2000\n`), subscribed}, services(`"name":"sv-b"`)...),
-			[]string{"changed", "changed refreshed uncertain", "stable uncertain"},
+			[]string{"changed", "changed refreshed unknown", "stable likely"},
 		},
 		{
 			"another unit file, not subscribed to", both,
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 2000\n`)}, services(`"name":"sv-b"`, `"name":"sv-a"`)...),
-			[]string{"changed", "stable", "changed uncertain"},
+			[]string{"changed", "stable", "changed unknown"},
 		},
 		{
 			"a unit file that goes", both,
 			append([]modtest.Step{{Type: "file", Properties: `{"name":"` + etc + `sv-a.service","ensure":"absent"}`}}, services(`"name":"sv-a"`)...),
-			[]string{"changed", "changed uncertain"},
+			[]string{"changed", "changed unknown"},
 		},
 		{
 			"one unit twice", both,
@@ -77,12 +77,12 @@ func TestOnSystemdPredicts(t *testing.T) {
 		{
 			"another unit in between", both,
 			services(`"name":"sv-a","enable":false`, `"name":"sv-b","enable":false`, `"name":"sv-a","enable":true`),
-			[]string{"changed", "changed uncertain", "changed uncertain"},
+			[]string{"changed", "changed likely", "changed unknown"},
 		},
 		{
 			"masked, then wanted", other,
 			services(`"name":"sv-b","ensure":"stopped","masked":true`, `"name":"sv-b"`, `"name":"sv-b","ensure":"stopped","masked":false`),
-			[]string{"changed", "failed", "changed uncertain"},
+			[]string{"changed", "failed", "changed likely"},
 		},
 		{
 			"masked, then the mask is taken away", other,
@@ -92,22 +92,22 @@ func TestOnSystemdPredicts(t *testing.T) {
 		{
 			"unmasked, then enabled", other + "systemctl mask sv-b",
 			services(`"name":"sv-b","ensure":"stopped","masked":false`, `"name":"sv-b","ensure":"stopped","enable":true`),
-			[]string{"changed uncertain", "changed uncertain"},
+			[]string{"changed likely", "changed unknown"},
 		},
 		{
 			"a unit file that is to go, of what is not there", "",
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]`), {Type: "file", Properties: `{"name":"` + etc + `sv-a.service","ensure":"absent"}`}}, services(`"name":"sv-a","ensure":"stopped"`)...),
-			[]string{"changed", "changed", "stable uncertain"},
+			[]string{"changed", "changed", "stable unknown"},
 		},
 		{
 			"started, then enabled", plain,
 			services(`"name":"sv-a"`, `"name":"sv-a","enable":true`, `"name":"sv-a"`),
-			[]string{"changed uncertain", "changed uncertain", "stable uncertain"},
+			[]string{"changed likely", "changed likely", "stable likely"},
 		},
 		{
 			"a package that may bring it", "",
 			append([]modtest.Step{{Type: "exec", Properties: `{"name":"true"}`}}, services(`"name":"sv-a","ensure":"stopped"`, `"name":"sv-a"`)...),
-			[]string{"changed uncertain", "stable uncertain", "changed uncertain"},
+			[]string{"changed likely", "stable unknown", "changed unknown"},
 		},
 		{"not there", "", services(`"name":"sv-a"`, `"name":"sv-a","ensure":"stopped"`), []string{"failed", "stable"}},
 	} {

@@ -38,7 +38,7 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 		}
 		var restarts []string
 		for _, r := range b.Restarts {
-			on := fmt.Sprintf("%s on %d", Line(r.Resource), r.Hosts+r.Likely)
+			on := fmt.Sprintf("%s on %d", shorten(Line(r.Resource), 60), r.Hosts+r.Likely)
 			if r.Likely > 0 {
 				on += fmt.Sprintf(" (%d certain, %d likely)", r.Hosts, r.Likely)
 			}
