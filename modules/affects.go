@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// An Affects lists what an action may change: paths with everything below them, service#NAME and package#NAME. Nil means
-// that it is not known; an empty list means nothing.
+// An Affects lists the possible changes of an action: paths with everything below them, service#NAME and package#NAME. Nil
+// means unknown changes. An empty list means no changes.
 type Affects []string
 
 // affected are the kinds of effects of the types that a list may name.
-var affected = map[string]EffectKind{"service": "unit", "package": "package"}
+var affected = map[string]EffectKind{"service": UnitEffect, "package": PackageEffect}
 
 // Validate reports entries that are neither absolute paths nor references to a service or package. The errors are
 // PropertyErrors.

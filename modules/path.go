@@ -8,6 +8,11 @@ import (
 	"syscall"
 )
 
+// Inside reports whether a clean path is dir or below it.
+func Inside(name, dir string) bool {
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
+
 // NotThere reports whether an error means that a path does not exist.
 func NotThere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

@@ -147,6 +147,13 @@ const (
 	ProbeEffect EffectKind = "probe"
 )
 
+// Kinds of types that the engine and lists of [Affects] name, too.
+const (
+	UnitEffect     EffectKind = "unit"
+	PackageEffect  EffectKind = "package"
+	FirewallEffect EffectKind = "firewall"
+)
+
 // OffersEffect changes the offers of package repositories. It has neither key nor state: the change cannot be
 // predicted.
 const OffersEffect EffectKind = "offers"

@@ -42,7 +42,6 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		Refreshed:   r.Refreshed,
 		RefreshedBy: r.RefreshedBy,
 		Certain:     r.Grade == modules.Certain,
-		Grade:       gradeOf(c, entry, r),
 		Because:     r.Because,
 		WouldFail:   r.WouldFail,
 		Reason:      string(r.Reason),
@@ -60,6 +59,9 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		Index:       r.Index,
 		Kept:        r.Kept,
 		Earlier:     r.Earlier,
+	}
+	if e.Check || !e.Certain {
+		e.Grade = r.Grade.String()
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(checks) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Reason, e.Message = events.Skipped, "no_health_checks", "has no health checks, so nothing was looked at"
@@ -84,14 +86,6 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		}
 	}
 	return e
-}
-
-// gradeOf returns the grade of a prediction as events have it. It is empty for results of a real run.
-func gradeOf(c *wire.Catalog, entry *wire.Entry, r *wire.Result) string {
-	if r.Grade == modules.Certain && !c.Check && !entry.Check {
-		return ""
-	}
-	return r.Grade.String()
 }
 
 // noteFacts adds the facts that the diff of a result contains. With them equal diffs of hosts are printed once.

@@ -135,8 +135,8 @@ func (h *realHost) untouched(ctx context.Context, res modules.Resource, before *
 	return same
 }
 
-// An action with a list of effects (affects in the manifest) may change other things, too. A run notices that for paths
-// of other resources of a list. It warns, and the next check run does not trust the list.
+// An action with a list of effects (affects in the manifest) may change other things, too. A run notices such changes of
+// paths of other resources, unless resources run at the same time. It warns, and later check runs ignore the list.
 
 // sight is the state of a path at one moment; the zero sight means a missing path.
 type sight struct {
@@ -172,7 +172,7 @@ func (l *listed) begin() {
 // lists reports whether the plan lists a path, or a directory above it.
 func (l listed) lists(name string) bool {
 	return slices.ContainsFunc(l.a.plan.Effects, func(e modules.Effect) bool {
-		return e.Kind == modules.BelowEffect && (name == e.Key || strings.HasPrefix(name, strings.TrimSuffix(e.Key, "/")+"/"))
+		return e.Kind == modules.BelowEffect && modules.Inside(name, e.Key)
 	})
 }
 

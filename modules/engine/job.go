@@ -106,8 +106,7 @@ func (j *job) mayChange() []modules.Effect {
 			return []modules.Effect{modules.Anything}
 		}
 		if path.IsAbs(thing) {
-			effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: thing})
-			effects = append(effects, modules.Differ("", thing)...)
+			effects = append(effects, modules.Affects{thing}.Only()...)
 		}
 	}
 	return effects

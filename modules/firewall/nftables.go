@@ -29,7 +29,7 @@ type ruleset struct {
 }
 
 // effect is the kind of effect whose key is the name of a firewall and whose state is a [ruleset].
-const effect modules.EffectKind = "firewall"
+const effect = modules.FirewallEffect
 
 // Bounds of a call of nft.
 const (

@@ -153,7 +153,7 @@ const maxDuration = 10 * 365 * 24 * time.Hour
 
 // Effect is the kind of effect that a package has: Key is its name, State a
 // [State].
-const Effect modules.EffectKind = "package"
+const Effect = modules.PackageEffect
 
 // A State is the state of a package on a host. The zero State means absent.
 type State struct {

@@ -91,7 +91,7 @@ func template(id string) (string, bool) {
 
 // unitEffect is the kind of a plan's effect on a unit: Key is a name of it, and State a unit. The effect with the key
 // "" has the names of the unit that was changed last.
-const unitEffect modules.EffectKind = "unit"
+const unitEffect = modules.UnitEffect
 
 // effects are the effects of a change that leaves the unit in this state.
 func (u unit) effects() []modules.Effect {

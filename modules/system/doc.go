@@ -24,6 +24,6 @@ func newHost(f *commandLog) modules.Host {
 		Commands: c,
 		Mounts:   newMounts(),
 		Private:  privateDir(),
-		Stage:    stage,
+		Stage:    Stage(programDir()),
 	}
 }

@@ -272,9 +272,5 @@ func privateDir() string {
 	if os.Geteuid() == 0 {
 		return rootJournalDir
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	return filepath.Dir(program)
+	return programDir()
 }

@@ -42,11 +42,11 @@ func Stage(dir string) func(ctx context.Context, name string, r io.Reader, a mod
 	}
 }
 
-// stage is Stage in the directory of the program.
-func stage(ctx context.Context, name string, r io.Reader, a modules.Attributes, use func(temp string) error) error {
+// programDir returns the directory of the program, or "".
+func programDir() string {
 	program, err := os.Executable()
 	if err != nil {
-		return err
+		return ""
 	}
-	return Stage(filepath.Dir(program))(ctx, name, r, a, use)
+	return filepath.Dir(program)
 }

@@ -90,13 +90,10 @@ func (a predictedAccounts) free(kind modules.EffectKind, id int, name string) st
 		return name
 	}
 	a.h.p.Reads.thing(kind, "")
-	var first origin
-	for _, s := range a.h.other[kind] {
-		account, ok := s.state.(modules.AccountState)
-		if ok && account.Exists && account.ID == nil && (first.ref == "" || s.at < first.at) {
-			first = s.origin
-		}
-	}
+	first := a.h.firstOf(kind, func(state any) bool {
+		account, ok := state.(modules.AccountState)
+		return ok && account.Exists && account.ID == nil
+	})
 	if first.ref != "" {
 		a.h.p.Doubt(first.ref)
 	}

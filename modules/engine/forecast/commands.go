@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -39,9 +40,7 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 	switch {
 	case reads != "":
 		h.weighKind(reads, origin{})
-		if first := h.firstOf(reads); first != "" {
-			h.p.Add(Doubt{first, modules.Likely})
-		}
+		h.p.Add(Doubt{h.firstOf(reads, nil).ref, modules.Likely})
 	case h.view.pending != "":
 		h.p.Doubt(h.view.pending)
 	}
@@ -51,50 +50,58 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 }
 
 // probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them. Modes
-// of directories above them may matter, too, as may mounts, and groups of the user.
+// of directories above them count, as do mounts and the groups of the user.
 func (c predictedCommands) probedPaths(paths []string) {
 	h := c.h
 	var first cause
-	doubt := func(ref string, at int) {
-		if ref != "" && (first.ref == "" || at < first.at) {
-			first = cause{ref, at}
+	doubt := func(c cause) {
+		if c.ref != "" && (first.ref == "" || c.at < first.at) {
+			first = c
 		}
 	}
 	for _, name := range paths {
 		h.p.Reads.path(pathRead{path: name, follow: true, names: true})
-		for _, read := range []string{h.Canonical(name, false), h.Canonical(name, true)} {
-			touches := func(changed string) bool { return meets([]string{read}, changed) }
-			for changed, s := range h.paths {
-				if touches(changed) {
-					doubt(s.ref, s.at)
-				}
+		read := []string{h.Canonical(name, false), h.Canonical(name, true)}
+		for at, by := range h.changedPaths() {
+			if meets(read, at) {
+				doubt(by)
 			}
-			for changed, d := range h.differs {
-				if touches(changed) {
-					doubt(d.ref, d.at)
-				}
-			}
-			for changed, by := range h.below {
-				if touches(changed) {
-					doubt(by.ref, by.at)
-				}
-			}
-			for point, s := range h.other[modules.MountEffect] {
-				if touches(point) {
-					doubt(s.ref, s.at)
-				}
+		}
+		for point, s := range h.other[modules.MountEffect] {
+			if meets(read, point) {
+				doubt(cause{s.ref, s.at})
 			}
 		}
 	}
 	for _, kind := range []modules.EffectKind{modules.UserEffect, modules.GroupEffect} {
-		for _, s := range h.other[kind] {
-			doubt(s.ref, s.at)
-		}
+		s := h.firstOf(kind, nil)
+		doubt(cause{s.ref, s.at})
 	}
 	if first.ref != "" {
 		h.p.Doubt(first.ref)
 	}
 	h.weigh(origin{})
+}
+
+// changedPaths yields the paths that plans change, and directories in which they may change anything.
+func (f *Forecast) changedPaths() iter.Seq2[string, cause] {
+	return func(yield func(string, cause) bool) {
+		for at, s := range f.paths {
+			if !yield(at, cause{s.ref, s.at}) {
+				return
+			}
+		}
+		for at, d := range f.differs {
+			if !yield(at, d.cause) {
+				return
+			}
+		}
+		for dir, c := range f.below {
+			if !yield(dir, c) {
+				return
+			}
+		}
+	}
 }
 
 // likelyReads adds the doubt about a program that may read anything, but most likely reads these paths only. If all pending
@@ -129,14 +136,8 @@ func (c predictedCommands) likelyReads(names []string) modules.Grade {
 			}
 		}
 	}
-	for at, s := range h.paths {
-		changes(cause{s.ref, s.at}, meets(names, at))
-	}
-	for at, d := range h.differs {
-		changes(d.cause, meets(names, at))
-	}
-	for dir, c := range h.below {
-		changes(c, meets(names, dir))
+	for at, by := range h.changedPaths() {
+		changes(by, meets(names, at))
 	}
 	for _, c := range h.kinds {
 		if h.precedes(c.at, h.view) {
@@ -160,16 +161,15 @@ func (c predictedCommands) likelyReads(names []string) modules.Grade {
 
 // meets reports whether a path is below or above one of the names.
 func meets(names []string, at string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return inside(at, name) || inside(name, at) })
+	return slices.ContainsFunc(names, func(name string) bool { return modules.Inside(at, name) || modules.Inside(name, at) })
 }
 
-// firstOf names the resource that was the first to plan something for a kind of things.
-func (h predictedHost) firstOf(kind modules.EffectKind) string {
-	var first origin
+// firstOf returns the first planned state for a kind of things that is of interest; nil accepts all.
+func (h predictedHost) firstOf(kind modules.EffectKind, of func(state any) bool) (first origin) {
 	for _, s := range h.other[kind] {
-		if first.ref == "" || s.at < first.at {
+		if (of == nil || of(s.state)) && (first.ref == "" || s.at < first.at) {
 			first = s.origin
 		}
 	}
-	return first.ref
+	return first
 }

@@ -118,7 +118,7 @@ func (c *conflicts) find(r *Reader) {
 		}
 		c.add(r, c.planned.things[t], c.planned.things[thing{modules.KindEffect, string(t.kind)}])
 		for dir, list := range c.planned.below {
-			if isKept(t.kind, dir) {
+			if keptIn(t.kind, dir) != modules.Certain {
 				c.add(r, list)
 			}
 		}

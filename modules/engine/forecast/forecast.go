@@ -10,19 +10,19 @@ import (
 
 // A Forecast predicts the host after the recorded plans. Its clock counts plans: the first one is recorded at 1.
 type Forecast struct {
-	real       modules.Host
-	paths      map[string]predictedPath
-	other      map[modules.EffectKind]map[string]predictedState
-	pending    string                       // first resource that would change something; empty means none
-	opaque     cause                        // the latest resource with the effect Anything
-	elsewhere  cause                        // the latest resource with the effect Elsewhere
-	unapplied  cause                        // latest resource with the effect Anything that was not applied
-	notApplied cause                        // the same with the effect Elsewhere
-	below      map[string]cause             // latest resource that may change anything in a directory, by canonical directory
-	kinds      map[modules.EffectKind]cause // latest resource that may change anything of a kind
-	differs    map[string]differing
-	binds      map[string]string // binds of [modules.FileRights]: one file has one path in the maps above
-	clock      int
+	real               modules.Host
+	paths              map[string]predictedPath
+	other              map[modules.EffectKind]map[string]predictedState
+	pending            string                       // first resource that would change something; empty means none
+	opaque             cause                        // the latest resource with the effect Anything
+	elsewhere          cause                        // the latest resource with the effect Elsewhere
+	unapplied          cause                        // latest resource with the effect Anything that was not applied
+	unappliedElsewhere cause                        // the same with the effect Elsewhere
+	below              map[string]cause             // latest resource that may change anything in a directory, by canonical directory
+	kinds              map[modules.EffectKind]cause // latest resource that may change anything of a kind
+	differs            map[string]differing
+	binds              map[string]string // binds of [modules.FileRights]: one file has one path in the maps above
+	clock              int
 
 	// Plans of the current catalog, since each catalog has a graph of its own:
 	plans   []recorded // in the order in which they were made
@@ -133,7 +133,7 @@ func (f *Forecast) Record(p Plan) {
 			plan.elsewhere = true
 			f.elsewhere = cause{p.Ref, f.clock}
 			if !p.Applied {
-				f.notApplied = f.elsewhere
+				f.unappliedElsewhere = f.elsewhere
 			}
 		case modules.AnyEffect:
 			plan.opaque = true

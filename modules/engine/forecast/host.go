@@ -251,7 +251,7 @@ func (h predictedHost) MountPoints(name string) []modules.MountPoint {
 	}
 	for point := range h.other[modules.MountEffect] {
 		there := slices.ContainsFunc(points, func(p modules.MountPoint) bool { return p.Path == point })
-		if there || !inside(point, at) {
+		if there || !modules.Inside(point, at) {
 			continue
 		}
 		if mounted, _ := h.mounted(point); mounted {

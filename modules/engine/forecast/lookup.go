@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -92,7 +91,7 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 		if h.unapplied.ref != "" {
 			h.p.Doubt(h.unapplied.ref)
 		}
-		h.p.Add(Doubt{h.notApplied.ref, modules.Likely})
+		h.p.Add(Doubt{h.unappliedElsewhere.ref, modules.Likely})
 		return nil, false
 	case modules.LiveEffect:
 		h.probed("")
@@ -150,11 +149,13 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 		unsure = c
 	}
 	for dir, c := range h.below {
-		switch {
-		case c.at <= unsure.at || !isKept(kind, dir):
-		case !isWhole(kind, dir):
+		if c.at <= unsure.at {
+			continue
+		}
+		switch keptIn(kind, dir) {
+		case modules.Likely:
 			h.p.Add(Doubt{c.ref, modules.Likely})
-		default:
+		case modules.Unknown:
 			unsure = c
 		}
 	}
@@ -187,43 +188,34 @@ func (h predictedHost) unordered(from origin) {
 	}
 }
 
-// isKept reports whether what a system knows of a kind of things may be kept in a directory.
-func isKept(kind modules.EffectKind, dir string) bool {
-	return slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) })
+// kept are the files in which operating systems store a kind of things, if a list is known.
+var kept = map[modules.EffectKind][]string{
+	modules.UserEffect:     {"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/nsswitch.conf"},
+	modules.GroupEffect:    {"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/nsswitch.conf"},
+	modules.OffersEffect:   {"/etc/apt", "/var/lib/apt", "/var/lib/dpkg", "/etc/dpkg", "/var/cache/apt"},
+	modules.PackageEffect:  {"/var/lib/dpkg", "/var/lib/rpm", "/usr/lib/sysimage", "/lib/apk", "/var/lib/pacman", "/etc/dpkg", "/etc/rpm", "/usr/lib/rpm"},
+	modules.FirewallEffect: {"/etc/nftables.conf", "/etc/nftables", "/etc/nftables.d", "/etc/sysconfig", "/etc/ufw", "/etc/default/ufw", "/lib/ufw", "/usr/share/ufw", "/etc/firewalld", "/usr/lib/firewalld"},
+	modules.UnitEffect:     append([]string{"/etc/init.d", "/etc/runlevels", "/etc/containers/systemd", "/run/systemd"}, modules.UnitFolders...),
 }
 
-// isWhole reports whether a directory contains a whole folder of such files, or the kind has a list of its own files. A
-// part of a folder such as /etc likely has nothing to do with the kind.
-func isWhole(kind modules.EffectKind, dir string) bool {
-	files := keptIn(kind)
-	return files[0] != "/etc" || slices.ContainsFunc(files, func(kept string) bool { return inside(kept, dir) })
-}
+// keptAnywhere are the folders for all other kinds.
+var keptAnywhere = []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
 
-// Kinds of effect of types.
-const (
-	unitEffect     modules.EffectKind = "unit"
-	packageEffect  modules.EffectKind = "package"
-	firewallEffect modules.EffectKind = "firewall"
-)
-
-// keptIn lists the files in which operating systems store a kind of things.
-func keptIn(kind modules.EffectKind) []string {
-	switch kind {
-	case modules.UserEffect, modules.GroupEffect:
-		return []string{"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/nsswitch.conf"}
-	case modules.OffersEffect:
-		return []string{"/etc/apt", "/var/lib/apt", "/var/lib/dpkg", "/etc/dpkg", "/var/cache/apt"}
-	case packageEffect:
-		return []string{"/var/lib/dpkg", "/var/lib/rpm", "/usr/lib/sysimage", "/lib/apk", "/var/lib/pacman", "/etc/dpkg", "/etc/rpm", "/usr/lib/rpm"}
-	case firewallEffect:
-		return []string{"/etc/nftables.conf", "/etc/nftables", "/etc/nftables.d", "/etc/sysconfig", "/etc/ufw", "/etc/default/ufw", "/lib/ufw", "/usr/share/ufw", "/etc/firewalld", "/usr/lib/firewalld"}
-	case unitEffect:
-		return append([]string{"/etc/init.d", "/etc/runlevels", "/etc/containers/systemd", "/run/systemd"}, modules.UnitFolders...)
+// keptIn returns the grade of answers about a kind of things after any change in a directory. A part of a folder such as
+// /etc likely has nothing to do with a kind that has no list of its own.
+func keptIn(kind modules.EffectKind, dir string) modules.Grade {
+	files, listed := kept[kind]
+	if !listed {
+		files = keptAnywhere
 	}
-	return []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
-}
-
-// inside reports whether a path is a directory or below it.
-func inside(name, dir string) bool {
-	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+	grade := modules.Certain
+	for _, file := range files {
+		switch {
+		case modules.Inside(file, dir), listed && modules.Inside(dir, file):
+			return modules.Unknown
+		case modules.Inside(dir, file):
+			grade = modules.Likely
+		}
+	}
+	return grade
 }

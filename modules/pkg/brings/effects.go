@@ -138,7 +138,7 @@ func (f *forecast) read(name string) (string, error) {
 // canonical returns a path as the host has it.
 func (f *forecast) canonical(name string) string {
 	for dir, to := range f.links {
-		if within(name, dir) {
+		if modules.Inside(name, dir) {
 			return to + name[len(dir):]
 		}
 	}
@@ -149,7 +149,7 @@ func (f *forecast) canonical(name string) string {
 var undocumented = []string{"/usr/share/doc", "/usr/share/man", "/usr/share/info", "/usr/share/locale", "/usr/share/lintian", "/usr/share/doc-base", "/usr/share/groff", "/usr/share/linda", "/usr/share/bug"}
 
 func isDocumentation(name string) bool {
-	return slices.ContainsFunc(undocumented, func(dir string) bool { return within(name, dir) })
+	return slices.ContainsFunc(undocumented, func(dir string) bool { return modules.Inside(name, dir) })
 }
 
 // maxContent bounds the content of a file that later resources see, in bytes.
@@ -214,7 +214,7 @@ func (f *forecast) stateOf(e Entry) modules.PathState {
 		s.Partial = true
 	case e.Kind == modules.Regular:
 		s.Size, s.Links = int64(len(e.Data)), 1
-		if len(e.Data) <= maxContent && (within(e.Path, "/etc") || strings.Contains(e.Path, "/systemd/")) {
+		if len(e.Data) <= maxContent && (modules.Inside(e.Path, "/etc") || strings.Contains(e.Path, "/systemd/")) {
 			s.Content = modules.TextContent(string(e.Data))
 		} else {
 			sum := sha256.Sum256(e.Data)
@@ -285,7 +285,7 @@ func (f *forecast) former(p *Package, t *Touched) {
 
 // unlisted notes a folder that may come without being listed.
 func (f *forecast) unlisted(p *Package, dir string) {
-	if !slices.ContainsFunc(p.control.Files, func(name string) bool { return within(name, dir) }) {
+	if !slices.ContainsFunc(p.control.Files, func(name string) bool { return modules.Inside(name, dir) }) {
 		f.unsure[dir] = true
 	}
 }
@@ -365,7 +365,7 @@ func (f *forecast) triggers(packages []*Package) {
 		}
 		dir = f.canonical(dir)
 		for _, p := range packages {
-			hit := func(file string) bool { return within(f.canonical(file), dir) }
+			hit := func(file string) bool { return modules.Inside(f.canonical(file), dir) }
 			if slices.ContainsFunc(p.control.Files, hit) || slices.ContainsFunc(p.control.Conffiles, hit) {
 				waiting[name] = true
 				break
@@ -526,7 +526,7 @@ func (f *forecast) sysusers(packages []*Package) {
 				case fields[0] == "g":
 					t.Groups[fields[1]] = true
 				case strings.HasPrefix(fields[0], "u"):
-					t.Users[fields[1]], t.Groups[fields[1]] = User{Name: fields[1], System: true}, true
+					t.Users[fields[1]], t.Groups[fields[1]] = User{System: true}, true
 				default:
 					t.Accounts = true
 				}

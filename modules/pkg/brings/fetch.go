@@ -145,28 +145,3 @@ func (f *Fetcher) control(ctx context.Context, file File) (part, error) {
 	}
 	return f.get(ctx, file, end)
 }
-
-// each calls do for all packages, several at once, and returns the first error.
-func each(n int, do func(i int) error) error {
-	var wait sync.WaitGroup
-	next := make(chan int)
-	errs := make([]error, n)
-	for range min(atOnce, n) {
-		wait.Go(func() {
-			for i := range next {
-				errs[i] = do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -33,11 +35,15 @@ func (f *Fetcher) Look(ctx context.Context, run Runner, packages []*Package) err
 	}
 	f.allow(maxControls)
 	parts := make([]part, len(packages))
-	err := each(len(packages), func(i int) (err error) {
-		parts[i], err = f.control(ctx, packages[i].File)
-		return err
-	})
-	if err != nil {
+	var downloads errgroup.Group
+	downloads.SetLimit(atOnce)
+	for i, p := range packages {
+		downloads.Go(func() (err error) {
+			parts[i], err = f.control(ctx, p.File)
+			return err
+		})
+	}
+	if err := downloads.Wait(); err != nil {
 		return err
 	}
 	for i, p := range packages {
@@ -69,7 +75,7 @@ func (f *Fetcher) Look(ctx context.Context, run Runner, packages []*Package) err
 // worth reports whether later resources may read what the package brings.
 func (p *Package) worth() bool {
 	return len(p.control.Conffiles) > 0 || slices.ContainsFunc(p.control.Files, func(name string) bool {
-		return within(name, "/etc") || strings.HasSuffix(path.Dir(name), "lib/systemd/system") || path.Dir(name) == "/usr/lib/sysusers.d"
+		return modules.Inside(name, "/etc") || strings.HasSuffix(path.Dir(name), "lib/systemd/system") || path.Dir(name) == "/usr/lib/sysusers.d"
 	})
 }
 

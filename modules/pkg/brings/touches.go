@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // Touched has the possible changes of a host by scripts, in addition to the files of packages.
@@ -27,8 +29,8 @@ type Touched struct {
 
 // A User is a user that a script creates. Fields that are not known are empty.
 type User struct {
-	Name, Home, Shell, Comment, Group string
-	System                            bool
+	Home, Shell string
+	System      bool
 }
 
 // NewTouched returns a Touched without changes.
@@ -49,12 +51,8 @@ var broad = []string{
 // passing are folders whose files come and go, and no resource manages.
 var passing = []string{"/dev", "/proc", "/sys", "/tmp", "/var/tmp"}
 
-func within(name, dir string) bool {
-	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
-}
-
 func isPassing(name string) bool {
-	return slices.ContainsFunc(passing, func(dir string) bool { return within(name, dir) })
+	return slices.ContainsFunc(passing, func(dir string) bool { return modules.Inside(name, dir) })
 }
 
 // tree notes that anything may change below a folder.
@@ -406,7 +404,7 @@ func (r reader) quoted(word string) {
 func (r reader) sourced(rest []string) {
 	for _, word := range rest {
 		for _, at := range r.expand(word) {
-			if !at.exact || !within(path.Clean(at.begin), "/etc/default") && at.begin != "/etc/os-release" {
+			if !at.exact || !modules.Inside(path.Clean(at.begin), "/etc/default") && at.begin != "/etc/os-release" {
 				r.Vague = true
 			}
 		}
@@ -570,19 +568,11 @@ func (r reader) account(program string, rest []string) {
 		switch option {
 		case "--system", "-r":
 			u.System = true
-		case "--group":
-			if program == "adduser" {
-				u.Group = "same"
-			}
 		case "--home", "-d", "--home-dir":
 			u.Home = value
 			r.touch(value, ofPath)
 		case "--shell", "-s":
 			u.Shell = value
-		case "--gecos", "--comment", "-c":
-			u.Comment = value
-		case "--gid", "-g", "--ingroup":
-			u.Group = value
 		case "--groups", "-G":
 			r.Accounts = true
 		}
@@ -598,9 +588,7 @@ func (r reader) account(program string, rest []string) {
 		case group:
 			r.Groups[at.begin] = true
 		default:
-			u.Name = at.begin
-			r.Users[u.Name] = u
-			r.Groups[u.Name] = true
+			r.Users[at.begin], r.Groups[at.begin] = u, true
 		}
 	}
 }
