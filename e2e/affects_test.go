@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetKnownCommands compares the tree of a host before and after commands whose effects the type exec knows. Paths
-// that may change are removed before, so that commands that make them show it.
+// TestFleetKnownCommands compares the tree of a host before and after commands whose effects the type exec knows. It first
+// removes paths that the commands create.
 func TestFleetKnownCommands(t *testing.T) {
 	f := startServiceHost(t)
 	const host = "s001"

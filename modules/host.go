@@ -27,7 +27,7 @@ type Host struct {
 	// Stage calls use with the path of a temporary file, which it then removes: for a program that examines a content in a
 	// check run. The file has the content, the attributes, and a name like the temporary files of [FileWriter] for name. It is
 	// in the directory of the program, which no other user may enter. Stage returns the error of use, or that use has changed
-	// the file. nil means that there is no such directory.
+	// the file. Stage is nil if no such directory exists.
 	Stage func(ctx context.Context, name string, r io.Reader, a Attributes, use func(temp string) error) error
 	// CheckRun is set in a run that only predicts. Programs that write logs and caches when they are
 	// queried then get other places for them, such as below Private.

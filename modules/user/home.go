@@ -120,7 +120,7 @@ type skel struct {
 	effects []modules.Effect
 }
 
-// newSkel begins the prediction of files of a user. Placeholders stand for ids that the host will choose.
+// newSkel returns an empty prediction of the files of a user. If the host will choose an id, a placeholder stands for it.
 func newSkel(of accounts.PredictedUser) *skel {
 	s := &skel{owner: modules.FileInfo{UID: of.UID, GID: of.GID}}
 	if of.UID == accounts.Unknown {

@@ -84,7 +84,7 @@ func TestFetch(t *testing.T) {
 	s := serve(t, files, nil)
 	f := fetcher(t)
 	require.NoError(t, f.Look(t.Context(), look, packagesOf(files)))
-	require.LessOrEqual(t, s.bytes.Load(), int64(64<<10+16<<10+files[0].Size), "the begin of what is large")
+	require.LessOrEqual(t, s.bytes.Load(), int64(64<<10+16<<10+files[0].Size), "the beginning of large files")
 	kept, err := os.ReadDir(f.Cache.Dir())
 	require.NoError(t, err)
 	require.Len(t, kept, 3)
