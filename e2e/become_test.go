@@ -77,9 +77,9 @@ func (e escalation) run(f *fleet) string {
 const (
 	nopw        = "sudo: a password is required\n    hint: give the password of %[1]s with -K or --become-password-file, or let %[1]s run commands as %[2]s without a password (sudoers: NOPASSWD)"
 	norule      = "deployno is not in the sudoers file.\n    hint: allow deployno to run commands as %s: ccm-push sudoers prints the rule for the sudoers file of the host"
-	again       = "sudo rejected the password\n    hint: check that the password is the one of deploypw on this host"
+	again       = "sudo rejected the password\n    hint: check that this is the password of deploypw on this host"
 	runsNothing = "/bin/sh as root could run nothing, not even id: permission denied\n    hint: look for noexec (Defaults) and NOEXEC (in a rule) in sudoers; on the host, sudo -l -U "
-	suWrong     = "su: Authentication failure\n    hint: check that the password is the one of %s on this host"
+	suWrong     = "su: Authentication failure\n    hint: check that this is the password of %s on this host"
 )
 
 // escalations returns all methods, with the right password, a wrong one, an unnecessary one, and none, to root and to
@@ -101,7 +101,7 @@ func escalations() []escalation {
 			escalation{"deploy", "doas", as, "", as},
 			escalation{"deploy", "doas", as, "not asked for", as},
 			escalation{"deploypw", "doas", as, "deploypw", as},
-			escalation{"deploypw", "doas", as, "wrong", "doas: Authentication failed\n    hint: check that the password is the one of deploypw on this host"},
+			escalation{"deploypw", "doas", as, "wrong", "doas: Authentication failed\n    hint: check that this is the password of deploypw on this host"},
 			escalation{"deploypw", "doas", as, "", "doas: Authentication required\n    hint: give the password of deploypw with -K or --become-password-file, or let deploypw run commands as " + as + " without a password (doas.conf: nopass)"},
 			escalation{"deployno", "doas", as, "deployno", "doas: Operation not permitted\n    hint: let deployno run commands as " + as + " in doas.conf"},
 		)
@@ -177,12 +177,12 @@ func TestFleetHardEscalation(t *testing.T) {
 		{"a terminal is required, wrong password", func() (string, string) { return rule("Defaults requiretty") }, escalation{"deploypw", "sudo", "root", "wrong", ""}, again},
 		{"a lecture, always", func() (string, string) { return rule("Defaults lecture=always") }, sudo, "root"},
 		{"one attempt", func() (string, string) { return rule("Defaults passwd_tries=1") }, escalation{"deploypw", "sudo", "root", "wrong", ""},
-			"sudo: 1 incorrect password attempt\n    hint: check that the password is the one of deploypw on this host"},
+			"sudo: 1 incorrect password attempt\n    hint: check that this is the password of deploypw on this host"},
 		{"another account's password is requested", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "deploypw", ""},
-			"sudo rejected the password\n    hint: check that the password is the one of app on this host; sudo on this host requests this password, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+			"sudo rejected the password\n    hint: check that this is the password of app on this host; sudo on this host requests this password, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
 		{"another account's password", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "app", ""}, "app"},
 		{"the password of root, in one attempt", func() (string, string) { return rule("Defaults rootpw, passwd_tries=1") }, escalation{"deploypw", "sudo", "app", "wrong", ""},
-			"sudo: 1 incorrect password attempt\n    hint: check that the password is the one of root on this host; sudo on this host requests this password, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+			"sudo: 1 incorrect password attempt\n    hint: check that this is the password of root on this host; sudo on this host requests this password, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
 		{"programs may run no others", func() (string, string) { return rule("Defaults noexec") }, sudo, runsNothing + "deploypw prints what applies"},
 		{"programs may run no others, without a password", func() (string, string) { return rule("Defaults noexec") }, escalation{"deploy", "sudo", "root", "", ""}, runsNothing + "deploy prints what applies"},
 		{"a PATH without programs", func() (string, string) { return rule("Defaults secure_path=/no:/such") }, escalation{"deploy", "sudo", "root", "", ""},

@@ -424,7 +424,7 @@ func TestRolloutGoesOnByAllHosts(t *testing.T) {
 		Rollout:      &rollout.Past{Batch: 3, Batches: [][]string{{"web1"}, {"web2"}, {"web3"}, {"web4"}}},
 	}}}
 	w.run(t)
-	require.Contains(t, w.text.String(), "2 of 2 hosts fail before the rollout stops: 2 below the limit (stop.failed: 75%), and 1 in progress at once")
+	require.Contains(t, w.text.String(), "2 of 2 hosts fail before the rollout stops: 2 may fail without a stop (stop.failed: 75%), plus 1 in progress at the same time")
 	require.Contains(t, w.text.String(), "    batch 2: done\n")
 	require.Contains(t, w.text.String(), "2 hosts in 4 batches, 0 hosts stable")
 }

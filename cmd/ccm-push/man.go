@@ -20,7 +20,7 @@ func manCommand(a *app.App, p *output.Printer) *cobra.Command {
 		Use:   "man DIR",
 		Short: "write the man pages of all commands into a folder",
 		Long: `ccm-push man writes man pages: for each command into DIR/man1, and for each help topic into
-DIR/man7. If the program man searches DIR, it finds the pages:
+DIR/man7. If DIR is in the search path of the program man, you can open the pages:
 
   man ccm-push-validate
 

@@ -84,8 +84,8 @@ packages and services, in their desired state.
 
 ccm-push reads an inventory and manifests, and queries each host for its facts (data about
 the host). It renders all templates on this machine, and sends each host a list of its
-resources. Hosts need no agent and no Python: ccm-push keeps one program in the cache folder
-of the login user.
+resources. Hosts need no agent and no Python. On each host, ccm-push keeps one program, in
+the cache folder of the login user.
 
 Resource types: ` + strings.Join(a.Registry.Names(), ", ") + ".",
 		Example: `  ccm-push -i hosts.yaml site.yaml

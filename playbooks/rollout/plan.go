@@ -186,14 +186,14 @@ func (p *Plan) Harm(forks int) (most int, text string) {
 	}
 	hosts := max(1, len(p.Hosts))
 	below := min(hosts, p.Rules.Stop.failed().Down(hosts)) - 1
-	limits := fmt.Sprintf("%d below the limit (stop.failed: %s)", below, p.Rules.Stop.failed())
+	limits := fmt.Sprintf("%d may fail without a stop (stop.failed: %s)", below, p.Rules.Stop.failed())
 	if u := p.Rules.Stop.Unreachable; u != nil {
 		n := min(hosts, u.Down(hosts)) - 1
 		below += n
-		limits += fmt.Sprintf(", %d below the limit of unreachable hosts (stop.unreachable: %s)", n, u)
+		limits += fmt.Sprintf(", %d may be unreachable without a stop (stop.unreachable: %s)", n, u)
 	}
 	most = min(p.size(), below+atOnce)
-	return most, fmt.Sprintf("%d of %d hosts fail before the rollout stops: %s, and %d in progress at once", most, p.size(), limits, atOnce)
+	return most, fmt.Sprintf("%d of %d hosts fail before the rollout stops: %s, plus %d in progress at the same time", most, p.size(), limits, atOnce)
 }
 
 // failed is the limit of hosts that fail: one if none is written.

@@ -124,20 +124,20 @@ func TestHarm(t *testing.T) {
 		forks int
 		want  string
 	}{
-		{"all at once", Rules{}, "a1 a2 a3", 10, "3 of 3 hosts fail before the rollout stops: 0 below the limit (stop.failed: 1), and 3 in progress at once"},
-		{"forks", Rules{}, "a1 a2 a3", 2, "2 of 3 hosts fail before the rollout stops: 0 below the limit (stop.failed: 1), and 2 in progress at once"},
+		{"all at once", Rules{}, "a1 a2 a3", 10, "3 of 3 hosts fail before the rollout stops: 0 may fail without a stop (stop.failed: 1), plus 3 in progress at the same time"},
+		{"forks", Rules{}, "a1 a2 a3", 2, "2 of 3 hosts fail before the rollout stops: 0 may fail without a stop (stop.failed: 1), plus 2 in progress at the same time"},
 		{"the largest batch", Rules{Batches: sizes(count(1), count(2)), Stop: Limits{Failed: limit(count(3))}}, "a1 a2 a3 a4 a5 a6", 10,
-			"4 of 6 hosts fail before the rollout stops: 2 below the limit (stop.failed: 3), and 2 in progress at once"},
+			"4 of 6 hosts fail before the rollout stops: 2 may fail without a stop (stop.failed: 3), plus 2 in progress at the same time"},
 		{"places of each rack", Rules{MaxUnavailable: limit(count(1))}, "a1 a2 a3 b1 b2", 10,
-			"2 of 5 hosts fail before the rollout stops: 0 below the limit (stop.failed: 1), and 2 in progress at once"},
+			"2 of 5 hosts fail before the rollout stops: 0 may fail without a stop (stop.failed: 1), plus 2 in progress at the same time"},
 		{"a limit beyond all", Rules{Batches: sizes(count(1)), Stop: Limits{Failed: limit(count(9))}}, "a1 a2", 10,
-			"2 of 2 hosts fail before the rollout stops: 1 below the limit (stop.failed: 9), and 1 in progress at once"},
+			"2 of 2 hosts fail before the rollout stops: 1 may fail without a stop (stop.failed: 9), plus 1 in progress at the same time"},
 		{"unreachable ones have a limit of their own", Rules{Batches: sizes(count(1)), Stop: Limits{Failed: limit(count(2)), Unreachable: limit(percent(50))}}, "a1 a2 a3 a4 a5 a6", 10,
-			"4 of 6 hosts fail before the rollout stops: 1 below the limit (stop.failed: 2), 2 below the limit of unreachable hosts (stop.unreachable: 50%), and 1 in progress at once"},
+			"4 of 6 hosts fail before the rollout stops: 1 may fail without a stop (stop.failed: 2), 2 may be unreachable without a stop (stop.unreachable: 50%), plus 1 in progress at the same time"},
 		{"broken ones take turns", Rules{MaxUnavailable: limit(count(1))}, "a1~ a2~ a3 a4 b1", 10,
-			"2 of 5 hosts fail before the rollout stops: 0 below the limit (stop.failed: 1), and 2 in progress at once"},
-		{"nobody", Rules{}, "a1-", 10, "0 of 0 hosts fail before the rollout stops: 0 below the limit (stop.failed: 1), and 0 in progress at once"},
-		{"no hosts", Rules{}, "", 10, "0 of 0 hosts fail before the rollout stops: 0 below the limit (stop.failed: 1), and 0 in progress at once"},
+			"2 of 5 hosts fail before the rollout stops: 0 may fail without a stop (stop.failed: 1), plus 2 in progress at the same time"},
+		{"nobody", Rules{}, "a1-", 10, "0 of 0 hosts fail before the rollout stops: 0 may fail without a stop (stop.failed: 1), plus 0 in progress at the same time"},
+		{"no hosts", Rules{}, "", 10, "0 of 0 hosts fail before the rollout stops: 0 may fail without a stop (stop.failed: 1), plus 0 in progress at the same time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, text := NewPlan(c.rules, hosts(c.hosts), Options{IncludeBroken: true}).Harm(c.forks)

@@ -232,7 +232,7 @@ func (b *Become) unanswered(prompts int, login, owner string) (line, hint string
 
 // wrongPasswordHint names the account whose password the method has requested.
 func (b *Become) wrongPasswordHint(login, owner string) string {
-	hint := "check that the password is the one of " + cmp.Or(owner, b.owner(login)) + " on this host"
+	hint := "check that this is the password of " + cmp.Or(owner, b.owner(login)) + " on this host"
 	if owner != "" && owner != b.owner(login) {
 		hint += "; sudo on this host requests this password, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
 	}

@@ -22,7 +22,7 @@ func TestRefusal(t *testing.T) {
 	const (
 		rule  = "allow deploy to run commands as root: ccm-push sudoers prints the rule for the sudoers file of the host"
 		give  = "give the password of deploy with -K or --become-password-file, or let deploy run commands as root without a password (sudoers: NOPASSWD)"
-		mine  = "check that the password is the one of deploy on this host"
+		mine  = "check that this is the password of deploy on this host"
 		maySu = "may deploy use su, and can root log in there (PAM, group wheel, its shell)?"
 	)
 	for _, test := range []struct {
@@ -45,8 +45,8 @@ func TestRefusal(t *testing.T) {
 			"is sudo on the host, in a place where deploy may execute it? else connect as root"},
 		{"a program that the host does not execute", Become{}, 126, "sh: ./0123: Permission denied\n", false, "", ""},
 		{"no doas, in German", Become{Method: "doas"}, 127, "env: „doas“: Datei oder Verzeichnis nicht gefunden\n", false, "env: „doas“: Datei oder Verzeichnis nicht gefunden", "install doas on the host, or connect as root"},
-		{"su, wrong password", Become{Method: "su", Password: secret}, 1, "Password: \nsu: Authentication failure\n", true, "su: Authentication failure", "check that the password is the one of root on this host"},
-		{"su of FreeBSD, wrong password", Become{Method: "su", Password: secret}, 1, "Password:\nsu: Sorry\n", true, "su: Sorry", "check that the password is the one of root on this host"},
+		{"su, wrong password", Become{Method: "su", Password: secret}, 1, "Password: \nsu: Authentication failure\n", true, "su: Authentication failure", "check that this is the password of root on this host"},
+		{"su of FreeBSD, wrong password", Become{Method: "su", Password: secret}, 1, "Password:\nsu: Sorry\n", true, "su: Sorry", "check that this is the password of root on this host"},
 		{"su, not in wheel", Become{Method: "su", Password: secret}, 1, "Password: \nsu: Permission denied\n", true, "su: Permission denied", maySu},
 		{"su, no such user", Become{Method: "su", User: "gone"}, 1, "su: user gone does not exist or the user entry does not contain all the required fields\n", false,
 			"su: user gone does not exist or the user entry does not contain all the required fields", "make the account gone on the host, or name another become_user"},
@@ -96,12 +96,12 @@ func TestPasswordIsAskedFor(t *testing.T) {
 		method, password, err string
 	}{
 		{"sudo", "right", ""},
-		{"sudo", "wrong", "me: become local: escalation refused: sudo rejected the password\n  hint: check that the password is the one of root on this host; sudo on this host requests this password, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
+		{"sudo", "wrong", "me: become local: escalation refused: sudo rejected the password\n  hint: check that this is the password of root on this host; sudo on this host requests this password, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
 		{"su", "right", ""},
-		{"su", "wrong", "me: become local: escalation refused: su: Authentication failure\n  hint: check that the password is the one of root on this host"},
+		{"su", "wrong", "me: become local: escalation refused: su: Authentication failure\n  hint: check that this is the password of root on this host"},
 		{"su", "", "me: become local: escalation refused: su requires a password\n  hint: give the password of root with -K or --become-password-file"},
 		{"doas", "right", ""},
-		{"doas", "wrong", "me: become local: escalation refused: doas: Authentication failure\n  hint: check that the password is the one of deploy on this host"},
+		{"doas", "wrong", "me: become local: escalation refused: doas: Authentication failure\n  hint: check that this is the password of deploy on this host"},
 	} {
 		t.Run(test.method+" "+test.password, func(t *testing.T) {
 			if ptmx, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err == nil {
@@ -165,7 +165,7 @@ func TestPasswordOverSSH(t *testing.T) {
 	start = newStart(hello(t))
 	start.Become = &Become{Password: transport.NewSecret([]byte("wr{{7*7}}$(id)"))}
 	_, err = Program(t.Context(), c, start)
-	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo rejected the password\n  hint: check that the password is the one of root on this host; sudo on this host requests this password, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo rejected the password\n  hint: check that this is the password of root on this host; sudo on this host requests this password, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
 }
 
 func TestSlowPassword(t *testing.T) {

@@ -19,7 +19,7 @@ func (f *Record) register(set *pflag.FlagSet) {
 type Detach struct{ Asked bool }
 
 func (f *Detach) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.Asked, "detach", false, "continue in the background after the prompts; ccm-push attach follows the run")
+	set.BoolVar(&f.Asked, "detach", false, "after all prompts, continue the run in the background; to follow the run, use ccm-push attach")
 }
 
 // SessionVariable names the session of the ad-hoc calls of a script.
@@ -39,7 +39,7 @@ func (f *Session) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Name, "session", "", "for ad-hoc calls (without a manifest): `name` of their session; see ccm-push session")
 	set.StringArrayVar(&f.Require, "require", nil, "for ad-hoc calls of a session: skip the hosts where this `resource`, TYPE#NAME, failed in an earlier call; may be repeated")
 	set.StringArrayVar(&f.Subscribe, "subscribe", nil, "for ad-hoc calls of a session: restart the service on the hosts where this `resource`, TYPE#NAME, changed in an earlier call; may be repeated")
-	set.StringVar(&f.Alias, "alias", "", "for ad-hoc calls of a session: second `name` of the resource; later calls can pass it to --require and --subscribe")
+	set.StringVar(&f.Alias, "alias", "", "for ad-hoc calls of a session: second `name` of the resource; in later calls, --require and --subscribe accept this name")
 }
 
 // Relates reports whether the call refers to earlier calls.

@@ -16,9 +16,9 @@ type Variables struct {
 
 func (f *Variables) register(set *pflag.FlagSet) {
 	set.StringArrayVarP(&f.Extra, "extra-vars", "e", nil, "data with the highest precedence: `key=value`; also @file.yaml, @- (standard input) or a YAML map; may be repeated")
-	set.StringVar(&f.Facts, "facts", "", "`file` of facts, in YAML or JSON; they override the facts of every host")
+	set.StringVar(&f.Facts, "facts", "", "`file` of facts, in YAML or JSON; for every host, these facts override the facts of the host")
 	set.StringArrayVar(&f.Fact, "fact", nil, "one fact for every host, `KEY=VALUE`; overrides --facts; may be repeated")
-	set.BoolVar(&f.NoReadEnv, "no-read-env", false, "ignore the file .env next to a manifest; expressions can read its variables as Environ.NAME")
+	set.BoolVar(&f.NoReadEnv, "no-read-env", false, "ignore the file .env next to a manifest; without this flag, expressions read the variables of the file as Environ.NAME")
 	set.StringVar(&f.Hiera, "hiera", "", "`file`, http(s) URL or kv://BUCKET/KEY of NATS with hierarchical data, merged over the data of the manifests (default $CCM_HIERA_DATA)")
 	set.StringVar(&f.Parameters, "parameters", "", "YAML or JSON `file` of parameters for a DSC configuration document")
 }

@@ -19,7 +19,7 @@ func (f *Inventory) register(set *pflag.FlagSet) {
 	o := &f.Options
 	set.StringArrayVarP(&f.Paths, "inventory", "i", nil, "inventory `file`, or comma-separated host names; may be repeated")
 	set.StringVarP(&f.Limit, "limit", "l", "", "only hosts that also match this `pattern`")
-	set.StringVar(&f.PlaybookDir, "playbook-dir", "", "`folder` with group_vars and host_vars; they override the inventory (default: the folder of the manifest)")
+	set.StringVar(&f.PlaybookDir, "playbook-dir", "", "`folder` with group_vars and host_vars; their variables override the inventory (default: the folder of the manifest)")
 	set.BoolVar(&o.AllowScripts, "allow-inventory-scripts", false, "run the executables in an inventory folder")
 	set.BoolVar(&o.AllowImplicitLocalhost, "allow-implicit-localhost", false, "accept localhost as a host that no inventory lists")
 	set.BoolVar(&o.AllowNameClash, "allow-name-clash", false, "accept a host and a group with the same name; the name then selects the host")

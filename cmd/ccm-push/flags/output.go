@@ -43,7 +43,7 @@ func (f *Output) register(set *pflag.FlagSet) {
 	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print only failures and totals")
 	set.StringVar(&f.Fold, "fold", "auto", "print equal results of several hosts once, at the end of a batch: auto (for 4 or more hosts), always or never")
 	set.BoolVar(&f.Timing, "timing", false, "print how long each host took to connect, start, compile and apply")
-	set.StringVar(&f.Follow, "follow", "", "print the output of commands on these `hosts` (a name or a pattern) as it arrives, with the host before each line")
+	set.StringVar(&f.Follow, "follow", "", "print the output of commands on these `hosts` (a name or a pattern) as it arrives; the name of the host is before each line")
 	set.BoolVar(&f.Stream, "stream", false, "print the output of commands on all hosts as it arrives, with the host before each line")
 	set.StringVar(&f.Progress, "progress", ProgressAuto, "progress of hosts: live (at the bottom of the terminal), plain (a line on standard error every 30s), none, or auto (live on a terminal, plain otherwise)")
 	set.BoolVar(&f.DetailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed")

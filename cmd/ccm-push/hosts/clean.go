@@ -12,13 +12,14 @@ func cleanCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean PATTERN",
 		Short: "remove the files of ccm-push from hosts",
-		Long: `ccm-push clean removes the files that ccm-push footprint lists: files of the login user, and with -b
-also files of the user of --become. With --check it prints the files and removes nothing. If a run
-is changing a host, the command fails on this host.
+		Long: `ccm-push clean removes the files that ccm-push footprint lists. These are the files of the login
+user, and with -b also the files of root, or of --become-user. With --check, the command prints the
+files and removes nothing. If a run is changing a host, the command fails on this host.
 
-The command also removes the list of pending refreshes (restarts of services), and the former states
-of resources with the property "reverse". If you later remove one of these resources from the
-manifest, ccm-push cannot restore its former state.`,
+These files contain the list of services that the next run must restart, and earlier states of
+resources. After clean, the next run does not restart these services, and ccm-push undo cannot undo
+earlier runs. If you remove a resource with the property "reverse" from the manifest, ccm-push
+cannot restore its former state.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              arguments.OnePattern,

@@ -20,10 +20,11 @@ func explainConnectionCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command 
 		Short: "print the connection settings of hosts and their sources; contact no host",
 		Long: `ccm-push explain-connection prints each connection setting of a host with its value and its source.
 The sources are, highest precedence first: the command line, the inventory, ssh_config, and
-defaults. After the settings, ccm-push prints the jump hosts of the host, the outermost first. If
-the settings of a host are invalid, ccm-push prints the reason instead.
+defaults. Then ccm-push prints the jump hosts, in the order in which it connects to them. If the
+settings of a host are invalid, ccm-push prints the reason instead.
 
-Hosts with equal settings share one entry. In the entry, {host} means the name of the host.`,
+If several hosts have equal settings, ccm-push prints the settings once. {host} in a setting stands
+for the name of each host.`,
 		Example: `  ccm-push explain-connection web1
   ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              arguments.AtLeast(1),

@@ -19,8 +19,8 @@ func footprintCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 		Use:   "footprint PATTERN",
 		Short: "list the files of ccm-push on hosts",
 		Long: `ccm-push footprint lists all files that ccm-push keeps on hosts: host programs, locks, and state for
-the next run. It lists the files of the login user, and with -b also the files of the user of
---become.`,
+the next run. It lists the files of the login user, and with -b also the files of root, or of
+--become-user.`,
 		Example: `  ccm-push footprint all
   ccm-push -b footprint web1`,
 		Args:              arguments.OnePattern,

@@ -54,7 +54,7 @@ output. Passwords are replaced by (secret).`,
 	set.StringVar(&l.host, "host", "", "print the variables of this `host` as JSON")
 	set.BoolVar(&l.graph, "graph", false, "print the tree of groups, like ansible-inventory")
 	set.BoolVar(&l.vars, "vars", false, "with --graph: also print variables")
-	set.BoolVar(&l.export, "export", false, "with --list: print each variable at its group or host")
+	set.BoolVar(&l.export, "export", false, "with --list: print each variable where the inventory sets it, at its group or host")
 	_ = c.RegisterFlagCompletionFunc("host", f.CompleteHost)
 	c.AddCommand(explainCommand(f, p), lintCommand(f, p))
 	return c

@@ -23,15 +23,15 @@ func fromAnsibleCommand(types modules.Registry, f *inventories.Reader, p *output
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
 		Short: "convert playbooks and roles of Ansible to manifests",
 		Long: `ccm-push from-ansible reads Ansible playbooks and roles, and writes manifests, data and templates
-with the same effect. It does not guess, and drops nothing. A part without an equivalent becomes a
-"todo" in the manifest, with the original as a comment, and ccm-push validate reports it.
+with the same effect. If a part has no equivalent in a manifest, the command writes a "todo" in its
+place, with the original text as a comment. ccm-push validate reports each todo.
 
 After the conversion, ccm-push prints all todos with file and line. It also lists tasks whose effect
 is now slightly different. docs/guide/from-ansible.md lists all modules and keywords.
 
-With -i, the conversion also reads an inventory. Then it knows the types of the variables, and the
-inventory variables that override variables of a play. The conversion needs no Ansible, contacts no
-host and overwrites no file.`,
+With -i, the command also reads an inventory. From the inventory, it learns whether a variable is a
+text, a number or a list, and which variables of a play the inventory overrides. The conversion
+needs no Ansible, contacts no host and overwrites no file.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),

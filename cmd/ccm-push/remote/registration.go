@@ -27,8 +27,9 @@ func registrationCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 		Short: "list, create and remove registrations of services in NATS",
 		Long: `A registration contains the address and port of a network service, for example of a web server.
 Registrations are stored in a stream of NATS; --registration names the stream. This command lists,
-creates and removes registrations. ccm-push also creates them after it has applied a resource with
-the property register_when_stable. Expressions read them with the function registrations(…).`,
+creates and removes registrations. A run also creates registrations: after it has applied a resource
+with the property register_when_stable, it registers the service of the resource. In expressions,
+the function registrations(…) returns registrations.`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
   ccm-push registration query

@@ -30,8 +30,9 @@ func attachCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 exit status is the exit status of the run. Without RUN, the command follows the newest run in
 progress. Ctrl-C ends only the output; the run continues.
 
-You can also follow a run that another machine started: pass --workers with the NATS URL of this
-run. The file operators.keys on the other machine must contain the public key of this machine.`,
+You can also follow a run of another machine, if this run uses workers. Pass --workers with the NATS
+URL of the run. The file operators.keys on the other machine must contain the public key of this
+machine.`,
 		Example: `  ccm-push attach
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,

@@ -18,8 +18,8 @@ func checkHealthCommand(p *fleet.Plays, out *output.Printer) *cobra.Command {
 		Long: `ccm-push check-health runs the health checks of the resources in manifests, and changes nothing on
 the hosts. The command also works while another run is changing the same hosts.
 
-ccm-push skips resources without health checks, and resources with a false condition in the property
-control. If a resource is unhealthy, ccm-push skips the resources that require it. If a health check
+ccm-push skips resources without health checks, and resources whose condition (property control) is
+false. If a resource is unhealthy, ccm-push skips the resources that require it. If a health check
 is not OK, the exit status is 2.`,
 		Example: `  ccm-push check-health site.yaml
   ccm-push -l 'web*' check-health site.yaml`,

@@ -27,14 +27,15 @@ func resumeCommand(pl *fleet.Plays, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "continue a run that was interrupted or in which hosts failed",
-		Long: `ccm-push resume runs the manifests of a recorded run again, on the hosts that have not finished or
-have failed. It does not contact hosts that finished without a failure. It uses the options and the
-folder of the recorded run. Batches (serial) continue where they ended. If a host fails again, the
-next resume runs the host again, in the same batch.
+		Long: `ccm-push resume runs the manifests of a recorded run again, on the hosts that have failed or have
+not finished. It does not contact hosts that finished without a failure. It uses the options and the
+folder of the recorded run. If the run uses batches (serial), it continues with the batch in which
+it ended. If a host fails again, the next resume runs the host again, in the same batch.
 
 Without RUN, or with the word last, ccm-push resumes the last run that applied manifests. To resume
 a check run, health checks or an undone run, pass the id of the run. An undone run starts over on
-the undone hosts, but commands (exec) that the undo did not reverse do not run again.
+the hosts that were undone. On these hosts, it does not repeat commands (exec) that the undo did not
+reverse.
 
 Values of -e are not recorded, so pass them again. Options that you pass override the recorded
 options. If a manifest or one of its files has changed, ccm-push prints the name of the file and

@@ -27,7 +27,7 @@ example 3 failed hosts and a limit of 2. At the end, it prints the commands that
 	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. Failure counts are kept, so one
 more failure stops the rollout again. If the process of the run has ended, this command resumes the
 run, like ccm-push resume RUN.`,
-	rollout.HoldNow: `ccm-push rollout hold keeps a rollout from starting more hosts; hosts in progress finish. Then the
+	rollout.HoldNow: `ccm-push rollout hold pauses a rollout: hosts in progress finish, and no more hosts start. Then the
 rollout waits for ccm-push rollout go, end or undo.`,
 	rollout.EndNow: `ccm-push rollout end ends a run: hosts in progress finish, and no more hosts start. ccm-push resume
 continues the run later.`,

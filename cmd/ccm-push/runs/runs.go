@@ -29,8 +29,9 @@ func runsCommand(a *app.App, p *output.Printer) *cobra.Command {
 values of -e, no passwords and no sensitive values. With --no-record, ccm-push does not record a
 run.
 
-RUN is the id of a run, four or more characters of the beginning or end of the id, or last. --limit
-@RUN:STATE selects the hosts with a result in that run:
+RUN is one of these: the id of a run, four or more characters of the beginning or end of the id, or
+the word last. --limit @RUN:STATE selects the hosts that have this result in the run. STATE is one
+of these words:
 ` + strings.Join(record.States, ", ") + ".",
 		Example: `  ccm-push runs
   ccm-push runs --newest 100
@@ -149,10 +150,10 @@ func runsShowCommand(a *app.App, p *output.Printer) *cobra.Command {
   ccm-push runs show last --host web1`,
 		ValidArgsFunction: arguments.CompleteRun(a, 1),
 		Short:             "print the output of a recorded run again",
-		Long: `ccm-push runs show prints the output of a recorded run again, with the flags -v, --diff and --timing
-as in the run. If you pass these flags again, your values apply. If the run has several plays, a
-table with the result of each host in each play follows. With --output json, the command prints the
-events of the run.`,
+		Long: `ccm-push runs show prints the output of a recorded run again. The flags -v, --diff and --timing are
+as in the run, unless you pass them. If the run has several plays, the command also prints a table
+with the result of each host in each play. With --output json, the command prints the events of the
+run.`,
 		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {

@@ -141,7 +141,8 @@ func sessionCommand(f *Sessions, p *output.Printer) *cobra.Command {
 $CCM_PUSH_SESSION, or the value of --session.
 
 With --require TYPE#NAME, a call skips the hosts where this resource failed in an earlier call. With
---subscribe TYPE#NAME, a call restarts its service on the hosts where this resource changed.`,
+--subscribe TYPE#NAME, a call restarts its service on the hosts where this resource changed in an
+earlier call.`,
 		Example: `  eval "$(ccm-push session new)"
   ccm-push web package nginx
   ccm-push --require package#nginx web file /etc/nginx/nginx.conf source=nginx.conf

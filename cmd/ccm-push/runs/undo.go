@@ -29,8 +29,8 @@ func undoCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 		Long: `ccm-push undo restores the state before a recorded run: files, links, directories, owners, modes,
 lines, cron entries, services, archives and scaffolds. Users and groups that the run created are
 removed. Each host saved the old state before its first change. ccm-push undoes resources in reverse
-order, and restarts each service that the run restarted. It undoes a run together with the runs that
-resumed the run.
+order, and restarts each service that the run restarted. If you resumed the run, ccm-push also
+undoes the changes after the resume.
 
 Without RUN, or with the word last, ccm-push undoes the last run that changed something. If the last
 run was an undo that failed or was interrupted, ccm-push continues the undo. On a terminal, ccm-push
@@ -40,7 +40,7 @@ TYPE#NAME, ccm-push undoes only this resource; with --limit, only these hosts.
 If a resource has changed since the run, ccm-push does not undo it, and the host counts as failed.
 Packages and commands (exec) are not undone; ccm-push only lists them. ccm-push undo uses the
 inventory and the connection settings of the run, unless you pass other options. --check prints the
-plan. An undo is itself a recorded run, so you can undo it by its id.`,
+plan. An undo is a recorded run, too. To reverse an undo, pass its id to ccm-push undo.`,
 		Example: `  ccm-push undo --check --diff
   ccm-push undo
   ccm-push undo last --yes

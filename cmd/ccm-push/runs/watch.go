@@ -42,9 +42,9 @@ host listens for changes, checks the resources that may have changed, and report
 difference from the desired state). With --check, nothing is applied at the start.
 
 With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
-again. In ten minutes, it repairs the same resource at most three times. In the same time, it
-repairs at most 2 % of all hosts. In a small fleet, this limit is three hosts. If another program
-changes a resource back, ccm-push stops repairing the resource.
+again. Within ten minutes, it repairs each resource at most three times, and at most 2 % of all
+hosts (in a small fleet, three hosts). If another program changes a resource back, ccm-push stops
+repairing the resource.
 
 Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
@@ -65,9 +65,9 @@ Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts
 func (w *watchCall) release() *cobra.Command {
 	return &cobra.Command{
 		Use: "release RUN HOST [TYPE#NAME]", Short: "repair resources again that watch has stopped repairing",
-		Long: `If another program changes a resource back, or the limit of repairs is reached, ccm-push watch stops
-repairing the resource. Remove the cause, then run ccm-push watch release in another terminal:
-ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push runs).`,
+		Long: `ccm-push watch stops repairing a resource if another program changes the resource back, or if the
+limit of repairs is reached. Remove the cause. Then run ccm-push watch release in another terminal,
+and ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push runs).`,
 		Example: `  ccm-push watch release last web1
   ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -22,14 +22,14 @@ func secretEditCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE",
 		Short: "edit a file with its values in clear text",
-		Long: `ccm-push secret edit opens a file in an editor ($VISUAL, $EDITOR or vi) with its values in clear
-text. The mark !secret is before each of these values. When the editor ends, ccm-push encrypts the
-marked values. The encrypted text of a value that you did not change stays the same. FILE need not
-exist.
+		Long: `ccm-push secret edit opens a file in an editor ($VISUAL, $EDITOR or vi), with decrypted values. Each
+of these values has the mark !secret. When the editor ends, ccm-push encrypts the marked values
+again. If you did not change a value, its encrypted text stays the same. If FILE does not exist, the
+command creates it.
 
-If the system has the memory folder /dev/shm, the clear text is there. Only your user can read the
-clear text. After the edit, ccm-push overwrites and removes it. Configure your editor to write no
-copies to other folders; for vim, ccm-push sets this itself.`,
+The editor works on a temporary file, which only your user can read. The file is in memory if the
+system has the folder /dev/shm. After the edit, ccm-push overwrites and removes the file. Configure
+your editor to write no copies to other folders. For vim, ccm-push does this itself.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
