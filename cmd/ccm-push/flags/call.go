@@ -19,7 +19,7 @@ func (f *Record) register(set *pflag.FlagSet) {
 type Detach struct{ Asked bool }
 
 func (f *Detach) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.Asked, "detach", false, "after all prompts, continue the run in the background; to follow the run, use ccm-push attach")
+	set.BoolVar(&f.Asked, "detach", false, "continue in the background after all prompts; ccm-push attach follows the run")
 }
 
 // SessionVariable names the session of the ad-hoc calls of a script.
