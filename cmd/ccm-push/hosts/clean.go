@@ -16,8 +16,8 @@ func cleanCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 user, and with -b also the files of root, or of --become-user. With --check, the command prints the
 files and removes nothing. If a run is changing a host, the command fails on this host.
 
-These files contain the list of services that the next run must restart, and earlier states of
-resources. After clean, the next run does not restart these services, and ccm-push undo cannot undo
+ccm-push keeps notes for later runs in these files. So after ccm-push clean, the next run does not
+restart services that an interrupted run should have restarted, and ccm-push undo cannot undo
 earlier runs. If you remove a resource with the property "reverse" from the manifest, ccm-push
 cannot restore its former state.`,
 		Example: `  ccm-push clean all --check

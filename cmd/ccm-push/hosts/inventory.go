@@ -167,8 +167,8 @@ func explainCommand(f *inventories.Reader, p *output.Printer) *cobra.Command {
 them. The place with the lowest precedence comes first; * marks the value that applies. After the
 variables, ccm-push prints the connection settings of the host.
 
-Data of a manifest has lower precedence than the inventory, and values of -e have higher precedence.
-ccm-push render --explain shows values from all three sources.`,
+The command shows only values of the inventory. Data of a manifest has lower precedence, and values
+of -e have higher precedence. To see the values of all three, use ccm-push render --explain.`,
 		Example: `  ccm-push inventory explain web1
   ccm-push inventory explain web1 http_port`,
 		Args: cobra.MatchAll(arguments.AtLeast(1), cobra.MaximumNArgs(2)),

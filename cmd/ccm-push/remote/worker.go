@@ -29,13 +29,13 @@ func workerCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 with --workers and the same URL, the worker applies the plays to some of the hosts. The other
 machine prints the results.
 
-The worker receives the files of the plays and the inventory of its hosts. For each run, the worker
-creates a key, and the other machine encrypts these files for the key. The worker also gets
-certificates for the key, and logs in to hosts with them.
+For each run, the worker creates a key. The machine that starts the run sends the files of the plays
+and the inventory of the worker's hosts, encrypted for this key. It also sends certificates for the
+key, with which the worker logs in to hosts.
 
-The worker accepts a run only if the public key of the other machine is in coordinators.keys
-(--coordinators). On the other machine, the public key of the worker must be in workers.keys. Create
-both keys with ssh-keygen -t ed25519, without a passphrase.
+The worker accepts a run only if coordinators.keys (--coordinators) contains the public key of the
+machine that starts the run. On that machine, workers.keys must contain the public key of the
+worker. Create both keys with ssh-keygen -t ed25519, without a passphrase.
 
 After Ctrl-C, resources in progress finish, and other workers take the remaining hosts. With -v, the
 worker prints a line when it takes hosts of a run, and when they have finished.`,

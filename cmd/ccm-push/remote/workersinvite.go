@@ -32,8 +32,8 @@ func workersInviteCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 		Use:   "invite [SITE]",
 		Short: "print a token that makes a machine a worker, and admit the machine",
 		Long: `ccm-push workers invite prints a token, with which one other machine can become a worker (ccm-push
-worker join). The token is valid for 15 minutes. When the other machine uses it, both machines print
-a fingerprint. If the fingerprints are equal, answer y on both.
+worker join). The token is valid for 15 minutes. When the other machine uses the token, both
+machines print a fingerprint. If the fingerprints are equal, answer y on both machines.
 
 Then the broker adds the other machine as a user with the role worker. On this machine, the command
 adds a line with the key of the other machine to workers.keys. The line limits the worker to hosts

@@ -39,7 +39,7 @@ func watchCommand(pl *fleet.Plays, p *output.Printer) *cobra.Command {
 		Short: "apply manifests, then report drift as it happens",
 		Long: `ccm-push watch applies manifests like any run, and then keeps a connection to each host open. The
 host listens for changes, checks the resources that may have changed, and reports drift (a
-difference from the desired state). With --check, nothing is applied at the start.
+difference from the desired state). With --check, the command applies nothing at the start.
 
 With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
 again. Within ten minutes, it repairs each resource at most three times, and at most 2 % of all
@@ -56,7 +56,7 @@ Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts
 	c.Flags().Var(flags.Seconds{Duration: &w.options.Converged}, "converged-timeout", "exit after this time without a change")
 	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that change the exit status: unwatched (a host is not watched: adds 4), drift (adds 8), fighting (another program changes a resource back: adds 2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "repair drift, unless the manifest sets another policy")
-	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again after they changed, if they are valid")
+	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "if manifests, data or the inventory change, apply them again; invalid changes are not applied")
 	w.tell.register(c.Flags())
 	c.AddCommand(w.release())
 	return c

@@ -141,9 +141,9 @@ func secretSetCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 		Use:   "set FILE KEY",
 		Short: "encrypt a value from standard input or a prompt",
 		Long: `ccm-push secret set encrypts a value, and stores it in the YAML file FILE under the name KEY. The
-value comes from standard input, or from a prompt on a terminal. If the value is a single line, its
-newline is removed. The rest of the file does not change. If FILE or the name KEY does not exist,
-the command creates it.`,
+value comes from standard input, or from a prompt on a terminal. If the value is a single line,
+ccm-push removes the newline at its end. The rest of the file does not change. If FILE or the name
+KEY does not exist, the command creates it.`,
 		Example: `  ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
 		Args: exactly(2, "FILE and KEY; the value is read from standard input"),
@@ -225,11 +225,12 @@ func secretEncryptCommand(f *access.Unsealer, p *output.Printer) *cobra.Command 
 		Use:   "encrypt FILE...",
 		Short: "encrypt the values that are marked !secret, or whole files",
 		Long: `ccm-push secret encrypt encrypts values of YAML files in place. It encrypts each value with the mark
-!secret. If a map or list has the mark, all of its values are encrypted. After decryption, each
-value is a text, also a number such as 8080. With --whole, the command encrypts a whole file of any
-kind, like age -e -a.
+!secret. If a map or list has the mark, all of its values are encrypted. Each decrypted value is a
+text, even if it looks like a number, such as 8080. With --whole, the command encrypts a whole file
+of any kind, like age -e -a.
 
-If a value was committed in clear text, the history of git still contains it. Change such a secret.`,
+If you have committed a value to git in clear text, the history of git still contains the value.
+Change this secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml
   ccm-push secret encrypt --whole licence.key`,
 		Args: arguments.AtLeast(1),
