@@ -26,7 +26,7 @@ import (
 func hieraCommand(f *fleet.Variables, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "hiera",
-		Short:   "resolve a document with data, hierarchy and overrides",
+		Short:   "print the data of a hierarchical document",
 		Example: `  ccm-push hiera parse data.yaml role=web`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

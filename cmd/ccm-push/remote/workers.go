@@ -19,7 +19,7 @@ import (
 func workersCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workers --workers URL",
-		Short: "list workers: connected ones, and those lost in the last day",
+		Short: "list the workers that are connected, or were lost in the last day",
 		Long: `ccm-push workers lists the workers that sent a message to this machine in the last day. Each line
 has the name from workers.keys, the site, the number of hosts in progress, the version, the machine,
 and the time of the last message. A worker takes hosts in groups: LOAD 2/8 means 2 groups of at most

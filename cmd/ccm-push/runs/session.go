@@ -136,7 +136,7 @@ func (f *Sessions) Complete(results bool) arguments.Completer {
 func sessionCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
-		Short: "relate the ad-hoc calls of a script to each other",
+		Short: "group the calls without a manifest (ad-hoc calls) of a script",
 		Long: `A session groups the ad-hoc calls of a script (calls without a manifest). The name of the session is
 $CCM_PUSH_SESSION, or the value of --session.
 
