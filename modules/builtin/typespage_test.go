@@ -60,7 +60,7 @@ var explained = map[string]map[column]string{
 	},
 	"group":   {certain: "If the gid changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
 	"user":    {certain: "If the uid or the primary group changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
-	"service": {certain: "Starts and stops of the service are likely. If the service starts or stops, predictions for later resources are likely.", watched: "at once with systemd; otherwise by polling"},
+	"service": {certain: "If the service would start or stop, this prediction and predictions for later resources are likely.", watched: "at once with systemd; otherwise by polling"},
 	"package": {
 		certain: all,
 		watched: "at once; `latest`, pip and npm by polling",
@@ -70,7 +70,7 @@ var explained = map[string]map[column]string{
 		certain: all,
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "Without `refresh: false`, changes that need new package lists are uncertain."},
+	"repository": {certain: "Changes that fetch package lists are uncertain. With `refresh: false`, no change fetches them."},
 	"archive":    {certain: "The unpacked files are uncertain.", undone: "only with `ccm-push undo`"},
 	"line":       {certain: "If `validate` may read something that an earlier resource would change, the change is uncertain."},
 	"replace":    {certain: "If `validate` may read something that an earlier resource would change, the change is uncertain."},
@@ -88,13 +88,13 @@ var explained = map[string]map[column]string{
 	"firewall": {watched: "files at once; active rules by polling"},
 	"selinux":  {watched: "the file at once; the mode by polling"},
 	"seboolean": {
-		certain: "A boolean that the SELinux policy may lack is uncertain.", watched: "saved values at once; current values by polling",
+		certain: "If the SELinux policy may lack the boolean, the change is uncertain.", watched: "saved values at once; current values by polling",
 	},
 	"fcontext": {
-		certain: "Types, users and ranges that the SELinux policy may lack are uncertain. If an earlier resource would change something, labels of files are uncertain.",
+		certain: "If the SELinux policy may lack the type, user or range, the change is uncertain. If an earlier resource would change something, labels of files are uncertain.",
 		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "A type or range that the SELinux policy may lack is uncertain."},
+	"seport": {certain: "If the SELinux policy may lack the type or range, the change is uncertain."},
 	"reboot": {
 		certain: "If the host restarts, predictions for later resources may be wrong.",
 		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
@@ -135,18 +135,18 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 ## What the columns mean
 
-- **uncertain predictions**: These predictions may be wrong, so their [grade](check.md#how-sure-a-prediction-is) is likely or unknown. For
-  "some", see [the list](#uncertain-predictions).
+- **uncertain predictions**: These predictions of a check run may be wrong, so their [grade](check.md#how-sure-a-prediction-is) is likely
+  or unknown. For "some", see [the list](#uncertain-predictions).
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
   ccm-push checks the resource every ten minutes.
 
-You can apply a single resource [without a manifest](ad-hoc.md). Only ` + "`apply`" + ` needs a manifest. ccm-push can also use
+You can apply one resource of any type, except ` + "`apply`" + `, [without a manifest](ad-hoc.md). ccm-push can also use
 [resource programs of other tools](other-resources.md).
 
-If even root cannot make a change, for example on a read-only mount, the check run fails. Cron ignores files
-such as ` + "`/etc/cron.d/a~`" + `. If a program would ignore a new file, ccm-push prints a warning.
+If even root cannot make a change, for example on a read-only mount, the check run fails. If a program would ignore a new file, ccm-push
+prints a warning: for example, cron ignores ` + "`/etc/cron.d/a~`" + `.
 
 ## All types
 
@@ -222,7 +222,7 @@ func inSection(why string) bool { return why != "" && why != all && why != like 
 func uncertainSection() string {
 	var b strings.Builder
 	b.WriteString("\n## Uncertain predictions\n\n" +
-		"Later resources are all resources after the named resource in the play.\n\n")
+		"Later resources are all resources after this resource in the play.\n\n")
 	var reasons []string
 	types := map[string][]string{} // by reason
 	for _, typ := range builtin.Types() {
