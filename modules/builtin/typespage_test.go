@@ -135,8 +135,7 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 ## What the columns mean
 
-- **uncertain predictions**: These predictions of a check run may be wrong, so their [grade](check.md#how-sure-a-prediction-is) is likely
-  or unknown. For "some", see [the list](#uncertain-predictions).
+- **uncertain predictions**: These predictions of a check run have the grade [likely or unknown](check.md#how-sure-a-prediction-is). For "some", see [the list](#uncertain-predictions).
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
