@@ -60,7 +60,7 @@ var explained = map[string]map[column]string{
 	},
 	"group":   {certain: "If the gid changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
 	"user":    {certain: "If the uid or the primary group changes, predictions for later resources may be wrong.", watched: "at once; in a directory service by polling"},
-	"service": {certain: "If the service would start or stop, this prediction and predictions for later resources are likely.", watched: "at once with systemd; otherwise by polling"},
+	"service": {certain: "If the service would start or stop, this prediction and predictions for later resources have the grade likely.", watched: "at once with systemd; otherwise by polling"},
 	"package": {
 		certain: all,
 		watched: "at once; `latest`, pip and npm by polling",
@@ -128,8 +128,8 @@ const typesPage = `# Resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-With this page you choose a resource type, and see how ccm-push predicts, undoes and watches changes of this type. The name of a type
-is a link to its properties and examples.
+With this page you choose a resource type, and see how ccm-push predicts, undoes and watches its changes. The name of a type links
+to its properties and examples.
 
 Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-types) · [Uncertain predictions](#uncertain-predictions)
 
@@ -137,7 +137,7 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 - **uncertain predictions**: These predictions of a check run have the grade [likely or unknown](check.md#how-sure-a-prediction-is). For "some", see [the list](#uncertain-predictions).
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
-  ` + "`undo`" + ` only prints the name of the resource.
+  ` + "`undo`" + ` reverts nothing, and only prints the resource's name.
 - **watch notices drift**: when [` + "`ccm-push watch`" + `](watch.md) notices that a resource has changed. "By polling" means that
   ccm-push checks the resource every ten minutes.
 
