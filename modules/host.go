@@ -32,9 +32,9 @@ type Host struct {
 	// CheckRun is set in a run that only predicts. Programs that write logs and caches when they are
 	// queried then get other places for them, such as below Private.
 	CheckRun bool
-	// Aside returns the same host of a check run for reads that concern only details of effects. Doubts about them do not
-	// count for the result of the resource. It may be nil.
-	Aside func() Host
+	// Aside returns the same host of a check run for reads that concern only warnings, or details of effects. Doubts about
+	// them do not count for the result of the resource; grade returns how sure they are so far. It may be nil.
+	Aside func() (h Host, grade func() Grade)
 	// Resources returns the host's copy of the play's folder resources/, readable for this user alone; "" if the play
 	// has none. nil means that there can be none.
 	Resources func(ctx context.Context) (dir string, err error)
@@ -337,4 +337,24 @@ const (
 type Note struct {
 	Level string `json:"level"` // such as [LevelInfo]
 	Text  string `json:"text"`
+}
+
+// Uncounted returns the host for reads that do not count for the result of the resource (see Aside).
+func (h Host) Uncounted() Host {
+	if h.Aside != nil {
+		h, _ = h.Aside()
+	}
+	return h
+}
+
+// Warn reports the warning that look returns; empty means none. A check run reports no warning that rests on something
+// unknown, and what look reads does not count for the result of the resource.
+func (h Host) Warn(look func(h Host) string) {
+	report, grade := h.Report, func() Grade { return Certain }
+	if h.Aside != nil {
+		h, grade = h.Aside()
+	}
+	if warning := look(h); warning != "" && grade() != Unknown {
+		report.Message(LevelWarning, warning)
+	}
 }

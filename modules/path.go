@@ -22,6 +22,9 @@ func NotThere(err error) bool {
 // links followed: nothing can be made at that name.
 func InDirectory(files FileReader, name string) error {
 	dir := path.Dir(name)
+	if f, ok := files.(Files); ok {
+		files = f.Knowing(KindOnly)
+	}
 	info, err := Follow(files, dir)
 	switch {
 	case err != nil:

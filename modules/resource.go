@@ -106,7 +106,8 @@ type Effect struct {
 	Kind  EffectKind
 	Key   string
 	State any
-	// Likely reports that the state is only likely: see [Likely].
+	// Likely reports that the state is only likely: see [Likely]. With [DiffersEffect] and a directory, existing paths
+	// below it may differ, and likely no new ones appear.
 	Likely bool
 }
 
@@ -141,8 +142,11 @@ const (
 	// LiveEffect belongs to no plan. A type that examines the host itself, for example its network, looks up this
 	// effect in the forecast: its answer is then as uncertain as the answer of a probe.
 	LiveEffect EffectKind = "live"
+	// KindOnly belongs to no plan. A reader that needs to know whether a path exists, and its [FileKind], but neither owner
+	// nor mode, calls [Files.Knowing] with it.
+	KindOnly EffectKind = "kind only"
 	// ProbeEffect belongs to no plan. A type looks it up before it runs a program that may read anything, but most likely
-	// reads certain paths. Key is these absolute paths, one per line; a directory includes everything in it. The state is
+	// reads certain paths. Key is these absolute paths, one per line, or empty; a directory includes everything in it. The state is
 	// the [Grade] of the program's answer, which is also the doubt that Lookup adds. Outside check runs it is not found.
 	ProbeEffect EffectKind = "probe"
 )
@@ -180,7 +184,7 @@ var Elsewhere = Effect{Kind: ElsewhereEffect}
 type PathState struct {
 	FileInfo         // Kind Absent: nothing will be there, nor below
 	Content  Content // content of a regular file; the zero Content means unknown
-	// Partial reports that only Kind is certain, and the rest is unknown: for example the file that a command declares
+	// Partial reports that only Kind is certain, and Content if there is one: for example the file that a command declares
 	// to create.
 	Partial bool
 	// Stays reports that an undo of the run need not keep the path: a copy by [FileWriter.Copy], or a path that Apply

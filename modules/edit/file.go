@@ -52,19 +52,18 @@ type steps struct {
 // Check is the Check of a resource that edits the file.
 func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if !f.Optional && f.Restore == nil {
-		if warning := merged.Unread(h.Files, f.Path); warning != "" {
-			h.Report.Message(modules.LevelWarning, warning)
-		}
+		h.Warn(func(h modules.Host) string { return merged.Unread(h.Files, f.Path) })
 	}
 	plan, err := f.restoring().check(ctx, h)
 	return plan, modules.PermissionRefusal(err)
 }
 
 func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	at, err := h.Files.Stat(f.Path)
+	files := h.Files.Knowing(modules.KindOnly) // owner and mode stay
+	at, err := files.Stat(f.Path)
 	link := at.Kind == modules.Symlink
 	if link {
-		at, err = modules.Follow(h.Files, f.Path)
+		at, err = modules.Follow(files, f.Path)
 	}
 	switch {
 	case modules.NotThere(err):
@@ -178,6 +177,10 @@ func (f *File) plan(ctx context.Context, h modules.Host, done Done, t *Text, s s
 		return modules.Plan{}, tooLarge(f.Path)
 	}
 	after := modules.FileInfo{Kind: modules.Regular, Size: content.Size(), Mode: s.want.Mode, UID: s.want.UID, GID: s.want.GID, Links: 1}
+	partial := false
+	if before, ok := h.Forecast.Lookup(modules.PathEffect, f.Path); ok && s.seen != "" {
+		partial = before.(modules.PathState).Partial
+	}
 	may := h.Files.MayCreate(s.want)
 	needs := []modules.Content{content}
 	if s.remove {
@@ -186,7 +189,7 @@ func (f *File) plan(ctx context.Context, h modules.Host, done Done, t *Text, s s
 	plan, err := modules.PlanIfPermitted(modules.Plan{
 		Action:  done.Action,
 		Changes: done.Changes,
-		Effects: []modules.Effect{{Kind: modules.PathEffect, Key: f.Path, State: modules.PathState{FileInfo: after, Content: content}}},
+		Effects: []modules.Effect{{Kind: modules.PathEffect, Key: f.Path, State: modules.PathState{FileInfo: after, Content: content, Partial: partial}}},
 		Texts:   []modules.TextChange{{Path: f.Path, Want: content}},
 		Needs:   needs,
 		Steps:   s,

@@ -45,7 +45,7 @@ type known struct {
 
 // knowns are commands that only read, or have documented effects. TestFleetKnownCommands measures them on a host.
 var knowns = []known{
-	{[]string{"systemctl", "daemon-reload"}, modules.Affects{"/run/systemd", "service#all"}, false},
+	{[]string{"systemctl", "daemon-reload"}, modules.Affects{"/run/systemd/generator", "/run/systemd/generator.early", "/run/systemd/generator.late"}, false},
 	{[]string{"systemctl", "reset-failed"}, modules.Affects{"service#all"}, false},
 	{[]string{"visudo", "-c"}, modules.Affects{}, false},
 	{[]string{"visudo", "-cf"}, modules.Affects{}, false},

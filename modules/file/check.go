@@ -67,9 +67,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if f.Ensure == directory {
 		return c.checkDirectory(ctx)
 	}
-	if warning := merged.Unread(h.Files, f.Name); warning != "" {
-		h.Report.Message(modules.LevelWarning, warning)
-	}
+	h.Warn(func(h modules.Host) string { return merged.Unread(h.Files, f.Name) })
 	return c.checkPresent(ctx)
 }
 

@@ -28,9 +28,12 @@ func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if word := n.onCommandLine(h.Files); n.Restore == nil && word != "" && word != bootName+n.static() {
-		h.Report.Message(modules.LevelWarning, "a boot names the host otherwise, because the command line of the kernel has "+word)
-	}
+	h.Warn(func(h modules.Host) string {
+		if word := n.onCommandLine(h.Files); n.Restore == nil && word != "" && word != bootName+n.static() {
+			return "a boot names the host otherwise, because the command line of the kernel has " + word
+		}
+		return ""
+	})
 	do := steps{files: plan.Steps}
 	have, err := n.now(h)
 	if err != nil {

@@ -29,9 +29,7 @@ func (k *Kmod) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if warning := k.contradicted(h); warning != "" {
-		h.Report.Message(modules.LevelWarning, warning)
-	}
+	h.Warn(k.contradicted)
 	do := steps{files: plan.Steps}
 	is, err := k.now(h)
 	if err != nil {

@@ -54,9 +54,7 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if warning := l.overridden(h.Files, by); warning != "" {
-		h.Report.Message(modules.LevelWarning, warning)
-	}
+	h.Warn(func(h modules.Host) string { return l.overridden(h.Files, by) })
 	do := steps{files: plan.Steps}
 	if want := l.Ensure != absent; there != want {
 		do.generate = true

@@ -142,7 +142,10 @@ func (t tree) host(h modules.Host) modules.Host {
 	h.Forecast = rootedForecast{t, h.Forecast}
 	h.Keep, h.KeepAttributes = t.keep(h.Keep), t.keep(h.KeepAttributes)
 	if aside := h.Aside; aside != nil {
-		h.Aside = func() modules.Host { return t.host(aside()) }
+		h.Aside = func() (modules.Host, func() modules.Grade) {
+			h, grade := aside()
+			return t.host(h), grade
+		}
 	}
 	return h
 }

@@ -50,9 +50,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		}
 	}
 	if (m.Ensure == mounted || m.Ensure == present) && m.Fstab == "" && m.Restore == nil {
-		if warning := fstab.Overridden(h.Files, m.Name, "mount"); warning != "" {
-			h.Report.Message(modules.LevelWarning, warning)
-		}
+		h.Warn(func(h modules.Host) string { return fstab.Overridden(h.Files, m.Name, "mount") })
 	}
 	is, err := m.now(h)
 	if err == nil {

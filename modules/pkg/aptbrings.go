@@ -60,11 +60,7 @@ func (p pending) effects(ctx context.Context) ([]modules.Effect, error) {
 	if err := f.Look(ctx, p.looks, packages); err != nil {
 		return nil, err
 	}
-	host := p.host
-	if host.Aside != nil {
-		host = host.Aside()
-	}
-	return brings.Effects(host, packages)
+	return brings.Effects(p.host.Uncounted(), packages)
 }
 
 // files returns the package files of these packages. Without its own folder of package files, apt lists all of them.

@@ -154,7 +154,10 @@ func (a *archive) in(root string, h modules.Host) modules.Host {
 	h.Commands = rootedCommands{h.Commands, a, root}
 	h.Files.FileRights = rootedRights{h.Files.FileRights, root}
 	if aside := h.Aside; aside != nil {
-		h.Aside = func() modules.Host { return a.in(root, aside()) }
+		h.Aside = func() (modules.Host, func() modules.Grade) {
+			h, grade := aside()
+			return a.in(root, h), grade
+		}
 	}
 	return h
 }

@@ -91,10 +91,7 @@ func permitted(h modules.Host, m changer) error {
 	if m.database() == "" {
 		return nil
 	}
-	if h.Aside != nil { // packages keep the rights of this user
-		h = h.Aside()
-	}
-	return h.Files.MayReplace(m.database())
+	return h.Uncounted().Files.MayReplace(m.database()) // packages keep the rights of this user
 }
 
 // withConsequences adds the changes of other packages to a plan, and reports the packages that would be removed.

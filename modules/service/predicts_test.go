@@ -52,17 +52,17 @@ func TestOnSystemdPredicts(t *testing.T) {
 		{
 			"a new unit file", "",
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n`)}, services(`"name":"sv-a","enable":true`)...),
-			[]string{"changed", "changed unknown"},
+			[]string{"changed", "changed likely"},
 		},
 		{
 			"another unit file", both,
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 2000\n`), subscribed}, services(`"name":"sv-b"`)...),
-			[]string{"changed", "changed refreshed unknown", "stable likely"},
+			[]string{"changed", "changed refreshed likely", "stable likely"},
 		},
 		{
 			"another unit file, not subscribed to", both,
 			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 2000\n`)}, services(`"name":"sv-b"`, `"name":"sv-a"`)...),
-			[]string{"changed", "stable", "changed unknown"},
+			[]string{"changed", "stable", "changed likely"},
 		},
 		{
 			"a unit file that goes", both,
@@ -77,7 +77,7 @@ func TestOnSystemdPredicts(t *testing.T) {
 		{
 			"another unit in between", both,
 			services(`"name":"sv-a","enable":false`, `"name":"sv-b","enable":false`, `"name":"sv-a","enable":true`),
-			[]string{"changed", "changed likely", "changed unknown"},
+			[]string{"changed", "changed likely", "changed likely"},
 		},
 		{
 			"masked, then wanted", other,

@@ -29,15 +29,14 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 	if err != nil {
 		return unit{}, err
 	}
-	if pending(h, u) {
-		// Query again with certain: false, so that the answer counts as uncertain.
-		if u, err = m.show(ctx, h, name, false); err != nil {
-			return unit{}, err
-		}
-		u.stale = !u.missing
-	}
 	if changed {
 		return before, nil
+	}
+	if changes, removed := pending(h, u); changes { // systemd answers for the files as they are
+		if h.Forecast.Lookup(modules.ProbeEffect, ""); removed {
+			h.Forecast.Lookup(modules.LiveEffect, "")
+		}
+		u.stale = !u.missing
 	}
 	missing := u.missing
 	if u, err = compareWithDisk(h.Files, u); err != nil || !missing || u.missing {

@@ -110,9 +110,10 @@ func sources(id string) []string {
 
 // pending reports whether earlier resources of a check run will change the definition of a unit, or the links that
 // enable it.
-func pending(h modules.Host, u unit) bool {
+func pending(h modules.Host, u unit) (changes, removed bool) {
 	changed := func(name string) bool {
-		_, ok := h.Forecast.Lookup(modules.PathEffect, name)
+		state, ok := h.Forecast.Lookup(modules.PathEffect, name)
+		removed = removed || ok && state.(modules.PathState).Kind == modules.Absent
 		return ok
 	}
 	below := func(dir string) bool {
@@ -121,16 +122,16 @@ func pending(h modules.Host, u unit) bool {
 	}
 	for _, name := range append(sources(u.id), u.files...) {
 		if changed(name) || below(name+".d") {
-			return true
+			return true, removed
 		}
 	}
 	for _, dir := range modules.UnitFolders[:2] {
 		names, _ := h.Files.List(dir)
 		for _, name := range names {
 			if (strings.HasSuffix(name, ".wants") || strings.HasSuffix(name, ".requires")) && changed(path.Join(dir, name, u.id)) {
-				return true
+				return true, removed
 			}
 		}
 	}
-	return false
+	return false, false
 }

@@ -104,9 +104,7 @@ func (s *Sudoers) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return plan, err
 	}
 	lines, included := s.merged(h.Files, s.Rules)
-	if warning := s.overridden(h, lines, included); warning != "" {
-		h.Report.Message(modules.LevelWarning, warning)
-	}
+	h.Warn(func(h modules.Host) string { return s.overridden(h, lines, included) })
 	if !plan.Pending() {
 		return plan, nil
 	}

@@ -33,9 +33,7 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return modules.Plan{}, err
 	}
 	if s.Ensure != absent && s.Fstab == "" && s.Restore == nil {
-		if warning := fstab.Overridden(h.Files, s.Name, "swap"); warning != "" {
-			h.Report.Message(modules.LevelWarning, warning)
-		}
+		h.Warn(func(h modules.Host) string { return fstab.Overridden(h.Files, s.Name, "swap") })
 	}
 	is, err := s.now(ctx, h)
 	if err != nil {

@@ -34,9 +34,7 @@ func (s *Sysctl) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 			return modules.Plan{}, err
 		}
 	}
-	if warning := s.overridden(h); warning != "" {
-		h.Report.Message(modules.LevelWarning, warning)
-	}
+	h.Warn(s.overridden)
 	do := steps{write: plan.Steps != nil, file: plan.Steps}
 	if s.sets() && s.Value != "" {
 		have, err := s.now(h)

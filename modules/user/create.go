@@ -226,12 +226,14 @@ func warnOfShell(h modules.Host, shell string) {
 	if base := path.Base(shell); base == "nologin" || base == "false" {
 		return
 	}
-	info, err := modules.Follow(h.Files, shell)
-	if err != nil || info.Kind != modules.Regular || info.Mode&0o111 == 0 {
-		h.Report.Message("warning", "shell: "+strconv.Quote(shell)+" is not a program on this host")
-		return
-	}
-	if shells, err := accounts.Shells(h.Files); err == nil && !shells[shell] {
-		h.Report.Message("warning", "shell: "+strconv.Quote(shell)+" is not in /etc/shells")
-	}
+	h.Warn(func(h modules.Host) string {
+		info, err := modules.Follow(h.Files, shell)
+		if err != nil || info.Kind != modules.Regular || info.Mode&0o111 == 0 {
+			return "shell: " + strconv.Quote(shell) + " is not a program on this host"
+		}
+		if shells, err := accounts.Shells(h.Files); err == nil && !shells[shell] {
+			return "shell: " + strconv.Quote(shell) + " is not in /etc/shells"
+		}
+		return ""
+	})
 }

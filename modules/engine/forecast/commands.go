@@ -16,7 +16,7 @@ type predictedCommands struct {
 // Probe runs on the host as it is.
 func (c predictedCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
 	if cmd.Paths != nil {
-		c.probedPaths(cmd.Paths)
+		c.probedPaths(cmd.Paths, cmd.User)
 	} else {
 		c.h.probed(cmd.Reads)
 	}
@@ -50,8 +50,8 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 }
 
 // probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them. Modes
-// of directories above them count, as do mounts and the groups of the user.
-func (c predictedCommands) probedPaths(paths []string) {
+// of directories above them count, as do mounts, and the groups of another user whom the program runs as.
+func (c predictedCommands) probedPaths(paths []string, user string) {
 	h := c.h
 	var first cause
 	doubt := func(c cause) {
@@ -73,9 +73,11 @@ func (c predictedCommands) probedPaths(paths []string) {
 			}
 		}
 	}
-	for _, kind := range []modules.EffectKind{modules.UserEffect, modules.GroupEffect} {
-		s := h.firstOf(kind, nil)
-		doubt(cause{s.ref, s.at})
+	if user != "" {
+		for _, kind := range []modules.EffectKind{modules.UserEffect, modules.GroupEffect} {
+			s := h.firstOf(kind, nil)
+			doubt(cause{s.ref, s.at})
+		}
 	}
 	if first.ref != "" {
 		h.p.Doubt(first.ref)
@@ -129,20 +131,16 @@ func (c predictedCommands) likelyReads(names []string) modules.Grade {
 			add(at, Doubt{at.ref, modules.Likely})
 		}
 	}
-	for _, states := range h.other {
-		for _, s := range states {
-			if h.precedes(s.at, h.view) {
-				changes(cause{s.ref, s.at}, true)
-			}
+	for kind, states := range h.other {
+		for point, s := range states {
+			changes(cause{s.ref, s.at}, kind == modules.MountEffect && meets(names, point))
 		}
 	}
 	for at, by := range h.changedPaths() {
 		changes(by, meets(names, at))
 	}
 	for _, c := range h.kinds {
-		if h.precedes(c.at, h.view) {
-			changes(c, true)
-		}
+		changes(c, false)
 	}
 	add(h.view.opaque, Doubt{h.view.opaque.ref, modules.Unknown})
 	add(h.view.elsewhere, Doubt{h.view.elsewhere.ref, modules.Likely})

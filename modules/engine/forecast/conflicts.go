@@ -196,6 +196,6 @@ func (c *conflicts) note(reader, writer int) {
 // ways returns all paths of a read: the paths of the links that it follows, and last its target.
 func (f *Forecast) ways(read pathRead) []string {
 	ways := []string{read.path}
-	end, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, f.same(link)) })
+	end, _, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, f.same(link)) })
 	return append(ways, f.same(end))
 }

@@ -54,7 +54,8 @@ type cause struct {
 // differing is the latest plan that changes a path in a way that is not predicted.
 type differing struct {
 	cause
-	kind modules.EffectKind // predicts the meaning of the file; empty if none does
+	kind  modules.EffectKind // predicts the meaning of the file; empty if none does
+	there bool               // below the path, likely no new paths appear
 }
 
 // An origin is where a predicted state comes from.
@@ -146,7 +147,8 @@ func (f *Forecast) Record(p Plan) {
 		case modules.KindEffect:
 			f.kinds[modules.EffectKind(e.Key)] = cause{p.Ref, f.clock}
 		case modules.DiffersEffect:
-			f.differs[e.Key] = differing{cause{p.Ref, f.clock}, e.State.(modules.EffectKind)}
+			before, already := f.differs[e.Key]
+			f.differs[e.Key] = differing{cause{p.Ref, f.clock}, e.State.(modules.EffectKind), e.Likely && (!already || before.there)}
 		case modules.PathEffect:
 			f.recordPath(e.Key, e.State.(modules.PathState), from)
 		default:
@@ -200,27 +202,28 @@ func (f *Forecast) lookup(name string) (predictedPath, bool) {
 // Canonical resolves the symbolic links of the directories of name, with whole also of its last element, so that one
 // file has one key. It also resolves bind mounts.
 func (f *Forecast) Canonical(name string, whole bool) string {
-	done, _ := f.walk(name, whole, "", func(string, origin) {})
+	done, _, _ := f.walk(name, whole, "", func(string, origin) {})
 	return f.same(done)
 }
 
 // walk is Canonical without bind mounts. It returns the latest cause of doubt about a directory on the way, through any
-// links. It calls through with each link, and the origin of its prediction. knows is the kind of effects that the
-// reader applies itself.
-func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, through func(link string, from origin)) (done string, unsure cause) {
+// links; ifThere is the same for a doubt that counts only if the path exists. It calls through with each link, and the
+// origin of its prediction. knows is the kind of effects that the reader applies itself.
+func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, through func(link string, from origin)) (done string, unsure, ifThere cause) {
 	rest := strings.Split(strings.Trim(name, "/"), "/")
 	done = "/"
 	for links := 0; len(rest) > 0; {
-		if c := f.below[f.same(done)]; c.at > unsure.at {
-			unsure = c
-		}
+		unsure = latest(unsure, f.below[f.same(done)])
 		next := path.Join(done, rest[0])
 		rest = rest[1:]
-		if c := f.differ(next, knows); c.at > unsure.at {
-			unsure = c
+		switch d := f.differ(next, knows); {
+		case d.there && len(rest) > 0:
+			ifThere = latest(ifThere, d.cause)
+		default:
+			unsure = latest(unsure, d.cause)
 		}
 		if len(rest) == 0 && !whole {
-			return next, unsure
+			return next, unsure, ifThere
 		}
 		kind, target, from := f.link(next)
 		if kind != modules.Symlink || links == 40 { // as many as the kernel follows
@@ -234,17 +237,24 @@ func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, throu
 		}
 		rest = append(slices.DeleteFunc(strings.Split(target, "/"), func(s string) bool { return s == "" }), rest...)
 	}
-	return done, unsure
+	return done, unsure, ifThere
+}
+
+func latest(a, b cause) cause {
+	if b.at > a.at {
+		return b
+	}
+	return a
 }
 
 // differ returns the latest plan that changes a path in a way that is not predicted, except by effects
 // of the kind that the reader knows.
-func (f *Forecast) differ(name string, knows modules.EffectKind) cause {
+func (f *Forecast) differ(name string, knows modules.EffectKind) differing {
 	d := f.differs[f.same(name)]
 	if d.kind != "" && d.kind == knows {
-		return cause{}
+		return differing{}
 	}
-	return d.cause
+	return d
 }
 
 func (f *Forecast) link(name string) (kind modules.FileKind, target string, from origin) {

@@ -33,7 +33,10 @@ func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modul
 		State:     f.real.State,
 	})
 	h.Report, h.Forecast = report, fh
-	h.Aside = func() modules.Host { return f.Host(ctx, v, &Prediction{Reads: p.Reads}, report) }
+	h.Aside = func() (modules.Host, func() modules.Grade) {
+		aside := &Prediction{Reads: p.Reads}
+		return f.Host(ctx, v, aside, report), func() modules.Grade { return aside.Because.Grade }
+	}
 	return h
 }
 
@@ -48,8 +51,8 @@ func (h predictedHost) Stat(name string) (modules.FileInfo, error) {
 	if s.Kind == modules.Absent {
 		return modules.FileInfo{}, h.absent("lstat", name)
 	}
-	if s.Partial {
-		h.p.Doubt(s.ref) // its owner and mode may matter
+	if s.Partial && h.knows != modules.KindOnly {
+		h.p.Doubt(s.ref)
 	}
 	return s.FileInfo, nil
 }
@@ -99,10 +102,10 @@ func (h predictedHost) Open(name string) (io.ReadCloser, error) {
 	s, name, ok := h.consult(name, true)
 	h.permits(s, modules.Regular, ownerMayRead)
 	switch {
-	case ok && (s.Kind == modules.Absent || s.Partial):
-		return nil, h.absent("open", name)
 	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
 		return h.open(s.Content)
+	case ok && (s.Kind == modules.Absent || s.Partial):
+		return nil, h.absent("open", name)
 	}
 	open := h.real.Files.Open
 	if ok {
@@ -128,6 +131,18 @@ func (h predictedHost) openAsItIs(name string) (io.ReadCloser, error) {
 	return struct{ io.ReadCloser }{file}, nil
 }
 
+// namesIn returns the paths of a map that are names in a directory, in one order: the first doubt names the cause.
+func namesIn[T any](paths map[string]T, dir string) []string {
+	var names []string
+	for p := range paths {
+		if path.Dir(p) == dir && p != dir {
+			names = append(names, p)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // List implements [modules.FileReader].
 func (h predictedHost) List(name string) ([]string, error) {
 	h.p.Reads.path(pathRead{path: name, follow: true, names: true, knows: h.knows})
@@ -136,8 +151,8 @@ func (h predictedHost) List(name string) ([]string, error) {
 	if c := h.below[same]; c.ref != "" {
 		h.p.Doubt(c.ref)
 	}
-	for p := range h.differs {
-		if c := h.differ(p, h.knows); path.Dir(p) == same && c.at > h.paths[p].at {
+	for _, p := range namesIn(h.differs, same) {
+		if c := h.differ(p, h.knows); c.at > h.paths[p].at {
 			h.p.Doubt(c.ref)
 		}
 	}
@@ -153,10 +168,8 @@ func (h predictedHost) List(name string) ([]string, error) {
 			return nil, err
 		}
 	}
-	for p, below := range h.paths {
-		if path.Dir(p) != same || p == same {
-			continue
-		}
+	for _, p := range namesIn(h.paths, same) {
+		below := h.paths[p]
 		h.weigh(below.origin)
 		base := path.Base(p)
 		at, found := slices.BinarySearch(names, base)

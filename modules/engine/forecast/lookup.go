@@ -32,7 +32,7 @@ func (h predictedHost) consult(name string, whole bool) (predictedPath, string, 
 	if h.pending == "" {
 		return predictedPath{}, name, false
 	}
-	name, unsure := h.walk(name, whole, h.knows, func(_ string, from origin) { h.ordered(from) })
+	name, unsure, ifThere := h.walk(name, whole, h.knows, func(_ string, from origin) { h.ordered(from) })
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		h.permits(h.paths[h.same(dir)], modules.Directory, ownerMayEnter)
 	}
@@ -40,8 +40,18 @@ func (h predictedHost) consult(name string, whole bool) (predictedPath, string, 
 	h.weigh(s.origin)
 	h.unordered(h.paths[h.same(name)].origin)
 	_, own := h.paths[h.same(name)]
-	if unsure.at > s.at || unsure.at == s.at && !own && unsure.ref != "" { // a plan predicts some paths of a folder, and not the others
+	counts := func(c cause) bool { // a plan predicts some paths of a folder, and not the others
+		return c.at > s.at || c.at == s.at && !own && c.ref != ""
+	}
+	if counts(unsure) {
 		h.p.Doubt(unsure.ref)
+	}
+	if counts(ifThere) {
+		grade := modules.Unknown
+		if _, err := h.plain(name); modules.NotThere(err) {
+			grade = modules.Likely
+		}
+		h.p.Add(Doubt{ifThere.ref, grade})
 	}
 	return s, name, ok
 }
@@ -97,7 +107,7 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 		h.probed("")
 		return nil, false
 	case modules.ProbeEffect:
-		return predictedCommands{h: h}.likelyReads(strings.Split(key, "\n")), true
+		return predictedCommands{h: h}.likelyReads(strings.FieldsFunc(key, func(c rune) bool { return c == '\n' })), true
 	}
 	s, ok := h.other[kind][key]
 	h.p.Reads.thing(kind, key)
@@ -164,7 +174,7 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 			unsure = cause{p.ref, p.at}
 		}
 		if c := h.differ(file, ""); h.differs[file].kind == "" && c.at > unsure.at {
-			unsure = c
+			unsure = c.cause
 		}
 	}
 	if unsure.ref != "" {

@@ -76,6 +76,10 @@ func TestView(t *testing.T) {
 	}
 }
 
+type unmounted struct{}
+
+func (unmounted) Mounted() bool { return false }
+
 // TestLikelyReads returns the grade of a program that most likely reads two paths.
 func TestLikelyReads(t *testing.T) {
 	at := func(path string) modules.Effect {
@@ -92,8 +96,10 @@ func TestLikelyReads(t *testing.T) {
 		"the path":            {[]modules.Effect{at("/srv/read")}, modules.Unknown},
 		"a path below":        {[]modules.Effect{at("/srv/dir/x")}, modules.Unknown},
 		"a directory above":   {[]modules.Effect{{Kind: modules.BelowEffect, Key: "/srv"}}, modules.Unknown},
-		"a unit":              {[]modules.Effect{at("/srv/other"), {Kind: "unit", Key: "a"}}, modules.Unknown},
-		"a kind":              {[]modules.Effect{{Kind: modules.KindEffect, Key: "package"}}, modules.Unknown},
+		"a unit":              {[]modules.Effect{at("/srv/other"), {Kind: "unit", Key: "a"}}, modules.Likely},
+		"a kind":              {[]modules.Effect{{Kind: modules.KindEffect, Key: "package"}}, modules.Likely},
+		"a mount":             {[]modules.Effect{{Kind: modules.MountEffect, Key: "/srv", State: unmounted{}}}, modules.Unknown},
+		"another mount":       {[]modules.Effect{{Kind: modules.MountEffect, Key: "/mnt", State: unmounted{}}}, modules.Likely},
 		"anything":            {[]modules.Effect{modules.Anything}, modules.Unknown},
 	} {
 		f, p := New(system.New()), &Prediction{}

@@ -56,7 +56,8 @@ type forecast struct {
 	modules.Host
 	links   map[string]string // folders that are links to one below /usr or /run
 	state   map[string]modules.PathState
-	unsure  map[string]bool // paths that differ in a way that is not predicted; and all below them
+	unsure  map[string]bool // paths that differ in a way that is not predicted, and existing paths below
+	grows   map[string]bool // folders in unsure with possible new paths below
 	touched *Touched
 	effects []modules.Effect
 }
@@ -64,7 +65,7 @@ type forecast struct {
 // Effects predicts the changes by the installation of packages. h shows the files as earlier plans
 // leave them. An error means that nothing can be predicted.
 func Effects(h modules.Host, packages []*Package) ([]modules.Effect, error) {
-	f := &forecast{Host: h, links: map[string]string{}, state: map[string]modules.PathState{}, unsure: map[string]bool{}, touched: NewTouched()}
+	f := &forecast{Host: h, links: map[string]string{}, state: map[string]modules.PathState{}, unsure: map[string]bool{}, grows: map[string]bool{}, touched: NewTouched()}
 	if err := f.configured(); err != nil {
 		return nil, err
 	}
@@ -94,8 +95,8 @@ func Effects(h modules.Host, packages []*Package) ([]modules.Effect, error) {
 		return nil, err
 	}
 	f.paths(packages)
-	for i := range f.effects {
-		f.effects[i].Likely = true
+	for i, e := range f.effects {
+		f.effects[i].Likely = e.Kind != modules.DiffersEffect || !f.grows[e.Key]
 	}
 	return append(f.effects, modules.Elsewhere), nil
 }
@@ -153,7 +154,7 @@ func isDocumentation(name string) bool {
 }
 
 // maxContent bounds the content of a file that later resources see, in bytes.
-const maxContent = 64 << 10
+const maxContent = 256 << 10
 
 // files adds the files of a package.
 func (f *forecast) files(p *Package) {
@@ -247,7 +248,7 @@ func (f *forecast) scripts(p *Package) {
 			f.unlisted(p, "/usr/lib/"+stem)
 		}
 	}
-	f.unsure["/usr/share/doc/"+p.Name] = true
+	f.unsure["/usr/share/doc/"+p.Name], f.grows["/usr/share/doc/"+p.Name] = true, true
 	f.touched.add(t)
 	for _, name := range p.control.Triggers {
 		f.touched.Triggers[name] = true
@@ -286,7 +287,7 @@ func (f *forecast) former(p *Package, t *Touched) {
 // unlisted notes a folder that may come without being listed.
 func (f *forecast) unlisted(p *Package, dir string) {
 	if !slices.ContainsFunc(p.control.Files, func(name string) bool { return modules.Inside(name, dir) }) {
-		f.unsure[dir] = true
+		f.unsure[dir], f.grows[dir] = true, true
 	}
 }
 
@@ -294,6 +295,7 @@ func (f *forecast) unlisted(p *Package, dir string) {
 func (t *Touched) add(o *Touched) {
 	maps.Copy(t.Paths, o.Paths)
 	maps.Copy(t.Trees, o.Trees)
+	maps.Copy(t.Grows, o.Grows)
 	maps.Copy(t.Begins, o.Begins)
 	maps.Copy(t.Folders, o.Folders)
 	maps.Copy(t.Attributes, o.Attributes)
@@ -385,7 +387,7 @@ func (f *forecast) triggers(packages []*Package) {
 		base, _, _ := strings.Cut(name, ":")
 		if places, ok := usual[base]; ok {
 			for _, at := range places {
-				f.unsure[at] = true
+				f.unsure[at], f.grows[at] = true, true
 			}
 			continue
 		}
@@ -401,7 +403,7 @@ func (f *forecast) triggers(packages []*Package) {
 		if t.Vague {
 			for _, stem := range stems(base) {
 				for _, dir := range []string{"/etc/", "/var/lib/", "/var/log/", "/var/cache/"} {
-					f.unsure[dir+stem] = true
+					f.unsure[dir+stem], f.grows[dir+stem] = true, true
 				}
 			}
 		}
@@ -417,7 +419,8 @@ func (f *forecast) collapse() {
 		parts := strings.Split(name, "/")
 		if len(parts) > 4 && parts[1] == "usr" && !strings.Contains(name, "/systemd/") {
 			delete(f.state, name)
-			f.unsure[strings.Join(parts[:4], "/")] = true
+			dir := strings.Join(parts[:4], "/")
+			f.unsure[dir], f.grows[dir] = true, true
 		}
 	}
 	for name := range f.unsure {
@@ -557,7 +560,10 @@ func (f *forecast) paths(packages []*Package) {
 		}
 	}
 	for _, name := range managers {
-		f.unsure[name] = true
+		f.unsure[name], f.grows[name] = true, true
+	}
+	for name := range t.Grows {
+		f.grows[f.canonical(name)] = true
 	}
 	f.attributes()
 	f.begins()

@@ -73,7 +73,11 @@ func lines(effects []modules.Effect) (all []string) {
 		case modules.AccountState:
 			line += fmt.Sprint(" ", s.Exists)
 		}
-		if !e.Likely && e.Kind != modules.ElsewhereEffect {
+		switch {
+		case e.Likely, e.Kind == modules.ElsewhereEffect:
+		case e.Kind == modules.DiffersEffect:
+			line += " with new files"
+		default:
 			line += " CERTAIN"
 		}
 		all = append(all, line)
@@ -128,7 +132,8 @@ func TestEffects(t *testing.T) {
 		`path /etc/systemd/system/demon.service symlink 777`,
 		`path /etc/systemd/system/multi-user.target.wants directory 755`,
 		`path /etc/systemd/system/multi-user.target.wants/demo.service symlink 777`,
-		`differs /etc/ld.so.cache`,
+		`differs /etc/ld.so.cache with new files`,
+		`differs /var/log/demo with new files`,
 		`differs /etc/other.cache`,
 		`elsewhere `,
 	} {

@@ -21,6 +21,7 @@ func said(t *brings.Touched) string {
 	}
 	add("", t.Paths)
 	add("tree:", t.Trees)
+	add("grows:", t.Grows)
 	add("begin:", t.Begins)
 	add("folder:", t.Folders)
 	add("attr:", t.Attributes)
@@ -54,12 +55,15 @@ func TestScripts(t *testing.T) {
 		{"d=/var/log/n; chown root:adm $d; chmod 755 \"${d}\"; touch $d/access.log", "/var/log/n/access.log attr:/var/log/n"},
 		{"chown -R u /srv/n", "/srv/n tree:/srv/n"},
 		{"for f in a b; do rm /etc/n/$f; done", "/etc/n/a /etc/n/b tree:/etc/n/a tree:/etc/n/b"},
-		{"f=$(ls /etc); touch /etc/n/$f.conf", "tree:/etc/n"},
+		{"f=$(ls /etc); touch /etc/n/$f.conf", "tree:/etc/n grows:/etc/n"},
+		{"f=$(ls /etc); configure-n /etc/n/$f.conf; rm /etc/m/*", "VAGUE tree:/etc/n tree:/etc/m"},
+		{"cp -r /usr/share/n /etc/n", "/etc/n /etc/n/n tree:/etc/n tree:/etc/n/n grows:/etc/n grows:/etc/n/n"},
+		{"find /etc/n -maxdepth 1 -name 'a.*' -delete; find /etc/m -delete; find /etc/o -name x", "/etc/m begin:/etc/n/a. tree:/etc/m"},
 		{"touch /etc/$2", "/etc/0"},
 		{"case $1 in triggered) touch /etc/$2;; esac", "ANYTHING"},
 		{"touch \"/etc/$(hostname)\"", "ANYTHING"},
 		{"f() { chown a \"$2\"; mkdir ${1}/x; }\nf /etc/a /etc/b", "attr:/etc/b folder:/etc/a/x"},
-		{"f() { shift; touch /etc/n/$1; }\nf /etc/a /etc/b", "tree:/etc/n"},
+		{"f() { shift; touch /etc/n/$1; }\nf /etc/a /etc/b", "tree:/etc/n grows:/etc/n"},
 		{"rm -rf /etc", "ANYTHING /etc"},
 		{"chmod 640 /var/log/name.log*", "begin:/var/log/name.log"},
 		{"case \"$1\" in\n configure|abort-upgrade)\n  rm /etc/a ;;\n (x) ;;\nesac", "/etc/a tree:/etc/a"},
@@ -72,6 +76,11 @@ func TestScripts(t *testing.T) {
 		{"ucf --three-way /usr/share/n/n.conf /etc/n.conf; ucfr n /etc/n.conf", "/etc/n.conf tree:/var/lib/ucf"},
 		{"update-alternatives --install /usr/bin/e e /usr/bin/vi 10 --slave /usr/share/man/e.1 e.1 /x", "/etc/alternatives/e /etc/alternatives/e.1 /usr/bin/e /usr/share/man/e.1 /var/lib/dpkg/alternatives/e /var/lib/dpkg/alternatives/e.1"},
 		{"adduser --system --group --home /var/lib/n --no-create-home n >/dev/null", "/var/lib/n group:n user:n:/var/lib/n"},
+		{"adduser --system --no-create-home n", "user:n"},
+		{"quiet=; [ $x ] && quiet=--quiet; adduser --system $quiet --ingroup m n; adduser $quiet n tape", "ACCOUNTS user:n"},
+		{"useradd -r -g m n; useradd -N o", "user:n user:o"},
+		{"adduser --gid $G n", "user:n"},
+		{"addgroup --gid 7 n", "group:n"},
 		{"U=n; useradd -r $U; adduser n tape", "ACCOUNTS group:n user:n"},
 		{"deb-systemd-helper enable 'n.service' >/dev/null || true", "enabled:n.service " + helpers},
 		{"deb-systemd-invoke $_dh_action 'n.service' 'n.socket'", "started:n.service started:n.socket " + helpers},
@@ -84,7 +93,7 @@ func TestScripts(t *testing.T) {
 		{"configure-n /etc/n/a.conf", "/etc/n/a.conf VAGUE tree:/etc/n/a.conf"},
 		{"f() { touch \"$1\"; }\nf /etc/a", "/etc/a"},
 		{"echo 'it", "VAGUE"},
-		{"#!/usr/bin/perl\nopen F, '>/etc/n.conf';", "/etc/n.conf /usr/bin/perl VAGUE tree:/etc/n.conf tree:/usr/bin/perl"},
+		{"#!/usr/bin/perl\nopen F, '>/etc/n.conf';", "/etc/n.conf VAGUE tree:/etc/n.conf"},
 		{"su n -c 'touch /etc/a'", "/etc/a VAGUE tree:/etc/a"},
 		{"a=\"$a$a\"; b=$b; touch $a$b/x", "VAGUE"},
 	} {

@@ -11,7 +11,8 @@ import (
 // Touched has the possible changes of a host by scripts, in addition to the files of packages.
 type Touched struct {
 	Paths      map[string]bool // paths that may differ afterwards
-	Trees      map[string]bool // folders with any change below
+	Trees      map[string]bool // folders with possible changes of existing paths below, and likely no new ones
+	Grows      map[string]bool // folders in Trees with possible new paths below
 	Begins     map[string]bool // paths that begin so may differ
 	Folders    map[string]bool // folders that are made, if they are missing
 	Attributes map[string]bool // paths whose owner and mode may change
@@ -36,7 +37,7 @@ type User struct {
 // NewTouched returns a Touched without changes.
 func NewTouched() *Touched {
 	return &Touched{
-		Paths: map[string]bool{}, Trees: map[string]bool{}, Begins: map[string]bool{}, Folders: map[string]bool{}, Attributes: map[string]bool{}, Users: map[string]User{}, Groups: map[string]bool{},
+		Paths: map[string]bool{}, Trees: map[string]bool{}, Grows: map[string]bool{}, Begins: map[string]bool{}, Folders: map[string]bool{}, Attributes: map[string]bool{}, Users: map[string]User{}, Groups: map[string]bool{},
 		Enabled: map[string]bool{}, Started: map[string]bool{}, Triggers: map[string]bool{},
 	}
 }
@@ -53,6 +54,11 @@ var passing = []string{"/dev", "/proc", "/sys", "/tmp", "/var/tmp"}
 
 func isPassing(name string) bool {
 	return slices.ContainsFunc(passing, func(dir string) bool { return modules.Inside(name, dir) })
+}
+
+// isProgram reports whether a path belongs to a program. A script that mentions a program starts it, and does not change it.
+func isProgram(name string) bool {
+	return slices.Contains([]string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}, path.Dir(name))
 }
 
 // tree notes that anything may change below a folder.
@@ -104,7 +110,7 @@ func (t *Touched) literals(text string) {
 		for n < len(rest) && (isNameByte(rest[n]) || strings.IndexByte("/.+-@:~%", rest[n]) >= 0) {
 			n++
 		}
-		if name := path.Clean(rest[at:n]); (at == 0 || !isNameByte(rest[at-1])) && !isPassing(name) && !slices.Contains(broad, name) {
+		if name := path.Clean(rest[at:n]); (at == 0 || !isNameByte(rest[at-1])) && !isPassing(name) && !isProgram(name) && !slices.Contains(broad, name) {
 			t.Paths[name], t.Trees[name] = true, true
 		}
 		rest = rest[n:]
@@ -126,6 +132,7 @@ const (
 	ofFolder           // the command makes a missing folder
 	ofPath
 	ofTree
+	ofCopy    // new files appear below the path
 	ofMention // a command that is not known has it as an argument
 )
 
@@ -154,8 +161,13 @@ func (r reader) touchText(at text, d depth) {
 	if !at.exact { // anything with this begin
 		base := name[strings.LastIndexByte(name, '/')+1:]
 		switch name = path.Dir(name + "x"); {
-		case !slices.Contains(broad, name):
+		case !slices.Contains(broad, name) && (d == ofPath || d == ofCopy):
 			r.tree(name)
+			r.Grows[name] = true
+		case !slices.Contains(broad, name) && base == "":
+			r.tree(name)
+		case !slices.Contains(broad, name):
+			r.Begins[path.Join(name, base)] = true
 		case d == ofMention:
 			r.Vague = true
 		case len(base) < minBegin || slices.Contains([]string{"/", "/usr", "/var"}, name):
@@ -167,7 +179,7 @@ func (r reader) touchText(at text, d depth) {
 	}
 	name = path.Clean(name)
 	switch {
-	case isPassing(name):
+	case isPassing(name), d == ofMention && isProgram(name):
 	case d == ofAttributes:
 		r.Attributes[name] = true
 	case d == ofFolder:
@@ -177,7 +189,9 @@ func (r reader) touchText(at text, d depth) {
 	case d == ofMention && slices.Contains(broad, name):
 		r.Vague = true
 	default:
-		r.Paths[name] = true
+		if r.Paths[name] = true; d == ofCopy {
+			r.Grows[name] = true
+		}
 		r.tree(name)
 	}
 }
@@ -245,7 +259,8 @@ func (r reader) command(argv []string) {
 		return
 	case places[program] != nil:
 		for _, at := range places[program] {
-			r.Paths[path.Clean(at)], r.Trees[path.Clean(at)] = true, true
+			at = path.Clean(at)
+			r.Paths[at], r.Trees[at], r.Grows[at] = true, true, true
 		}
 		return
 	}
@@ -292,10 +307,7 @@ func (r reader) ofFiles(program string, rest []string) bool {
 	case "sed", "perl", "awk", "gawk", "mawk":
 		r.filtered(program, rest)
 	case "find":
-		if !slices.ContainsFunc(rest, func(word string) bool { return slices.Contains([]string{"-delete", "-exec", "-execdir", "-ok"}, word) }) {
-			return true
-		}
-		r.all(rest, ofTree)
+		r.found(rest)
 	default:
 		return false
 	}
@@ -432,10 +444,10 @@ func hasOption(arguments []string, letter, long string) bool {
 func (r reader) copied(program string, rest []string) {
 	d := ofPath
 	if program != "ln" && (hasOption(rest, "r", "--recursive") || hasOption(rest, "R", "--archive") || hasOption(rest, "a", "--archive")) {
-		d = ofTree
+		d = ofCopy
 	}
 	if hasOption(rest, "t", "--target-directory") || program == "install" && hasOption(rest, "d", "--directory") || slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--target-directory=") }) {
-		r.all(rest, ofTree)
+		r.all(rest, ofCopy)
 		return
 	}
 	var operands []string
@@ -455,9 +467,24 @@ func (r reader) copied(program string, rest []string) {
 			if base := path.Base(at.begin); at.exact && base != "." && base != "/" && !strings.ContainsAny(base, "*?[") {
 				r.touch(strings.TrimSuffix(target, "/")+"/"+base, d)
 			} else {
-				r.touch(target, ofTree)
+				r.touch(target, ofCopy)
 			}
 		}
+	}
+}
+
+// found notes the changes by find.
+func (r reader) found(rest []string) {
+	runs := slices.ContainsFunc(rest, func(word string) bool { return slices.Contains([]string{"-exec", "-execdir", "-ok"}, word) })
+	at := slices.Index(rest, "-name")
+	switch {
+	case runs:
+		r.all(rest, ofCopy)
+	case !slices.Contains(rest, "-delete"):
+	case len(rest) > 2 && rest[1] == "-maxdepth" && rest[2] == "1" && at > 0 && at+1 < len(rest):
+		r.touch(path.Join(rest[0], rest[at+1]), ofTree)
+	default:
+		r.all(rest, ofTree)
 	}
 }
 
@@ -553,6 +580,11 @@ func (r reader) alternative(rest []string) {
 func (r reader) account(program string, rest []string) {
 	u := User{}
 	group := program == "addgroup" || program == "groupadd"
+	rest = slices.DeleteFunc(slices.Clone(rest), r.isFlag)
+	own := !slices.Contains(rest, "--no-user-group") && !slices.Contains(rest, "-N") // it gets a group of its own
+	if program == "adduser" && slices.Contains(rest, "--system") {
+		own = slices.Contains(rest, "--group")
+	}
 	var operands []string
 	for n := 0; n < len(rest); n++ {
 		option, value, inline := strings.Cut(rest[n], "=")
@@ -573,6 +605,8 @@ func (r reader) account(program string, rest []string) {
 			r.touch(value, ofPath)
 		case "--shell", "-s":
 			u.Shell = value
+		case "--ingroup", "--gid", "-g":
+			own = own && group
 		case "--groups", "-G":
 			r.Accounts = true
 		}
@@ -588,7 +622,18 @@ func (r reader) account(program string, rest []string) {
 		case group:
 			r.Groups[at.begin] = true
 		default:
-			r.Users[at.begin], r.Groups[at.begin] = u, true
+			if r.Users[at.begin] = u; own {
+				r.Groups[at.begin] = true
+			}
 		}
 	}
+}
+
+// isFlag reports whether a word is a variable that can only be empty or an option without a value, such as --quiet.
+func (r reader) isFlag(word string) bool {
+	if !strings.HasPrefix(word, string(begin)) {
+		return false
+	}
+	texts := r.expand(word)
+	return len(texts) > 0 && !slices.ContainsFunc(texts, func(t text) bool { return !t.exact || t.begin != "" && !strings.HasPrefix(t.begin, "--") })
 }
