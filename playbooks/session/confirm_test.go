@@ -173,17 +173,26 @@ func TestProve(t *testing.T) {
 
 // TestWatchdogReport: a report that a watchdog has ended is handed on at once, also after the end of the catalog.
 func TestWatchdogReport(t *testing.T) {
-	task := guardedTask()
-	heard := make(chan string)
-	task.Watchdog = func(w *wire.Watchdog) { heard <- w.Error }
-	_, err := converseOn(t, task, func(p *puppet) {
-		_, err := p.conn.Receive()
+	synctest.Test(t, func(t *testing.T) {
+		task := guardedTask()
+		heard := make(chan string)
+		task.Watchdog = func(w *wire.Watchdog) { heard <- w.Error }
+		p := newPuppet()
+		s := New(t.Context(), p, time.Now, 0)
+		var host sync.WaitGroup
+		host.Go(func() {
+			_, err := p.conn.Receive()
+			require.NoError(t, err)
+			require.NoError(t, p.conn.Send(&wire.Message{Watchdog: &wire.Watchdog{Error: "no memory"}}))
+			require.Equal(t, "no memory", <-heard)
+			require.NoError(t, p.conn.Send(&wire.Message{Result: &wire.Result{}}, &wire.Message{Done: &wire.Done{Armed: time.Minute}}))
+			require.NoError(t, p.conn.Send(&wire.Message{Watchdog: &wire.Watchdog{}}))
+			require.Empty(t, <-heard)
+		})
+		_, err := s.Apply(t.Context(), nil, task)
 		require.NoError(t, err)
-		require.NoError(t, p.conn.Send(&wire.Message{Watchdog: &wire.Watchdog{Error: "no memory"}}))
-		require.Equal(t, "no memory", <-heard)
-		require.NoError(t, p.conn.Send(&wire.Message{Result: &wire.Result{}}, &wire.Message{Done: &wire.Done{Armed: time.Minute}}))
-		require.NoError(t, p.conn.Send(&wire.Message{Watchdog: &wire.Watchdog{}}))
-		require.Empty(t, <-heard)
+		host.Wait() // the connection stays open until the second report has come
+		p.cut()
+		s.Close()
 	})
-	require.NoError(t, err)
 }
