@@ -34,7 +34,7 @@ var situations = []string{"fresh", "again", "drifts", "v2"}
 // TestFleetForecasts measures how many predictions of check runs are certain, and which are right. Each manifest of
 // testdata/forecasts is checked and run on a new host with systemd and the real Debian archive. The test fails if a
 // certain prediction is wrong. CCM_FORECASTS is the list of manifests, such as 01,03, or all. FORECASTS_OUT is a folder
-// for the results; manifests with results in this folder do not run again.
+// for the results. Manifests with results in this folder are skipped.
 func TestFleetForecasts(t *testing.T) {
 	chosen := os.Getenv("CCM_FORECASTS")
 	if chosen == "" {

@@ -53,7 +53,7 @@ func (u unit) disabled() bool { return u.enabling().off }
 
 // indirect finds out whether the units of Also= are enabled, which systemctl enables and disables in place of this one.
 // is-enabled --full lists the links that disable would remove.
-func (systemd) indirect(ctx context.Context, h modules.Host, u unit, certain bool) (unit, error) {
+func (systemd) indirect(ctx context.Context, h modules.Host, u unit) (unit, error) {
 	if u.fileState != "indirect" || u.file == "" {
 		return u, nil
 	}
@@ -76,7 +76,7 @@ func (systemd) indirect(ctx context.Context, h modules.Host, u unit, certain boo
 	if !u.also {
 		return u, nil
 	}
-	exit, err := query(ctx, h, certain, systemctl("is-enabled", "--full", "--", u.id)...)
+	exit, err := query(ctx, h, true, systemctl("is-enabled", "--full", "--", u.id)...)
 	u.linked = exit.Code == 0 && strings.Contains(strings.TrimSpace(exit.Stdout.Text), "\n")
 	return u, err
 }

@@ -57,13 +57,9 @@ func showAll(ctx context.Context, h modules.Host, names []string, units map[stri
 	return nil
 }
 
-// recall returns a unit that Preload has found. certain is as for query.
-func recall(h modules.Host, name string, certain bool) (unit, bool) {
-	var reads modules.EffectKind
-	if certain {
-		reads = unitEffect
-	}
-	units, _ := h.Preloaded(reads).(map[string]unit)
+// recall returns a unit that Preload has found.
+func recall(h modules.Host, name string) (unit, bool) {
+	units, _ := h.Preloaded(unitEffect).(map[string]unit)
 	u, ok := units[name]
 	return u, ok
 }

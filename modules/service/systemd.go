@@ -25,7 +25,7 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 	if changed && last {
 		return before, nil
 	}
-	u, err := m.show(ctx, h, name, true)
+	u, err := m.show(ctx, h, name)
 	if err != nil {
 		return unit{}, err
 	}
@@ -50,10 +50,10 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 }
 
 // show queries systemd about one unit.
-func (m systemd) show(ctx context.Context, h modules.Host, name string, certain bool) (unit, error) {
-	u, known := recall(h, name, certain)
+func (m systemd) show(ctx context.Context, h modules.Host, name string) (unit, error) {
+	u, known := recall(h, name)
 	if !known {
-		exit, err := query(ctx, h, certain, systemctl("show", "--property="+properties, "--", name)...)
+		exit, err := query(ctx, h, true, systemctl("show", "--property="+properties, "--", name)...)
 		switch {
 		case err != nil:
 			return unit{}, err
@@ -65,10 +65,10 @@ func (m systemd) show(ctx context.Context, h modules.Host, name string, certain 
 		u = parseShow(name, exit.Stdout.Text)
 	}
 	if !u.sysV {
-		return m.indirect(ctx, h, u, certain)
+		return m.indirect(ctx, h, u)
 	}
 	// A script of System V counts as generated, whether it is enabled or not.
-	exit, err := query(ctx, h, certain, systemctl("is-enabled", "--", u.id)...)
+	exit, err := query(ctx, h, true, systemctl("is-enabled", "--", u.id)...)
 	if err != nil {
 		return unit{}, err
 	}

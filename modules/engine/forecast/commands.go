@@ -50,7 +50,8 @@ func (h predictedHost) probed(reads modules.EffectKind) {
 }
 
 // probedPaths adds the doubts about the output of a program that reads only these paths, and everything below them. Modes
-// of directories above them count, as do mounts, and the groups of another user whom the program runs as.
+// of directories above them and mounts count, too. If user is not empty, the program runs as this user, and pending changes
+// of accounts count.
 func (c predictedCommands) probedPaths(paths []string, user string) {
 	h := c.h
 	var first cause

@@ -248,7 +248,7 @@ func (f *forecast) scripts(p *Package) {
 			f.unlisted(p, "/usr/lib/"+stem)
 		}
 	}
-	f.unsure["/usr/share/doc/"+p.Name], f.grows["/usr/share/doc/"+p.Name] = true, true
+	f.anyBelow("/usr/share/doc/" + p.Name)
 	f.touched.add(t)
 	for _, name := range p.control.Triggers {
 		f.touched.Triggers[name] = true
@@ -284,10 +284,13 @@ func (f *forecast) former(p *Package, t *Touched) {
 	t.Anything = t.Anything || err != nil || !found
 }
 
+// anyBelow notes a folder below which anything may differ or appear.
+func (f *forecast) anyBelow(dir string) { f.unsure[dir], f.grows[dir] = true, true }
+
 // unlisted notes a folder that may come without being listed.
 func (f *forecast) unlisted(p *Package, dir string) {
 	if !slices.ContainsFunc(p.control.Files, func(name string) bool { return modules.Inside(name, dir) }) {
-		f.unsure[dir], f.grows[dir] = true, true
+		f.anyBelow(dir)
 	}
 }
 
@@ -387,7 +390,7 @@ func (f *forecast) triggers(packages []*Package) {
 		base, _, _ := strings.Cut(name, ":")
 		if places, ok := usual[base]; ok {
 			for _, at := range places {
-				f.unsure[at], f.grows[at] = true, true
+				f.anyBelow(at)
 			}
 			continue
 		}
@@ -403,7 +406,7 @@ func (f *forecast) triggers(packages []*Package) {
 		if t.Vague {
 			for _, stem := range stems(base) {
 				for _, dir := range []string{"/etc/", "/var/lib/", "/var/log/", "/var/cache/"} {
-					f.unsure[dir+stem], f.grows[dir+stem] = true, true
+					f.anyBelow(dir + stem)
 				}
 			}
 		}
@@ -419,8 +422,7 @@ func (f *forecast) collapse() {
 		parts := strings.Split(name, "/")
 		if len(parts) > 4 && parts[1] == "usr" && !strings.Contains(name, "/systemd/") {
 			delete(f.state, name)
-			dir := strings.Join(parts[:4], "/")
-			f.unsure[dir], f.grows[dir] = true, true
+			f.anyBelow(strings.Join(parts[:4], "/"))
 		}
 	}
 	for name := range f.unsure {
@@ -560,7 +562,7 @@ func (f *forecast) paths(packages []*Package) {
 		}
 	}
 	for _, name := range managers {
-		f.unsure[name], f.grows[name] = true, true
+		f.anyBelow(name)
 	}
 	for name := range t.Grows {
 		f.grows[f.canonical(name)] = true
