@@ -52,7 +52,7 @@ var whole = map[column]string{certain: "none", watched: "at once"}
 // explained contains the fields for which the sources are not "yes". A field without a reason is an error; so is an
 // unnecessary reason.
 var explained = map[string]map[column]string{
-	"file": {certain: "If the command `validate` may read a file that an earlier resource would change, the prediction of the content is uncertain. If the file has hard links, predictions for later resources may be wrong."},
+	"file": {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction of the content is uncertain. If the managed file has hard links, predictions for later resources may be wrong."},
 	"exec": {
 		certain: all,
 		undone:  "no",
@@ -72,9 +72,9 @@ var explained = map[string]map[column]string{
 	},
 	"repository": {certain: "Changes that fetch package lists are uncertain. With `refresh: false`, no change fetches them."},
 	"archive":    {certain: "The unpacked files are uncertain.", undone: "only with `ccm-push undo`"},
-	"line":       {certain: "If the command `validate` may read a file that an earlier resource would change, the prediction is uncertain."},
-	"replace":    {certain: "If the command `validate` may read a file that an earlier resource would change, the prediction is uncertain."},
-	"ini":        {certain: "If the command `validate` may read a file that an earlier resource would change, the prediction is uncertain."},
+	"line":       {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
+	"replace":    {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
+	"ini":        {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
 	"assert":     {undone: "nothing to undo"},
 	"scaffold":   {certain: "The output of `post` commands is uncertain.", undone: "only with `ccm-push undo`"},
 	"apply": {
