@@ -74,7 +74,7 @@ func (s SecretSources) password(ctx context.Context) (*transport.Secret, error) 
 	case s.File != "":
 		return s.read(ctx, "--password-file", s.File)
 	case s.Ask:
-		return askPassword(ctx, "SSH password: ")
+		return askPassword(ctx, "SSH password: ", "--password-file FILE")
 	}
 	return nil, nil
 }
@@ -86,18 +86,20 @@ func (s SecretSources) become(ctx context.Context, password *transport.Secret) (
 	case !s.AskBecome:
 		return nil, nil
 	case password == nil:
-		return askPassword(ctx, "BECOME password: ")
+		return askPassword(ctx, "BECOME password: ", becomeFileFlag)
 	}
-	answer, err := ask(ctx, "BECOME password (empty: the SSH password): ")
+	answer, err := ask(ctx, "BECOME password (empty: the SSH password): ", becomeFileFlag)
 	if err == nil && len(answer.Reveal()) == 0 {
 		return password, nil
 	}
 	return answer, err
 }
 
-// askPassword prompts for a password that must not be empty.
-func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) {
-	answer, err := ask(ctx, prompt)
+const becomeFileFlag = "--become-password-file FILE"
+
+// askPassword prompts for a password that must not be empty. flag reads it from a file instead.
+func askPassword(ctx context.Context, prompt, flag string) (*transport.Secret, error) {
+	answer, err := ask(ctx, prompt, flag)
 	if err == nil && len(answer.Reveal()) == 0 {
 		return nil, fmt.Errorf("%snone was given", prompt)
 	}
@@ -121,7 +123,7 @@ func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*tra
 	if again {
 		prompt = "that was wrong; " + prompt
 	}
-	answer, err := ask(ctx, prompt)
+	answer, err := ask(ctx, prompt, "--key-passphrase-file FILE")
 	switch {
 	case errors.Is(err, errNoTerminal) || err == nil && len(answer.Reveal()) == 0:
 		answer = nil

@@ -24,14 +24,18 @@ var errNoTerminal = errors.New("a prompt needs a terminal")
 // Ask prompts on the terminal for a secret that is not empty, without an echo. Without an answer, the error is
 // [ErrInterrupted].
 func Ask(ctx context.Context, prompt string) (*transport.Secret, error) {
-	return askPassword(ctx, prompt)
+	return askPassword(ctx, prompt, "")
 }
 
-// ask prompts on the terminal, without an echo.
-func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
+// ask prompts on the terminal, without an echo. The error of a missing terminal names flag, which reads the answer from
+// a file; "" names no flag.
+func ask(ctx context.Context, prompt, flag string) (*transport.Secret, error) {
 	tty, err := os.OpenFile(terminalPath, os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s%w; pass a file that contains the password: --password-file FILE or --become-password-file FILE", printable.Line(prompt), errNoTerminal)
+	switch {
+	case err != nil && flag == "":
+		return nil, fmt.Errorf("%s%w", printable.Line(prompt), errNoTerminal)
+	case err != nil:
+		return nil, fmt.Errorf("%s%w; pass a file that contains the password: %s", printable.Line(prompt), errNoTerminal, printable.Line(flag))
 	}
 	defer tty.Close()
 	return askOn(ctx, tty, prompt)

@@ -71,7 +71,7 @@ func (s SecretSources) vaultPassword(ctx context.Context, id string) (p vault.Pa
 	case source == "":
 		return p, fmt.Errorf("--vault-id %q: write LABEL@FILE, or LABEL@prompt", id)
 	case source == prompts[0], source == prompts[1]:
-		answer, err := askPassword(ctx, fmt.Sprintf("Vault password (%s): ", label))
+		answer, err := askPassword(ctx, fmt.Sprintf("Vault password (%s): ", label), "--vault-id "+label+"@FILE")
 		if err != nil {
 			return p, err
 		}
