@@ -21,7 +21,7 @@ func (f *Rollout) register(set *pflag.FlagSet) {
 	set.StringVar(&f.File, "rollout", "", "`file` with batches and limits; they replace the rollouts of the plays")
 	set.StringVar(&f.Canary, "canary", "", "run each rollout on this `host` first, then prompt before the other hosts")
 	set.BoolVar(&f.IncludeBroken, "include-broken", false, "include hosts that were unhealthy before the rollout")
-	set.Var(Seconds{&f.Hold}, "hold", "without a terminal: how long a stopped rollout waits for ccm-push rollout go (default: the run ends at once)")
+	set.Var(Seconds{&f.Hold}, "hold", "without a terminal: how long a stopped rollout waits for the command 'ccm-push rollout go' (default: the run ends at once)")
 	set.BoolVar(&f.Yes, "yes", false, "do not prompt between batches of a rollout and before an undo")
 }
 

@@ -45,7 +45,7 @@ func hieraParseCommand(f *fleet.Variables, p *output.Printer) *cobra.Command {
 	var o hieraOutput
 	c := &cobra.Command{
 		Use:   "parse FILE [FACT=VALUE...]",
-		Short: "print the data of a document for one host, as JSON; facts are arguments",
+		Short: "print the data for one host, as JSON; arguments such as role=web are its facts",
 		Long: `A hierarchical document contains data for all hosts, and overrides for some hosts, for example for
 the role web. ccm-push hiera parse prints the data for one host. The document is a file, an http(s)
 URL or kv://BUCKET/KEY of NATS. The command contacts no host: facts (data about the host) come from

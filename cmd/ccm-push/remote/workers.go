@@ -22,8 +22,9 @@ func workersCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 		Short: "list the workers that are connected, or were lost in the last day",
 		Long: `ccm-push workers lists the workers that sent a message to this machine in the last day. Each line
 has the name from workers.keys, the site, the number of hosts in progress, the version, the machine,
-and the time of the last message. A worker takes hosts in groups: LOAD 2/8 means 2 groups of at most
-8. A worker sends a message every 10 seconds. After 30 seconds without a message, it counts as lost.
+and the time of the last message. A worker takes hosts in groups. LOAD 2/8 means: the worker has 2
+groups, and can have up to 8 groups. A worker sends a message every 10 seconds. After 30 seconds
+without a message, it counts as lost.
 
 If the key of a worker is not in workers.keys, the line has the fingerprint of the key instead of a
 name. Some workers do not accept this machine, because the key of this machine is not in their

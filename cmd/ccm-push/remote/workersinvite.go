@@ -30,15 +30,16 @@ func workersInviteCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "invite [SITE]",
-		Short: "print a token that makes a machine a worker, and admit the machine",
+		Short: "print a token for a new worker, and admit the machine that uses the token",
 		Long: `ccm-push workers invite prints a token, with which one other machine can become a worker (ccm-push
-worker join). The token is valid for 15 minutes. When the other machine uses the token, both
-machines print a fingerprint. If the fingerprints are equal, answer y on both machines.
+worker join). The token is valid for 15 minutes, and the command waits until it is used. When the
+other machine uses the token, both machines print a fingerprint. If the fingerprints are equal,
+answer y on both machines.
 
-Then the broker adds the other machine as a user with the role worker. On this machine, the command
-adds a line with the key of the other machine to workers.keys. The line limits the worker to hosts
-whose variable "site" is SITE (without SITE: to hosts without a site). It also limits the worker to
-the addresses that the other machine passed with --worker-address.
+After these answers, the broker adds the other machine as a user with the role worker. On this
+machine, the command adds a line with the key of the other machine to workers.keys. The line limits
+the worker to hosts whose variable "site" is SITE (without SITE: to hosts without a site). It also
+limits the worker to the addresses that the other machine passed with --worker-address.
 
 Keep the token secret until it is used. It contains the address of the broker, the certificate of
 its authority (--nats-ca), and the public key of this machine. The NATS server must be

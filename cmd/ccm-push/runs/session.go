@@ -136,9 +136,10 @@ func (f *Sessions) Complete(results bool) arguments.Completer {
 func sessionCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
-		Short: "group the calls without a manifest (ad-hoc calls) of a script",
-		Long: `A session groups the ad-hoc calls of a script (calls without a manifest). The name of the session is
-$CCM_PUSH_SESSION, or the value of --session.
+		Short: "connect calls without a manifest: later calls can depend on earlier calls",
+		Long: `A session connects the ad-hoc calls of a script (calls without a manifest), so that later calls can
+depend on the results of earlier calls. The name of the session is $CCM_PUSH_SESSION, or the value
+of --session.
 
 With --require TYPE#NAME, a call skips the hosts where this resource failed in an earlier call. With
 --subscribe TYPE#NAME, a call restarts its service on the hosts where this resource changed in an
@@ -158,7 +159,7 @@ earlier call.`,
 func sessionNewCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
-		Short: "print an export command that starts a new session in a shell",
+		Short: "print export CCM_PUSH_SESSION=NAME; run it with eval to start a session",
 		Long: `A session connects the ad-hoc commands of one script, so that later commands can depend on the
 results of earlier ones. ccm-push session new prints "export CCM_PUSH_SESSION=NAME"; run it with
 eval, as in the examples. Without NAME, it creates a unique name. If a session with this name

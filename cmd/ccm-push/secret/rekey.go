@@ -26,8 +26,8 @@ func secretRekeyCommand(f *access.Unsealer, p *output.Printer) *cobra.Command {
 		Short: "encrypt files again for the current people of the rules",
 		Long: `The rules in .ccm-secrets.yaml define the people who can read each file. If a file is not encrypted
 for exactly these people, ccm-push secret rekey encrypts all of its values again, with a new key.
-The command changes all of these files, or none. If the command is killed, the next ccm-push secret
-command completes the change.
+The command changes all of these files, or none. If the command is killed, the next ccm-push command
+that reads such a file completes the change.
 
 With --check, nothing changes, and exit status 8 means that a file needs a rekey (for CI). People
 who could read a file before may have kept its content, so also change the secrets themselves.`,
