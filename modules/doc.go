@@ -19,6 +19,8 @@
 //	default   the value of a missing property
 //	looks     a regular expression for the schema alone, where Validate has better words
 //	file      "play" or "tree": it names a file or folder of the play, so no fact may be part of it
+//	text      "argument": a word for programs and files, see [ValidateArgument]
+//	with      another property, without which this one has no meaning
 //	secret    "true": it is kept out of render; "url": a secret may be in that URL
 //	wire      "only": Prepare sets it, and no manifest can
 //	adhoc     it is for ad-hoc calls alone; the text to write in a manifest instead

@@ -36,7 +36,7 @@ const (
 	onApt    column = "apt host"
 	onRPM    column = "rpm host"
 	adHoc    column = "ad hoc"
-	program  column = "program"
+	program  column = "host program"
 	exampled column = "examples"
 )
 
@@ -161,7 +161,7 @@ Only the type ` + "`apply`" + ` has no suite and no ad-hoc call.
 
 - The columns **apt host** and **rpm host** name the test on hosts of this family. "scenarios" means a common test for all types. This
   test applies the manifests in ` + "`e2e/testdata/scenarios`" + `.
-- The column **program** names the build of the host program that the type needs. The lean build omits parts that few hosts need.
+- The column **host program** names the build that the type needs. The lean build omits parts that few hosts need; the full build has all.
 
 `
 
