@@ -13,156 +13,72 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// pending is a transaction of apt that a check run predicts.
-type pending struct {
-	apt
-	host modules.Host
-	transaction
-	done []consequence // the changes of packages
+// A bringer is a manager that can read packages before their installation.
+type bringer interface {
+	// brought returns the pending packages, and the installed packages that have triggers. An error is the reason why the
+	// effects are unknown.
+	brought(ctx context.Context, p pending) ([]*brings.Package, []brings.Header, error)
+	// spec names a package of one version to the manager.
+	spec(i item) string
 }
 
-var (
-	errRemoves   = errors.New("packages are removed, or files are not from a repository")
-	errNotListed = errors.New("a package is not in the list of files")
-)
+// bringerOf returns the bringer for a manager, or nil.
+func bringerOf(m manager) bringer {
+	switch m := m.(type) {
+	case apt:
+		return aptBringer{m}
+	case dnf:
+		return dnfBringer{m}
+	}
+	return nil
+}
+
+// pending is a transaction that a check run predicts.
+type pending struct {
+	by   bringer
+	host modules.Host
+	transaction
+	comes, gone []consequence      // changes of packages, without changes that earlier plans predict
+	reads       modules.EffectKind // kind of things that change the answers of the manager about its lists
+}
+
+var errRemoves = errors.New("packages are removed, or files are not from a repository")
 
 // packageTime bounds a program that reads a package file.
 const packageTime = 20 * time.Second
 
+// pendingOf returns the transaction with the changes of packages.
+func pendingOf(by bringer, h modules.Host, t transaction, done []consequence, reads modules.EffectKind) pending {
+	p := pending{by: by, host: h, transaction: t, reads: reads}
+	for _, c := range done {
+		state, planned := h.Forecast.Lookup(Effect, (place{}).key(c.name))
+		switch is, _ := state.(State); {
+		case planned && is.Installed == (c.version != "") && is.Version == c.version:
+		case c.version == "":
+			p.gone = append(p.gone, c)
+		default:
+			p.comes = append(p.comes, c)
+		}
+	}
+	return p
+}
+
 // effects returns the effects of the transaction on the host, except on packages. The error is the reason why they are not
 // known.
 func (p pending) effects(ctx context.Context) ([]modules.Effect, error) {
-	if p.private == "" || p.verb != install || slices.ContainsFunc(p.items, func(i item) bool { return i.file != "" || i.again }) {
+	if p.host.Private == "" || p.verb == remove || slices.ContainsFunc(p.items, func(i item) bool { return i.file != "" || i.again }) {
 		return nil, errRemoves
 	}
-	names := map[string]bool{}
-	for _, c := range p.done {
-		if c.version == "" {
-			return nil, errRemoves
-		}
-		state, planned := p.host.Forecast.Lookup(Effect, (place{}).key(c.name))
-		if is, _ := state.(State); !planned || !is.Installed || is.Version != c.version {
-			base, _, _ := strings.Cut(c.name, ":")
-			names[base] = true
-		}
-	}
-	packages, err := p.files(ctx, names)
+	packages, installed, err := p.by.brought(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.notFresh(ctx, packages); err != nil {
-		return nil, err
-	}
-	f, err := p.fetcher(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Look(ctx, p.looks, packages); err != nil {
-		return nil, err
-	}
-	return brings.Effects(p.host.Uncounted(), packages)
-}
-
-// files returns the package files of these packages. Without its own folder of package files, apt lists all of them.
-func (p pending) files(ctx context.Context, names map[string]bool) ([]*brings.Package, error) {
-	var packages []*brings.Package
-	var odd error
-	arguments := append([]string{"apt-get", "--print-uris", "-qq", "-y", "-o", "Acquire::ForceHash=SHA256", "-o", "Dir::Cache::archives=/proc/none/"}, aptArguments(p.transaction)...)
-	exit, err := p.query(ctx, p.offersKind(), func(line string) {
-		file, err := brings.ParseURI(line)
-		name, _, _ := strings.Cut(file.Name, "_")
-		switch {
-		case err != nil:
-			odd = err
-		case names[name] && len(packages) <= len(names):
-			packages = append(packages, &brings.Package{Name: name, File: file, Fresh: true, Asked: p.has(name)})
-		}
-	}, append(arguments, earlierOf(p.host.Forecast).arguments...)...)
-	switch {
-	case err != nil:
-		return nil, err
-	case exit.Code != 0:
-		return nil, failure("apt-get --print-uris", exit, nil)
-	case odd != nil:
-		return nil, odd
-	case len(packages) != len(names):
-		return nil, errNotListed
-	}
-	return packages, nil
-}
-
-// notFresh notes which packages are on the host, be it in part.
-func (p pending) notFresh(ctx context.Context, packages []*brings.Package) error {
-	argv := []string{"dpkg-query", "-W", "-f", dpkgFormat, "--"}
-	byName := map[string]*brings.Package{}
-	for _, is := range packages {
-		argv = append(argv, is.Name)
-		byName[is.Name] = is
-	}
-	if len(packages) == 0 {
-		return nil
-	}
-	exit, err := p.query(ctx, p.offersKind(), func(line string) {
-		row := parseDpkgRow(line)
-		name, _, _ := strings.Cut(row.name, ":")
-		if is := byName[name]; is != nil && row.status != "not-installed" {
-			is.Fresh = false
-		}
-	}, argv...)
-	if err == nil && exit.Code > 1 { // 1: some are unknown
-		err = failure("dpkg-query", exit, nil)
-	}
-	return err
-}
-
-// fetcher gets package files as apt is set up to do.
-func (p pending) fetcher(ctx context.Context) (*brings.Fetcher, error) {
-	settings := brings.Settings{}
-	exit, err := p.query(ctx, p.offersKind(), settings.Add, "apt-config", "dump")
-	if err == nil && exit.Code != 0 {
-		err = failure("apt-config", exit, nil)
-	}
-	if err != nil {
-		return nil, err
-	}
-	cache, err := brings.OpenCache(p.host.Private, "packages", "parts")
-	if err != nil {
-		return nil, err
-	}
-	return &brings.Fetcher{
-		Settings: settings,
-		Archives: settings.Dir("Dir::Cache::archives"),
-		Password: func(host string) bool { return p.password(settings, host) },
-		Cache:    cache,
-	}, nil
-}
-
-// maxAuth bounds a file with passwords, in bytes.
-const maxAuth = 64 << 10
-
-// password reports whether apt has a password for a host.
-func (p pending) password(settings brings.Settings, host string) bool {
-	files := []string{settings.Dir("Dir::Etc::netrc")}
-	parts := settings.Dir("Dir::Etc::netrcparts")
-	names, err := p.host.Files.List(parts)
-	if err != nil && !modules.NotThere(err) {
-		return true
-	}
-	for _, name := range names {
-		files = append(files, path.Join(parts, name))
-	}
-	for _, name := range files {
-		text, err := process.ReadText(p.host.Files, name, maxAuth)
-		if err != nil && !modules.NotThere(err) || brings.NeedsPassword(text, host) {
-			return true
-		}
-	}
-	return false
+	return brings.Effects(p.host.Uncounted(), packages, installed)
 }
 
 // looks is a [brings.Runner].
 func (p pending) looks(ctx context.Context, most int, argv ...string) (string, bool, error) {
-	exit, err := p.Probe(ctx, modules.Command{Argv: argv, Env: environment, Timeout: packageTime, MaxOutput: most, Reads: p.offersKind()})
+	exit, err := p.host.Commands.Probe(ctx, modules.Command{Argv: argv, Env: environment, Timeout: packageTime, MaxOutput: most, Reads: p.reads})
 	if err == nil && exit.Code != 0 {
 		err = failure(argv[0], exit, nil)
 	}
@@ -179,13 +95,10 @@ func (p pending) foreseen(ctx context.Context, plan modules.Plan) modules.Plan {
 		plan.Effects = append(plan.Effects, effects...)
 	}
 	next := earlierOf(p.host.Forecast)
-	next.unknown = next.unknown || err != nil
+	next.unknown = next.unknown || err != nil || p.verb != install
 	next.arguments = slices.Clone(next.arguments)
 	for _, i := range p.items {
-		if i.version != "" {
-			i.name += "=" + i.version
-		}
-		next.arguments = append(next.arguments, i.name)
+		next.arguments = append(next.arguments, p.by.spec(i))
 	}
 	plan.Effects = append(plan.Effects, modules.Effect{Kind: earlierEffect, State: next})
 	return plan
@@ -194,8 +107,8 @@ func (p pending) foreseen(ctx context.Context, plan modules.Plan) modules.Plan {
 // earlierEffect is the kind of the packages that earlier plans of a check run install: State is an [earlier].
 const earlierEffect modules.EffectKind = "package.earlier"
 
-// earlier are packages that earlier plans install, as arguments of apt-get: a simulation that has them does not depend on
-// these plans, unless one of them may change other packages.
+// earlier are packages that earlier plans install, as arguments of the package manager: a simulation that has them does not
+// depend on these plans, unless one of them may change other packages.
 type earlier struct {
 	arguments []string
 	unknown   bool
@@ -210,23 +123,141 @@ func earlierOf(f modules.Forecast) earlier {
 	return e
 }
 
+var errNotListed = errors.New("a package is not in the list of files")
+
+// aptBringer is the [bringer] of apt.
+type aptBringer struct{ apt apt }
+
+// brought implements [bringer].
+func (a aptBringer) brought(ctx context.Context, p pending) ([]*brings.Package, []brings.Header, error) {
+	if p.verb != install || len(p.gone) > 0 {
+		return nil, nil, errRemoves
+	}
+	packages, err := a.files(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.notFresh(ctx, packages); err != nil {
+		return nil, nil, err
+	}
+	f, err := a.fetcher(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return packages, nil, f.Look(ctx, p.looks, packages)
+}
+
+// spec implements [bringer].
+func (aptBringer) spec(i item) string {
+	if i.version != "" {
+		return i.name + "=" + i.version
+	}
+	return i.name
+}
+
+// files returns the package files of these packages. Without its own folder of package files, apt lists all of them.
+func (a aptBringer) files(ctx context.Context, p pending) ([]*brings.Package, error) {
+	var packages []*brings.Package
+	var odd error
+	names := map[string]bool{}
+	for _, c := range p.comes {
+		base, _, _ := strings.Cut(c.name, ":")
+		names[base] = true
+	}
+	arguments := append([]string{"apt-get", "--print-uris", "-qq", "-y", "-o", "Acquire::ForceHash=SHA256", "-o", "Dir::Cache::archives=/proc/none/"}, aptArguments(p.transaction)...)
+	exit, err := a.apt.query(ctx, a.apt.offersKind(), func(line string) {
+		file, err := brings.ParseURI(line)
+		name, _, _ := strings.Cut(file.Name, "_")
+		switch {
+		case err != nil:
+			odd = err
+		case names[name] && len(packages) <= len(names):
+			packages = append(packages, &brings.Package{Name: name, File: file, Fresh: true, Asked: p.has(name)})
+		}
+	}, append(arguments, earlierOf(a.apt.forecast).arguments...)...)
+	switch {
+	case err != nil:
+		return nil, err
+	case exit.Code != 0:
+		return nil, failure("apt-get --print-uris", exit, nil)
+	case odd != nil:
+		return nil, odd
+	case len(packages) != len(names):
+		return nil, errNotListed
+	}
+	return packages, nil
+}
+
+// notFresh notes which packages are on the host, be it in part.
+func (a aptBringer) notFresh(ctx context.Context, packages []*brings.Package) error {
+	argv := []string{"dpkg-query", "-W", "-f", dpkgFormat, "--"}
+	byName := map[string]*brings.Package{}
+	for _, is := range packages {
+		argv = append(argv, is.Name)
+		byName[is.Name] = is
+	}
+	if len(packages) == 0 {
+		return nil
+	}
+	exit, err := a.apt.query(ctx, a.apt.offersKind(), func(line string) {
+		row := parseDpkgRow(line)
+		name, _, _ := strings.Cut(row.name, ":")
+		if is := byName[name]; is != nil && row.status != "not-installed" {
+			is.Fresh = false
+		}
+	}, argv...)
+	if err == nil && exit.Code > 1 { // 1: some are unknown
+		err = failure("dpkg-query", exit, nil)
+	}
+	return err
+}
+
+// fetcher gets package files as apt is set up to do.
+func (a aptBringer) fetcher(ctx context.Context, p pending) (*brings.Fetcher, error) {
+	settings := brings.Settings{}
+	exit, err := a.apt.query(ctx, a.apt.offersKind(), settings.Add, "apt-config", "dump")
+	if err == nil && exit.Code != 0 {
+		err = failure("apt-config", exit, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cache, err := brings.OpenCache(p.host.Private, "packages", "parts")
+	if err != nil {
+		return nil, err
+	}
+	return &brings.Fetcher{
+		Proxy:    settings.Proxy,
+		Archives: settings.Dir("Dir::Cache::archives"),
+		Password: func(host string) bool { return a.password(settings, host) },
+		Cache:    cache,
+	}, nil
+}
+
+// maxAuth bounds a file with passwords, in bytes.
+const maxAuth = 64 << 10
+
+// password reports whether apt has a password for a host.
+func (a aptBringer) password(settings brings.Settings, host string) bool {
+	files := []string{settings.Dir("Dir::Etc::netrc")}
+	parts := settings.Dir("Dir::Etc::netrcparts")
+	names, err := a.apt.files.List(parts)
+	if err != nil && !modules.NotThere(err) {
+		return true
+	}
+	for _, name := range names {
+		files = append(files, path.Join(parts, name))
+	}
+	for _, name := range files {
+		text, err := process.ReadText(a.apt.files, name, maxAuth)
+		if err != nil && !modules.NotThere(err) || brings.NeedsPassword(text, host) {
+			return true
+		}
+	}
+	return false
+}
+
 // aptSettings are the files that change what apt chooses, and folders of such files.
 var aptSettings = lists{sources: []string{
 	"/etc/apt/sources.list", "/etc/apt/sources.list.d", "/etc/apt/preferences", "/etc/apt/preferences.d", "/etc/apt/apt.conf", "/etc/apt/apt.conf.d",
 }}
-
-// offersKind returns the kind of things that change the answers of the package manager about its lists: the offers of
-// repositories if its settings stay, otherwise anything.
-func (a *access) offersKind() modules.EffectKind {
-	if a.program != "apt-get" || a.forecast == nil {
-		return ""
-	}
-	if a.offersReads == nil {
-		reads := modules.OffersEffect
-		if _, changes := a.forecast.Lookup(modules.OffersEffect, ""); changes || a.sourcesChange(aptSettings) {
-			reads = ""
-		}
-		a.offersReads = &reads
-	}
-	return *a.offersReads
-}

@@ -41,7 +41,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	place, _ := m.(placeMaker)
-	byApt, isApt := m.(apt)
+	by := bringerOf(m)
 	var offers modules.EffectKind
 	if o, ok := m.(interface{ offersKind() modules.EffectKind }); ok {
 		offers = o.offersKind()
@@ -80,8 +80,8 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	plan = i.withConsequences(plan, t, done)
-	if h.CheckRun && isApt {
-		plan = pending{byApt, h, t, done}.foreseen(ctx, plan)
+	if h.CheckRun && by != nil {
+		plan = pendingOf(by, h, t, done, offers).foreseen(ctx, plan)
 	}
 	return plan, nil
 }

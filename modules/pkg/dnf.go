@@ -55,7 +55,7 @@ func (d dnf) available(ctx context.Context, arguments ...string) ([]rpmRow, erro
 	var rows []rpmRow
 	arguments = append([]string{"-q", "repoquery", "--available", "--qf", dnfFormat}, arguments...)
 	exit, err := d.ask(ctx, arguments, func(argv []string) (exit modules.Exit, err error) {
-		rows, exit, err = d.rows(ctx, "", argv...)
+		rows, exit, err = d.rows(ctx, d.offersKind(), argv...)
 		return exit, err
 	})
 	if err == nil && exit.Code != 0 {
@@ -108,9 +108,9 @@ func (d dnf) hasCache() bool {
 	if d.program == "dnf5" {
 		dir = "/var/cache/libdnf5"
 	}
-	names, _ := d.files.List(dir)
+	names, _ := d.now.List(dir)
 	return slices.ContainsFunc(names, func(name string) bool {
-		_, err := d.files.Stat(path.Join(dir, name, "repodata"))
+		_, err := d.now.Stat(path.Join(dir, name, "repodata"))
 		return err == nil
 	})
 }
@@ -125,14 +125,29 @@ func (d dnf) rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	case t.released:
 		options = append(options, "--disableplugin=versionlock")
 	}
-	exit, err := d.ask(ctx, append(options, dnfArguments(t)...), func(argv []string) (modules.Exit, error) {
-		said = dnfOutput{}
-		return d.query(ctx, "", said.line, argv...)
-	})
+	simulate := func(reads modules.EffectKind, arguments []string) (modules.Exit, error) {
+		return d.ask(ctx, append(options, arguments...), func(argv []string) (modules.Exit, error) {
+			said = dnfOutput{}
+			return d.query(ctx, reads, said.line, argv...)
+		})
+	}
+	aborted := func(exit modules.Exit) bool {
+		return exit.Code == 0 || strings.Contains(exit.Stderr.Text, "Operation aborted")
+	}
+	var exit modules.Exit
+	var err error
+	earlier := earlierOf(d.forecast)
+	alone := len(earlier.arguments) == 0 && !earlier.unknown
+	if alone || !earlier.unknown && t.verb == install {
+		exit, err = simulate(d.offersKind(), append(dnfArguments(t), earlier.arguments...))
+	}
+	if err == nil && !alone && (exit.Code == 0 && len(said.done) == 0 || !aborted(exit)) { // earlier packages may exclude it
+		exit, err = simulate("", dnfArguments(t))
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case exit.Code == 0, strings.Contains(exit.Stderr.Text, "Operation aborted"):
+	case aborted(exit):
 		return said.done, nil
 	}
 	return nil, modules.Refuse("%w", failure(d.program+" "+strings.Join(dnfArguments(t), " "), exit, nil))

@@ -150,3 +150,23 @@ func ago(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d seconds ago", d/time.Second)
 }
+
+// settingsOf are the settings of the managers whose packages can be looked into, by program.
+var settingsOf = map[string]lists{"apt-get": aptSettings, "dnf": dnfSettings, "yum": dnfSettings}
+
+// offersKind returns the kind of things that change the answers of the package manager about its lists: the offers of
+// repositories if its settings stay, otherwise anything.
+func (a *access) offersKind() modules.EffectKind {
+	settings, ok := settingsOf[a.program]
+	if !ok || a.forecast == nil {
+		return ""
+	}
+	if a.offersReads == nil {
+		reads := modules.OffersEffect
+		if _, changes := a.forecast.Lookup(modules.OffersEffect, ""); changes || a.sourcesChange(settings) {
+			reads = ""
+		}
+		a.offersReads = &reads
+	}
+	return *a.offersReads
+}

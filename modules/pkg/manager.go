@@ -139,6 +139,7 @@ type access struct {
 	// newest means that the answer depends on the current content of repositories, and not on the cache.
 	newest bool
 
+	now         modules.FileReader  // files of which a check run has no doubts, such as caches
 	offersReads *modules.EffectKind // result of offersKind
 }
 
@@ -168,6 +169,7 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 		return nil, err
 	}
 	a := &access{Commands: h.Commands, files: h.Files, program: t.program, lockWait: wait, limited: p.CacheValid != "", valid: valid, forecast: h.Forecast, newest: p.Ensure == latest}
+	a.now = h.Uncounted().Files
 	if h.CheckRun && h.Private != "" {
 		a.private = path.Join(h.Private, "packages")
 	}

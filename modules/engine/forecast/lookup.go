@@ -202,7 +202,7 @@ func (h predictedHost) unordered(from origin) {
 var kept = map[modules.EffectKind][]string{
 	modules.UserEffect:     {"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/nsswitch.conf"},
 	modules.GroupEffect:    {"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/nsswitch.conf"},
-	modules.OffersEffect:   {"/etc/apt", "/var/lib/apt", "/var/lib/dpkg", "/etc/dpkg", "/var/cache/apt"},
+	modules.OffersEffect:   {"/etc/apt", "/var/lib/apt", "/var/lib/dpkg", "/etc/dpkg", "/var/cache/apt", "/etc/dnf", "/etc/yum", "/etc/yum.repos.d", "/etc/distro.repos.d", "/etc/rpm", "/var/lib/rpm", "/var/lib/dnf", "/var/cache/dnf", "/usr/lib/sysimage/rpm"},
 	modules.PackageEffect:  {"/var/lib/dpkg", "/var/lib/rpm", "/usr/lib/sysimage", "/lib/apk", "/var/lib/pacman", "/etc/dpkg", "/etc/rpm", "/usr/lib/rpm"},
 	modules.FirewallEffect: {"/etc/nftables.conf", "/etc/nftables", "/etc/nftables.d", "/etc/sysconfig", "/etc/ufw", "/etc/default/ufw", "/lib/ufw", "/usr/share/ufw", "/etc/firewalld", "/usr/lib/firewalld"},
 	modules.UnitEffect:     append([]string{"/etc/init.d", "/etc/runlevels", "/etc/containers/systemd", "/run/systemd"}, modules.UnitFolders...),

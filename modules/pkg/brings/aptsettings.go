@@ -15,7 +15,9 @@ type File struct {
 	URI    string
 	Name   string // in the manager's own folder of package files
 	Size   int64
-	SHA256 string
+	SHA256 string // empty if the lists have no checksum
+	Built  string // time of the build in the lists; empty with SHA256
+	Origin string // name of the repository; empty with apt
 }
 
 var errURIs = errors.New("apt-get --print-uris printed something else")
@@ -35,7 +37,7 @@ func ParseURI(line string) (File, error) {
 	if err != nil || size <= 0 || !hashed || !modules.IsDigest(sum) || path.Base(fields[0]) != fields[0] {
 		return File{}, errURIs
 	}
-	return File{uri, fields[0], size, sum}, nil
+	return File{URI: uri, Name: fields[0], Size: size, SHA256: sum}, nil
 }
 
 // Settings are the settings of apt, by lower-case name.
@@ -70,8 +72,8 @@ func (s Settings) Dir(name string) string {
 
 var errSettings = errors.New("apt is set up to fetch in a way that this program does not know")
 
-// proxy returns the proxy for a URI; nil means none.
-func (s Settings) proxy(u *url.URL) (*url.URL, error) {
+// Proxy returns the proxy for a URI; nil means none. It fits [Fetcher].
+func (s Settings) Proxy(_ File, u *url.URL) (*url.URL, error) {
 	for name, value := range s {
 		parts := strings.Split(name, "::")
 		switch {

@@ -52,7 +52,9 @@ type Entry struct {
 	User, Group string // empty if the archive has only numbers
 	Target      string // target of a symbolic link
 	Hard        bool   // another name of Target, an absolute path
-	Data        []byte // content of a regular file; part of the archive's bytes
+	Data        []byte // content of a regular file; part of the archive's bytes; nil if it is not known
+	Sum         string // SHA-256 of a regular file without Data; empty if it is not known
+	Size        int64  // bytes of a regular file without Data
 }
 
 const tarBlock = 512
@@ -122,13 +124,8 @@ func tarEntry(header []byte, name, target string) (Entry, error) {
 		target = tarText(header[157:257])
 	}
 	e := Entry{
-		Path: path.Join("/", name), Mode: fs.FileMode(mode & 0o777), UID: int(uid), GID: int(gid),
+		Path: path.Join("/", name), Mode: fileMode(mode), UID: int(uid), GID: int(gid),
 		User: tarText(header[265:297]), Group: tarText(header[297:329]),
-	}
-	for bit, flag := range map[int64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
-		if mode&bit != 0 {
-			e.Mode |= flag
-		}
 	}
 	switch header[156] {
 	case 0, '0', '7':
@@ -145,6 +142,17 @@ func tarEntry(header []byte, name, target string) (Entry, error) {
 		return Entry{}, errArchive
 	}
 	return e, nil
+}
+
+// fileMode returns permission bits, setuid, setgid and sticky.
+func fileMode(mode int64) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	for bit, flag := range map[int64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if mode&bit != 0 {
+			m |= flag
+		}
+	}
+	return m
 }
 
 // tarText returns a field up to its first NUL.

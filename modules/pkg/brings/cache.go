@@ -13,10 +13,13 @@ import (
 	"time"
 )
 
-// maxCache bounds the folder, in bytes: the oldest files go first.
-const maxCache = 8 << 20
+// Limits in bytes: of the folder, in which the oldest files go first, and of one file.
+const (
+	maxCache = 8 << 20
+	maxKept  = maxHeader + maxHead
+)
 
-// A Cache is a folder with the begins of package files, each named by the SHA-256 of the whole file. Only this user can
+// A Cache is a folder with the begins of package files, each named by [File.key]. Only this user can
 // read and change them.
 type Cache struct {
 	dir string
@@ -61,8 +64,8 @@ func (c *Cache) read(name string) []byte {
 		return nil
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxHead+1))
-	if err != nil || len(data) > maxHead {
+	data, err := io.ReadAll(io.LimitReader(file, maxKept+1))
+	if err != nil || len(data) > maxKept {
 		return nil
 	}
 	return data

@@ -14,6 +14,12 @@ type Control struct {
 	Conffiles []string
 	Scripts   []string // preinst, config, postinst: what the installation runs
 	Triggers  []string // triggers that the installation activates by name
+
+	// Only packages of rpm have these.
+	Kept    []string  // Conffiles that stay if they exist and differ
+	Ghosts  []string  // files that may be made later, or omitted
+	Leaving []string  // scripts that the removal runs
+	Answers []Trigger // scripts that run after changes of other packages or files
 }
 
 // ParseControl reads the tar archive of a control member.

@@ -9,6 +9,8 @@
 //	aptsettings.go  how apt would get it
 //	archive.go      the formats ar and tar
 //	control.go      lists of files, and scripts
+//	rpm.go          the same of packages of rpm, and how units are preset
+//	dnfsettings.go  how dnf would get them
 //	script.go       simple commands of a shell script
 //	touches.go      what these commands may change
 //	effects.go      the effects of all packages together

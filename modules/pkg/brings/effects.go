@@ -24,6 +24,12 @@ type Package struct {
 	Fresh bool   // nothing of it is on the host
 	File  File
 
+	// Only packages of rpm have these.
+	Version string    // [epoch:]version-release
+	Former  []Control // packages that it replaces, among them another version of its own
+
+	rpm     bool
+	start   int64 // bytes of its file before the content of its files, if it has these apart
 	control Control
 	entries []Entry // the first ones of its files; empty if they are not known
 	whole   bool    // these are all
@@ -33,7 +39,7 @@ type Package struct {
 // text returns the content of a file that the package brings, if it is known.
 func (p *Package) text(name string) (string, bool) {
 	for _, e := range p.entries {
-		if e.Path == name && e.Kind == modules.Regular && !e.Hard {
+		if e.Path == name && e.Kind == modules.Regular && !e.Hard && e.Data != nil {
 			return string(e.Data), true
 		}
 	}
@@ -63,8 +69,8 @@ type forecast struct {
 }
 
 // Effects predicts the changes by the installation of packages. h shows the files as earlier plans
-// leave them. An error means that nothing can be predicted.
-func Effects(h modules.Host, packages []*Package) ([]modules.Effect, error) {
+// leave them. installed are the packages of rpm with triggers; empty with dpkg. An error means that the changes are unknown.
+func Effects(h modules.Host, packages []*Package, installed []Header) ([]modules.Effect, error) {
 	f := &forecast{Host: h, links: map[string]string{}, state: map[string]modules.PathState{}, unsure: map[string]bool{}, grows: map[string]bool{}, touched: NewTouched()}
 	if err := f.configured(); err != nil {
 		return nil, err
@@ -86,6 +92,7 @@ func Effects(h modules.Host, packages []*Package) ([]modules.Effect, error) {
 		f.files(p)
 	}
 	f.triggers(packages)
+	f.answers(packages, installed)
 	if f.touched.Anything {
 		return nil, errUnforeseen
 	}
@@ -172,6 +179,9 @@ func (f *forecast) files(p *Package) {
 	for _, e := range p.entries {
 		if e.Kind == modules.Directory { // before its files
 			add(e.Path, f.stateOf(e))
+			if info, err := f.Files.Stat(f.canonical(e.Path)); p.rpm && err == nil && (info.Mode != e.Mode || info.UID != e.UID || info.GID != e.GID) {
+				f.touched.Attributes[e.Path] = true // rpm also changes an existing folder
+			}
 		}
 	}
 	known := map[string]bool{}
@@ -194,13 +204,29 @@ func (f *forecast) files(p *Package) {
 	if !p.Fresh {
 		return
 	}
-	for _, name := range p.control.Conffiles { // the option --force-confold keeps an existing file
-		name = f.canonical(name)
-		if _, err := f.Files.Stat(name); err == nil {
+	for _, at := range p.control.Conffiles { // the option --force-confold keeps an existing file
+		name := f.canonical(at)
+		if _, err := f.Files.Stat(name); err != nil {
+			continue
+		}
+		suffixes := []string{".dpkg-dist", ".dpkg-new"}
+		if p.rpm {
+			suffixes = []string{".rpmnew", ".rpmorig", ".rpmsave"}
+		}
+		if !p.rpm || slices.Contains(p.control.Kept, at) && f.differs(name, f.state[name].Content) {
 			delete(f.state, name)
-			f.unsure[name+".dpkg-dist"], f.unsure[name+".dpkg-new"] = true, true
+		}
+		for _, suffix := range suffixes {
+			f.unsure[name+suffix] = true
 		}
 	}
+}
+
+// differs reports whether the content of a file of the host is known, and not the given one.
+func (f *forecast) differs(name string, content modules.Content) bool {
+	text, err := f.read(name)
+	sum := sha256.Sum256([]byte(text))
+	return err == nil && len(text) < maxText && !content.IsZero() && content.SHA256() != hex.EncodeToString(sum[:])
 }
 
 // stateOf returns the state of a file of a package. Users and groups below 100 have the same number everywhere
@@ -213,6 +239,11 @@ func (f *forecast) stateOf(e Entry) modules.PathState {
 		s.Mode, s.Target = fs.ModePerm, e.Target
 	case e.Hard:
 		s.Partial = true
+	case e.Kind == modules.Regular && e.Data == nil:
+		s.Size, s.Links, s.Partial = e.Size, 1, s.Partial || e.Sum == ""
+		if e.Sum != "" {
+			s.Content = modules.HashedContent(e.Sum, e.Size)
+		}
 	case e.Kind == modules.Regular:
 		s.Size, s.Links = int64(len(e.Data)), 1
 		if len(e.Data) <= maxContent && (modules.Inside(e.Path, "/etc") || strings.Contains(e.Path, "/systemd/")) {
@@ -231,19 +262,35 @@ func (f *forecast) scripts(p *Package) {
 	for _, script := range p.control.Scripts {
 		t.Read(script, p.Fresh)
 	}
-	if !p.Fresh {
+	for _, a := range p.control.Answers { // to files and packages that the host may have
+		t.Read(a.Script, p.Fresh)
+	}
+	for _, c := range p.Former {
+		for _, script := range c.Leaving {
+			t.Read(script, false)
+		}
+		f.leave(slices.Concat(c.Files, c.Conffiles, c.Ghosts))
+	}
+	for _, name := range p.control.Ghosts {
+		if !isDocumentation(name) {
+			f.unsure[f.canonical(name)] = true
+		}
+	}
+	if !p.Fresh && !p.rpm {
 		f.former(p, t)
 	}
+	// systemd has a file trigger for tmpfiles.d(5).
+	runs := t.Runs || p.rpm && slices.ContainsFunc(p.control.Files, func(name string) bool { return path.Dir(name) == "/usr/lib/tmpfiles.d" })
 	for _, stem := range stems(p.Name) {
 		if t.Vague {
 			t.Trees["/etc/"+stem] = true
 		}
-		if t.Vague || t.Runs || len(t.Started) > 0 || !p.whole {
+		if t.Vague || runs || len(t.Started) > 0 || !p.whole && !p.rpm {
 			for _, dir := range []string{"/var/lib/", "/var/log/", "/var/cache/", "/var/spool/", "/var/www/", "/run/"} {
 				f.unlisted(p, dir+stem)
 			}
 		}
-		if t.Vague || !p.whole {
+		if t.Vague || !p.whole && !p.rpm {
 			f.unlisted(p, "/usr/share/"+stem)
 			f.unlisted(p, "/usr/lib/"+stem)
 		}
@@ -274,10 +321,7 @@ func (f *forecast) former(p *Package, t *Touched) {
 				t.Anything = true
 			}
 			for line := range strings.Lines(text) {
-				name := f.canonical(path.Clean(strings.TrimSpace(line)))
-				if info, err := f.Files.Stat(name); err == nil && info.Kind != modules.Directory && !isDocumentation(name) {
-					f.unsure[name] = true
-				}
+				f.leave([]string{path.Clean(strings.TrimSpace(line))})
 			}
 		}
 	}
@@ -286,6 +330,16 @@ func (f *forecast) former(p *Package, t *Touched) {
 
 // anyBelow notes a folder below which anything may differ or appear.
 func (f *forecast) anyBelow(dir string) { f.unsure[dir], f.grows[dir] = true, true }
+
+// leave notes files of installed packages that may be removed or changed.
+func (f *forecast) leave(names []string) {
+	for _, name := range names {
+		name = f.canonical(name)
+		if info, err := f.Files.Stat(name); err == nil && info.Kind != modules.Directory && !isDocumentation(name) {
+			f.unsure[name] = true
+		}
+	}
+}
 
 // unlisted notes a folder that may come without being listed.
 func (f *forecast) unlisted(p *Package, dir string) {
@@ -306,6 +360,8 @@ func (t *Touched) add(o *Touched) {
 	maps.Copy(t.Groups, o.Groups)
 	maps.Copy(t.Enabled, o.Enabled)
 	maps.Copy(t.Started, o.Started)
+	maps.Copy(t.Preset, o.Preset)
+	maps.Copy(t.Uncertain, o.Uncertain)
 	maps.Copy(t.Triggers, o.Triggers)
 	t.Accounts, t.Sysusers = t.Accounts || o.Accounts, t.Sysusers || o.Sysusers
 	t.Runs, t.Vague, t.Anything = t.Runs || o.Runs, t.Vague || o.Vague, t.Anything || o.Anything
@@ -388,10 +444,7 @@ func (f *forecast) triggers(packages []*Package) {
 	for name := range waiting {
 		name, _, _ = strings.Cut(name, "/") // noawait
 		base, _, _ := strings.Cut(name, ":")
-		if places, ok := usual[base]; ok {
-			for _, at := range places {
-				f.anyBelow(at)
-			}
+		if f.usually(base) {
 			continue
 		}
 		script, err := f.read(path.Join(infoDir, name+".postinst"))
@@ -399,15 +452,58 @@ func (f *forecast) triggers(packages []*Package) {
 			f.touched.Vague = true
 			continue
 		}
-		t := NewTouched()
-		t.Read(script, true)
-		t.Enabled, t.Started = nil, nil
-		f.touched.add(t)
-		if t.Vague {
-			for _, stem := range stems(base) {
-				for _, dir := range []string{"/etc/", "/var/lib/", "/var/log/", "/var/cache/"} {
-					f.anyBelow(dir + stem)
-				}
+		f.answer(base, script)
+	}
+}
+
+// usually notes the changes by a trigger of an installed package, if it is in the list usual, and reports whether it is.
+func (f *forecast) usually(name string) bool {
+	places, ok := usual[name]
+	for _, at := range places {
+		f.anyBelow(at)
+	}
+	return ok
+}
+
+// answer adds the changes by the trigger of an installed package.
+func (f *forecast) answer(name, script string) {
+	t := NewTouched()
+	t.Read(script, true)
+	t.Enabled, t.Started = nil, nil
+	f.touched.add(t)
+	if t.Vague {
+		for _, stem := range stems(name) {
+			for _, dir := range []string{"/etc/", "/var/lib/", "/var/log/", "/var/cache/"} {
+				f.anyBelow(dir + stem)
+			}
+		}
+	}
+}
+
+// answers adds the changes by triggers of installed packages of rpm.
+func (f *forecast) answers(packages []*Package, installed []Header) {
+	var names, files []string
+	for _, p := range packages {
+		names = append(names, p.Name)
+		for _, e := range p.entries {
+			files = append(files, e.Path)
+		}
+		for _, c := range p.Former {
+			files = append(files, slices.Concat(c.Files, c.Conffiles)...)
+		}
+	}
+	for _, h := range installed {
+		for _, a := range h.Answers {
+			hit := slices.ContainsFunc(a.On, func(on string) bool {
+				return slices.Contains(names, on) || path.IsAbs(on) && slices.ContainsFunc(files, func(name string) bool { return strings.HasPrefix(name, on) })
+			})
+			switch {
+			case !hit:
+			case strings.Contains(strings.Join(a.On, " "), "/sysusers.d"):
+				f.touched.Sysusers = true
+			case strings.Contains(strings.Join(a.On, " "), "/tmpfiles.d"): // see scripts
+			case !f.usually(a.Package):
+				f.answer(a.Package, a.Script)
 			}
 		}
 	}
@@ -440,6 +536,13 @@ func (f *forecast) units(packages []*Package) {
 	_, err = f.Files.Stat("/usr/sbin/policy-rc.d")
 	policy := err == nil
 	var units []service.Brought
+	presets, known := f.presets(packages)
+	for id := range f.touched.Preset {
+		if f.touched.Enabled[id] = enables(presets, id); !known || !packages[0].rpm {
+			f.touched.Uncertain[id] = true
+		}
+	}
+	f.uncertain(packages)
 	for _, p := range packages {
 		names := map[string]string{}
 		for _, name := range slices.Concat(p.control.Files, p.control.Conffiles) {
@@ -449,12 +552,17 @@ func (f *forecast) units(packages []*Package) {
 		}
 		for id, name := range names {
 			text, known := p.text(name)
-			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id], Started: f.touched.Started[id]}
-			predictable := known && running && !policy && p.Fresh && u.Predictable(f.Files)
+			uncertain := f.touched.Uncertain[id] || f.touched.Uncertain[anyUnit]
+			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id] || uncertain, Started: f.touched.Started[id]}
+			predictable := known && running && !policy && p.Fresh && !uncertain && u.Predictable(f.Files)
+			target := name
+			if p.rpm { // systemctl creates the link, and otherwise deb-systemd-helper
+				target = f.canonical(name)
+			}
 			for _, link := range u.Links() {
-				if f.unsure[link] = !predictable; predictable { // deb-systemd-helper creates it
+				if f.unsure[link] = !predictable; predictable {
 					delete(f.unsure, link)
-					f.state[link] = modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Mode: fs.ModePerm, Target: name}}
+					f.state[link] = modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Mode: fs.ModePerm, Target: target}}
 					if dir := path.Dir(link); f.state[dir].Kind == "" {
 						f.state[dir] = modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: 0o755}}
 					}
@@ -476,16 +584,57 @@ func (f *forecast) units(packages []*Package) {
 	f.effects = append(f.effects, service.BroughtEffects(units)...)
 }
 
+// uncertain notes the files and links of units with unknown changes.
+func (f *forecast) uncertain(packages []*Package) {
+	const links = "/etc/systemd/system"
+	folders, _ := f.Files.List(links)
+	for queue := slices.Collect(maps.Keys(f.touched.Uncertain)); len(queue) > 0; queue = queue[1:] {
+		id := queue[0]
+		if id == anyUnit {
+			f.anyBelow(unitFolder)
+			f.anyBelow(links)
+			continue
+		}
+		f.unsure[path.Join(unitFolder, id)], f.unsure[path.Join(links, id)] = true, true
+		for _, dir := range append(folders, "multi-user.target.wants") {
+			if strings.HasSuffix(dir, ".wants") || strings.HasSuffix(dir, ".requires") {
+				f.unsure[path.Join(links, dir, id)] = true
+			}
+		}
+		text, _ := f.read(path.Join(unitFolder, id))
+		for _, p := range packages {
+			for _, dir := range []string{unitFolder, "/lib/systemd/system"} {
+				brought, _ := p.text(path.Join(dir, id))
+				text += "\n" + brought
+			}
+		}
+		for line := range strings.Lines(text) { // systemctl enables these, too
+			if names, ok := strings.CutPrefix(line, "Also="); ok {
+				for _, other := range strings.Fields(names) {
+					if !f.touched.Uncertain[other] {
+						f.touched.Uncertain[other] = true
+						queue = append(queue, other)
+					}
+				}
+			}
+		}
+	}
+}
+
 // accounts predicts the users and groups that scripts create.
 func (f *forecast) accounts(packages []*Package) error {
 	t := f.touched
-	if t.Sysusers {
+	if _, err := f.Files.Stat(rpmSysusers); t.Sysusers || err == nil {
 		f.sysusers(packages)
 	}
 	if len(t.Users)+len(t.Groups) == 0 && !t.Accounts {
 		return nil
 	}
 	tables, err := accounts.Read(f.Host)
+	if err != nil {
+		return err
+	}
+	defaults, err := accounts.ReadDefaults(f.Files)
 	if err != nil {
 		return err
 	}
@@ -500,7 +649,10 @@ func (f *forecast) accounts(packages []*Package) error {
 		}
 		u := t.Users[name]
 		is := accounts.PredictedUser{Exists: true, User: accounts.User{Name: name, UID: accounts.Unknown, GID: accounts.Unknown, Home: u.Home, Shell: u.Shell}}
-		if u.System {
+		switch {
+		case u.Useradd || packages[0].rpm: // whose adduser is useradd
+			is.Home, is.Shell = cmp.Or(u.Home, path.Join(defaults.Base, name)), cmp.Or(u.Shell, defaults.Shell)
+		case u.System:
 			is.Home, is.Shell = cmp.Or(u.Home, "/nonexistent"), cmp.Or(u.Shell, "/usr/sbin/nologin")
 		}
 		f.effects = append(f.effects, tables.UserEffects(is)...)
@@ -531,7 +683,9 @@ func (f *forecast) sysusers(packages []*Package) {
 				case fields[0] == "g":
 					t.Groups[fields[1]] = true
 				case strings.HasPrefix(fields[0], "u"):
-					t.Users[fields[1]], t.Groups[fields[1]] = User{System: true}, true
+					u, known := sysuser(line)
+					t.Users[fields[1]], t.Groups[fields[1]] = u, true
+					t.Accounts = t.Accounts || !known
 				default:
 					t.Accounts = true
 				}
@@ -540,8 +694,29 @@ func (f *forecast) sysusers(packages []*Package) {
 	}
 }
 
+// sysuser reads a user of sysusers.d(5): type, name, number, comment, home and shell. known is false if another group or
+// a specifier may change the result.
+func sysuser(line string) (u User, known bool) {
+	u = User{Home: "/", Shell: "/usr/sbin/nologin"}
+	fields, _, err := record(strings.NewReplacer(`"`, "'", "\t", " ").Replace(line))
+	if err != nil || strings.ContainsAny(line, `\%'`) || len(fields) > 2 && strings.Contains(fields[2], ":") {
+		return u, false
+	}
+	if len(fields) > 4 && fields[4] != "-" {
+		u.Home = fields[4]
+	}
+	if len(fields) > 5 && fields[5] != "-" {
+		u.Shell = fields[5]
+	}
+	return u, true
+}
+
+// rpmSysusers is a file of rpm 4.19 and later, which creates the users in sysusers.d(5) itself.
+const rpmSysusers = "/usr/lib/rpm/sysusers.sh"
+
 // managers are files that the package manager changes itself.
 var managers = []string{
+	"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/var/lib/dnf", "/var/cache/dnf", "/var/log/dnf.log", "/var/log/dnf.rpm.log", "/var/log/dnf.librepo.log", "/var/log/hawkey.log",
 	"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/log/apt", "/var/log/dpkg.log", "/var/log/alternatives.log", "/var/cache/debconf",
 }
 
@@ -614,11 +789,11 @@ func (f *forecast) attributes() {
 		s, brought := f.state[name]
 		info, err := f.Files.Stat(name)
 		switch {
+		case err == nil && info.Kind == modules.Directory:
+			f.effects = append(f.effects, modules.Effect{Kind: modules.PathEffect, Key: name, State: modules.PathState{FileInfo: info, Partial: true}})
 		case brought:
 			s.Partial = true
 			f.state[name] = s
-		case err == nil && info.Kind == modules.Directory:
-			f.effects = append(f.effects, modules.Effect{Kind: modules.PathEffect, Key: name, State: modules.PathState{FileInfo: info, Partial: true}})
 		default:
 			f.unsure[name] = true
 		}

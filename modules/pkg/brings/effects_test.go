@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/pkg/brings"
 )
@@ -114,7 +115,7 @@ func TestEffects(t *testing.T) {
 	f := fetcher(t)
 	packages := packagesOf(files)
 	require.NoError(t, f.Look(t.Context(), look, packages))
-	effects, err := brings.Effects(h, packages)
+	effects, err := brings.Effects(h, packages, nil)
 	require.NoError(t, err)
 	got := lines(effects)
 	for _, want := range []string{
@@ -148,28 +149,80 @@ func TestEffects(t *testing.T) {
 
 	t.Run("a service that may not start", func(t *testing.T) {
 		h := host(t, map[string]string{"run/systemd/system/": "", "usr/sbin/policy-rc.d": "", "etc/passwd": "", "etc/group": ""})
-		effects, err := brings.Effects(h, packages)
+		effects, err := brings.Effects(h, packages, nil)
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(effects, func(e modules.Effect) bool { return e.Kind == "unit" }))
 		require.Contains(t, lines(effects), "differs /lib/systemd/system/demo.service")
 	})
 	t.Run("files that dpkg omits", func(t *testing.T) {
-		_, err := brings.Effects(host(t, map[string]string{"etc/dpkg/dpkg.cfg.d/slim": "path-exclude=/etc/demo/*\n"}), packages)
+		_, err := brings.Effects(host(t, map[string]string{"etc/dpkg/dpkg.cfg.d/slim": "path-exclude=/etc/demo/*\n"}), packages, nil)
 		require.Error(t, err)
-		_, err = brings.Effects(host(t, map[string]string{"etc/dpkg/dpkg.cfg.d/slim": "path-exclude /usr/share/doc/*\npath-exclude=/usr/share/man/*\n", "etc/passwd": "", "etc/group": ""}), packages)
+		_, err = brings.Effects(host(t, map[string]string{"etc/dpkg/dpkg.cfg.d/slim": "path-exclude /usr/share/doc/*\npath-exclude=/usr/share/man/*\n", "etc/passwd": "", "etc/group": ""}), packages, nil)
 		require.NoError(t, err)
 	})
 	t.Run("other changes of users", func(t *testing.T) {
 		packages := packagesOf([]brings.File{build(t, "groups", map[string]string{"DEBIAN/postinst": "#!/bin/sh\nusermod -aG adm games\n"})})
 		require.NoError(t, f.Look(t.Context(), look, packages))
-		effects, err := brings.Effects(h, packages)
+		effects, err := brings.Effects(h, packages, nil)
 		require.NoError(t, err)
 		require.Contains(t, effects, modules.Effect{Kind: modules.DiffersEffect, Key: "/etc/passwd", State: modules.UserEffect, Likely: true})
+	})
+	t.Run("systemctl makes its units unknown", func(t *testing.T) {
+		packages := packagesOf([]brings.File{build(t, "caller", map[string]string{
+			"DEBIAN/md5sums":                  strings.Repeat("0", 32) + "  lib/systemd/system/own.service\n" + strings.Repeat("0", 32) + "  lib/systemd/system/idle.service\n",
+			"DEBIAN/postinst":                 "#!/bin/sh\nsystemctl enable other.service\nsystemctl preset own.service\n",
+			"lib/systemd/system/own.service":  unit + "Also=fourth.timer\n",
+			"lib/systemd/system/idle.service": unit,
+		})})
+		require.NoError(t, f.Look(t.Context(), look, packages))
+		h := host(t, map[string]string{
+			"run/systemd/system/": "", "lib": "->usr/lib", "usr/lib/systemd/system/other.service": "[Install]\nWantedBy=net.target\nAlso=third.socket\n",
+			"etc/systemd/system/net.target.wants/": "", "usr/lib/x": "",
+		})
+		effects, err := brings.Effects(h, packages, nil)
+		require.NoError(t, err)
+		got := lines(effects)
+		for _, id := range []string{"other.service", "third.socket", "own.service", "fourth.timer"} {
+			require.Contains(t, got, "differs /usr/lib/systemd/system/"+id)
+			require.Contains(t, got, "differs /etc/systemd/system/net.target.wants/"+id)
+			require.Contains(t, got, "differs /etc/systemd/system/multi-user.target.wants/"+id)
+			require.NotContains(t, got, "unit "+id)
+		}
+		require.Contains(t, got, "differs /etc/systemd/system/demon.service", "own.service has this alias")
+		require.Contains(t, got, "unit idle.service")
+		require.NotContains(t, got, "differs /etc/caller")
+
+		packages = packagesOf([]brings.File{build(t, "caller", map[string]string{"DEBIAN/postinst": "#!/bin/sh\nsystemctl enable $(names)\n"})})
+		require.NoError(t, f.Look(t.Context(), look, packages))
+		effects, err = brings.Effects(h, packages, nil)
+		require.NoError(t, err)
+		require.Contains(t, lines(effects), "differs /usr/lib/systemd/system with new files")
+	})
+	t.Run("homes and shells of new users", func(t *testing.T) {
+		packages := packagesOf([]brings.File{build(t, "users", map[string]string{
+			"DEBIAN/postinst":               "#!/bin/sh\nadduser --system a\nuseradd -r b\nuseradd -d /srv/c -s /bin/c c\nsystemd-sysusers\n",
+			"DEBIAN/md5sums":                strings.Repeat("0", 32) + "  usr/lib/sysusers.d/users.conf\n",
+			"usr/lib/sysusers.d/users.conf": "u d - \"Its name\"\nu e - - /srv/e /bin/e\n",
+		})})
+		require.NoError(t, f.Look(t.Context(), look, packages))
+		files := map[string]string{"etc/passwd": "", "etc/group": "", "etc/default/useradd": "HOME=/base\nSHELL=/bin/own\n"}
+		effects, err := brings.Effects(host(t, files), packages, nil)
+		require.NoError(t, err)
+		got := map[string]string{}
+		for _, e := range effects {
+			if is, ok := e.State.(accounts.PredictedUser); ok {
+				got[is.Name] = is.Home + " " + is.Shell
+			}
+		}
+		require.Equal(t, map[string]string{
+			"a": "/nonexistent /usr/sbin/nologin", "b": "/base/b /bin/own", "c": "/srv/c /bin/c", "d": "/ /usr/sbin/nologin", "e": "/srv/e /bin/e",
+		}, got)
+		require.NotContains(t, effects, modules.Effect{Kind: modules.DiffersEffect, Key: "/etc/passwd", State: modules.UserEffect, Likely: true})
 	})
 	t.Run("scripts that may change anything", func(t *testing.T) {
 		packages := packagesOf([]brings.File{build(t, "wild", map[string]string{"DEBIAN/postinst": "#!/bin/sh\nrm -rf \"/etc/$(hostname)\"\n"})})
 		require.NoError(t, f.Look(t.Context(), look, packages))
-		_, err := brings.Effects(h, packages)
+		_, err := brings.Effects(h, packages, nil)
 		require.Error(t, err)
 	})
 }
@@ -178,7 +231,7 @@ func TestTooMuch(t *testing.T) {
 	file := build(t, "many", map[string]string{"DEBIAN/md5sums": strings.Repeat(strings.Repeat("0", 32)+"  usr/share/many/file\n", 70_000)})
 	packages := packagesOf([]brings.File{file})
 	require.NoError(t, fetcher(t).Look(t.Context(), look, packages))
-	_, err := brings.Effects(host(t, nil), packages)
+	_, err := brings.Effects(host(t, nil), packages, nil)
 	require.ErrorContains(t, err, "too many files")
 
 	packages = packagesOf(slices.Repeat([]brings.File{file}, 201))

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -29,7 +30,8 @@ const (
 // Fetcher gets the begin of package files: from the folders of the package manager, or by requests for a part. It
 // keeps downloaded parts in the folder of the cache.
 type Fetcher struct {
-	Settings Settings
+	// Proxy returns the proxy for a URI of a file; nil means none.
+	Proxy    func(file File, u *url.URL) (*url.URL, error)
 	Archives string            // folder with whole package files, which belongs to the manager
 	Password func(string) bool // reports whether a host needs a password
 	Cache    *Cache
@@ -85,9 +87,10 @@ func (f *Fetcher) get(ctx context.Context, file File, most int64) (part, error) 
 	default:
 		return part{}, errSettings
 	}
-	have := f.Cache.read(file.SHA256)
+	key := file.key()
+	have := f.Cache.read(key)
 	if int64(len(have)) >= most {
-		return part{f.Cache.path(file.SHA256), int64(len(have))}, nil
+		return part{f.Cache.path(key), int64(len(have))}, nil
 	}
 	if f.Password(u.Hostname()) {
 		return part{}, errSettings
@@ -100,10 +103,19 @@ func (f *Fetcher) get(ctx context.Context, file File, most int64) (part, error) 
 		return part{}, err
 	}
 	have = append(have, more...)
-	if sum := sha256.Sum256(have); int64(len(have)) == file.Size && hex.EncodeToString(sum[:]) != file.SHA256 {
+	if sum := sha256.Sum256(have); int64(len(have)) == file.Size && file.SHA256 != "" && hex.EncodeToString(sum[:]) != file.SHA256 {
 		return part{}, errProtocol
 	}
-	return part{f.Cache.path(file.SHA256), int64(len(have))}, f.Cache.Keep(file.SHA256, have)
+	return part{f.Cache.path(key), int64(len(have))}, f.Cache.Keep(key, have)
+}
+
+// key returns the name of the file in a cache: its SHA-256, or else the SHA-256 of its URI, size and time of build.
+func (file File) key() string {
+	if file.SHA256 != "" {
+		return file.SHA256
+	}
+	sum := sha256.Sum256([]byte(file.URI + "\x00" + strconv.FormatInt(file.Size, 10) + "\x00" + file.Built))
+	return hex.EncodeToString(sum[:])
 }
 
 func sizeOf(name string) int64 {

@@ -190,16 +190,18 @@ func TestFetchThroughProxies(t *testing.T) {
 		{`Acquire::https::CaInfo "/etc/ca.pem"; Acquire::http::Proxy "` + proxy.URL + `";`, false},
 		{``, false},
 	} {
-		f := fetcher(t)
+		f, s := fetcher(t), brings.Settings{}
+		f.Proxy = s.Proxy
 		for line := range strings.SplitAfterSeq(c.settings, "; ") {
-			f.Settings.Add(strings.TrimSpace(line))
+			s.Add(strings.TrimSpace(line))
 		}
 		err := f.Look(t.Context(), look, packagesOf([]brings.File{file}))
 		require.Equal(t, c.ok, err == nil, "%s: %v", c.settings, err)
 	}
 	require.EqualValues(t, 3, asked.Load())
-	f := fetcher(t)
-	f.Settings.Add(`Acquire::http::Proxy "` + proxy.URL + `";`)
+	f, s := fetcher(t), brings.Settings{}
+	f.Proxy = s.Proxy
+	s.Add(`Acquire::http::Proxy "` + proxy.URL + `";`)
 	f.Password = func(host string) bool { return host == "archive.invalid" }
 	require.Error(t, f.Look(t.Context(), look, packagesOf([]brings.File{file})))
 	require.EqualValues(t, 3, asked.Load())

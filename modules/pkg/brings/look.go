@@ -58,6 +58,12 @@ func (f *Fetcher) Look(ctx context.Context, run Runner, packages []*Package) err
 			return err
 		}
 	}
+	f.growAll(ctx, run, packages, parts)
+	return nil
+}
+
+// growAll reads the first files of packages, if later resources may read them.
+func (f *Fetcher) growAll(ctx context.Context, run Runner, packages []*Package, parts []part) {
 	f.allow(maxData)
 	order := make([]int, len(packages))
 	for i := range order {
@@ -69,21 +75,32 @@ func (f *Fetcher) Look(ctx context.Context, run Runner, packages []*Package) err
 	for _, i := range order {
 		f.grow(ctx, run, packages[i], parts[i])
 	}
-	return nil
 }
 
 // worth reports whether later resources may read what the package brings.
 func (p *Package) worth() bool {
-	return len(p.control.Conffiles) > 0 || slices.ContainsFunc(p.control.Files, func(name string) bool {
-		return modules.Inside(name, "/etc") || strings.HasSuffix(path.Dir(name), "lib/systemd/system") || path.Dir(name) == "/usr/lib/sysusers.d"
-	})
+	return len(p.control.Conffiles) > 0 || slices.ContainsFunc(p.control.Files, ofInterest)
+}
+
+// ofInterest reports whether later resources, or predictions, may read the content of a file.
+func ofInterest(name string) bool { return modules.Inside(name, "/etc") || isSetup(name) }
+
+// isSetup reports whether a file below /usr sets up units or users.
+func isSetup(name string) bool {
+	dir := path.Dir(name)
+	return strings.HasSuffix(dir, "lib/systemd/system") || strings.HasSuffix(dir, "/systemd/system-preset") || dir == "/usr/lib/sysusers.d"
 }
 
 // settled reports whether nothing more of the package is worth to be fetched.
 func (p *Package) settled() bool {
+	if p.rpm {
+		return !slices.ContainsFunc(p.entries, func(e Entry) bool {
+			return e.Kind == modules.Regular && !e.Hard && e.Data == nil && ofInterest(e.Path)
+		})
+	}
 	return p.whole || p.etc && !slices.ContainsFunc(p.control.Files, func(name string) bool {
 		_, known := p.text(name)
-		return !known && (strings.HasSuffix(path.Dir(name), "lib/systemd/system") || path.Dir(name) == "/usr/lib/sysusers.d")
+		return !known && isSetup(name)
 	})
 }
 
@@ -93,7 +110,7 @@ func (f *Fetcher) grow(ctx context.Context, run Runner, p *Package, have part) {
 	if have.have < p.File.Size && !p.worth() {
 		return
 	}
-	want := int64(beginPart)
+	want, most := p.start+beginPart, p.start+maxHead
 	if p.File.Size <= smallWhole {
 		want = p.File.Size
 	}
@@ -105,15 +122,18 @@ func (f *Fetcher) grow(ctx context.Context, run Runner, p *Package, have part) {
 			}
 			have = more
 		}
-		if err := p.list(ctx, run, have); err != nil || p.settled() || have.have >= min(maxHead, p.File.Size) {
+		if err := p.list(ctx, run, have); err != nil || p.settled() || have.have >= min(most, p.File.Size) {
 			return
 		}
-		want = min(2*want, maxHead)
+		want = min(2*want, most)
 	}
 }
 
 // list reads the first files of a package from the begin of its file.
 func (p *Package) list(ctx context.Context, run Runner, have part) error {
+	if p.rpm {
+		return p.fill(ctx, run, have)
+	}
 	whole := have.have >= p.File.Size
 	text, all, err := run(ctx, maxDataTar, "dpkg-deb", "--fsys-tarfile", have.path)
 	if err != nil && (whole || text == "") {

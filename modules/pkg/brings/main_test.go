@@ -60,7 +60,7 @@ func look(ctx context.Context, most int, argv ...string) (string, bool, error) {
 func fetcher(t testing.TB) *brings.Fetcher {
 	cache, err := brings.OpenCache(t.TempDir(), "parts")
 	require.NoError(t, err)
-	return &brings.Fetcher{Settings: brings.Settings{}, Password: func(string) bool { return false }, Cache: cache}
+	return &brings.Fetcher{Proxy: brings.Settings{}.Proxy, Password: func(string) bool { return false }, Cache: cache}
 }
 
 // tarOf makes a tar archive of regular files.

@@ -32,7 +32,7 @@ func (f *Fetcher) request(ctx context.Context, file File, from, to int64) ([]byt
 		if err != nil {
 			return nil, err
 		}
-		data, next, err := f.try(ctx, u, file.Size, from, to)
+		data, next, err := f.try(ctx, file, u, from, to)
 		if err != nil || next == "" {
 			return data, err
 		}
@@ -49,14 +49,14 @@ func (f *Fetcher) request(ctx context.Context, file File, from, to int64) ([]byt
 }
 
 // try makes one request. It returns the bytes, or the place that the server names instead.
-func (f *Fetcher) try(ctx context.Context, u *url.URL, size, from, to int64) (data []byte, next string, err error) {
+func (f *Fetcher) try(ctx context.Context, file File, u *url.URL, from, to int64) (data []byte, next string, err error) {
 	target := u.RequestURI()
 	server := u.Host
 	if u.Port() == "" {
 		server = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
 	address := server
-	proxy, err := f.Settings.proxy(u)
+	proxy, err := f.Proxy(file, u)
 	if err != nil {
 		return nil, "", err
 	}
@@ -104,11 +104,11 @@ func (f *Fetcher) try(ctx context.Context, u *url.URL, size, from, to int64) (da
 		return nil, "", err
 	}
 	switch {
-	case status == 206 && headers["content-range"] != fmt.Sprintf("bytes %d-%d/%d", from, to-1, size), headers["transfer-encoding"] != "":
+	case status == 206 && headers["content-range"] != fmt.Sprintf("bytes %d-%d/%d", from, to-1, file.Size), headers["transfer-encoding"] != "":
 		return nil, "", errProtocol
 	case status == 206:
 	case status == 200: // the server sends all of it
-		if length := headers["content-length"]; from != 0 || length != "" && length != strconv.FormatInt(size, 10) {
+		if length := headers["content-length"]; from != 0 || length != "" && length != strconv.FormatInt(file.Size, 10) {
 			return nil, "", errProtocol
 		}
 	case (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) && headers["location"] != "":

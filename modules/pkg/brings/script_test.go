@@ -28,6 +28,8 @@ func said(t *brings.Touched) string {
 	add("group:", t.Groups)
 	add("enabled:", t.Enabled)
 	add("started:", t.Started)
+	add("preset:", t.Preset)
+	add("uncertain:", t.Uncertain)
 	add("trigger:", t.Triggers)
 	for _, name := range slices.Sorted(maps.Keys(t.Users)) {
 		all = append(all, strings.TrimSuffix("user:"+name+":"+t.Users[name].Home, ":"))
@@ -74,7 +76,7 @@ func TestScripts(t *testing.T) {
 		{"ln -sf /usr/share/n/x /etc/n.conf", "/etc/n.conf /etc/n.conf/x"},
 		{"sed -i -e 's/a/b/' /etc/n.conf; sed 's/a/b/' /etc/m.conf", "/etc/n.conf"},
 		{"ucf --three-way /usr/share/n/n.conf /etc/n.conf; ucfr n /etc/n.conf", "/etc/n.conf tree:/var/lib/ucf"},
-		{"update-alternatives --install /usr/bin/e e /usr/bin/vi 10 --slave /usr/share/man/e.1 e.1 /x", "/etc/alternatives/e /etc/alternatives/e.1 /usr/bin/e /usr/share/man/e.1 /var/lib/dpkg/alternatives/e /var/lib/dpkg/alternatives/e.1"},
+		{"update-alternatives --install /usr/bin/e e /usr/bin/vi 10 --slave /usr/share/man/e.1 e.1 /x", "/etc/alternatives/e /etc/alternatives/e.1 /usr/bin/e /usr/share/man/e.1 /var/lib/alternatives/e /var/lib/alternatives/e.1 /var/lib/dpkg/alternatives/e /var/lib/dpkg/alternatives/e.1"},
 		{"adduser --system --group --home /var/lib/n --no-create-home n >/dev/null", "/var/lib/n group:n user:n:/var/lib/n"},
 		{"adduser --system --no-create-home n", "user:n"},
 		{"quiet=; [ $x ] && quiet=--quiet; adduser --system $quiet --ingroup m n; adduser $quiet n tape", "ACCOUNTS user:n"},
@@ -86,6 +88,14 @@ func TestScripts(t *testing.T) {
 		{"deb-systemd-invoke $_dh_action 'n.service' 'n.socket'", "started:n.service started:n.socket " + helpers},
 		{"deb-systemd-helper --quiet was-enabled 'n.service'", ""},
 		{"invoke-rc.d n start", "RUNS"},
+		{"systemctl daemon-reload; systemctl --system is-active n", ""},
+		{"systemctl enable --now n /lib/systemd/system/m.socket", "RUNS uncertain:m.socket uncertain:n.service"},
+		{"systemctl try-restart n", "RUNS"},
+		{"systemctl stop $(list)", "RUNS VAGUE uncertain:"},
+		{"systemctl set-default n.target", "VAGUE uncertain:n.target"},
+		{"systemctl --user enable n; systemctl --global preset n", "grows:/etc/systemd/user tree:/etc/systemd/user"},
+		{"systemctl preset n.service; /usr/lib/systemd/systemd-update-helper install-system-units m.timer", "preset:m.timer preset:n.service"},
+		{"useradd -d $HOMES n; useradd --base-dir /srv n", "ACCOUNTS VAGUE group:n user:n"},
 		{"dpkg-maintscript-helper rm_conffile /etc/old.conf 1 -- \"$@\"", ""},
 		{"dpkg-trigger --no-await ldconfig", "trigger:ldconfig"},
 		{". /usr/share/debconf/confmodule\ndb_get n/x || true", ""},

@@ -22,6 +22,8 @@ type Touched struct {
 	Sysusers   bool            // users of files in sysusers.d are created
 	Enabled    map[string]bool // units
 	Started    map[string]bool
+	Preset     map[string]bool // units that presets enable or disable
+	Uncertain  map[string]bool // units with other changes; may contain [anyUnit]
 	Triggers   map[string]bool // triggers that are activated by name
 	Runs       bool            // a service may start, and create folders in /run and /var
 	Vague      bool            // a program runs that may change files of its package
@@ -31,7 +33,8 @@ type Touched struct {
 // A User is a user that a script creates. Fields that are not known are empty.
 type User struct {
 	Home, Shell string
-	System      bool
+	System      bool // adduser --system
+	Useradd     bool // the host's defaults of useradd(8) apply
 }
 
 // NewTouched returns a Touched without changes.
@@ -39,6 +42,7 @@ func NewTouched() *Touched {
 	return &Touched{
 		Paths: map[string]bool{}, Trees: map[string]bool{}, Grows: map[string]bool{}, Begins: map[string]bool{}, Folders: map[string]bool{}, Attributes: map[string]bool{}, Users: map[string]User{}, Groups: map[string]bool{},
 		Enabled: map[string]bool{}, Started: map[string]bool{}, Triggers: map[string]bool{},
+		Preset: map[string]bool{}, Uncertain: map[string]bool{},
 	}
 }
 
@@ -75,11 +79,14 @@ func (t *Touched) tree(dir string) {
 // Read adds the possible changes by a maintainer script. fresh reports that the package is not on the host, not even in part:
 // then the script has nothing to do for earlier versions.
 func (t *Touched) Read(text string, fresh bool) {
-	first, _, _ := strings.Cut(text, "\n")
+	first, rest, _ := strings.Cut(text, "\n")
+	if !strings.HasPrefix(first, "#!") {
+		rest = text
+	}
 	interpreter := path.Base(strings.TrimSpace(strings.TrimPrefix(first, "#!")))
 	interpreter, _, _ = strings.Cut(interpreter, " ")
 	if strings.HasPrefix(first, "#!") && !slices.Contains([]string{"sh", "bash", "dash"}, interpreter) {
-		t.literals(text)
+		t.literals(rest)
 		t.Vague = true
 		return
 	}
@@ -94,7 +101,7 @@ func (t *Touched) Read(text string, fresh bool) {
 		}
 	}
 	if s.unclear {
-		t.literals(text)
+		t.literals(rest)
 		t.Vague = true
 	}
 }
@@ -206,7 +213,7 @@ var looking = words(`[ [[ test command which type echo printf cat grep egrep fgr
 // quiet are programs whose changes no resource manages.
 var quiet = words(`modprobe killall pkill sysctl restorecon update-menus gtk-update-icon-cache update-icon-caches install-info fc-cache mandb glib-compile-schemas
 	update-mime-database update-desktop-database update-perl-sax-parsers systemd-hwdb journalctl
-	catchsegv apparmor_parser aa-status`)
+	catchsegv apparmor_parser aa-status systemd-sysctl systemd-binfmt systemd-catalog`)
 
 func words(text string) []string { return strings.Fields(text) }
 
@@ -355,18 +362,58 @@ func (r reader) ofDpkg(program string, argv []string) bool {
 	case "deb-systemd-invoke":
 		// debhelper passes $_dh_action, which is start if the package is new.
 		r.units(rest, "", r.Started)
-	case "systemctl":
-		if !slices.ContainsFunc(rest, func(word string) bool {
-			return slices.Contains([]string{"daemon-reload", "is-active", "is-enabled", "show", "list-units", "is-system-running"}, word)
-		}) {
-			r.others(argv)
-		}
+	case "systemctl", "systemd-update-helper":
+		r.ofUnits(argv)
 	case "invoke-rc.d", "service":
 		r.Runs = true
 	default:
 		return false
 	}
 	return true
+}
+
+// anyUnit is a unit with an unknown name.
+const anyUnit = ""
+
+// ofUnits notes the changes by systemctl, and by systemd-update-helper, which scripts of rpm run.
+func (r reader) ofUnits(argv []string) {
+	operands := slices.DeleteFunc(slices.Clone(argv[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
+	if len(operands) == 0 {
+		return
+	}
+	into := r.Uncertain
+	verb := operands[0]
+	if slices.Contains(argv, "--global") || slices.Contains(argv, "--user") {
+		verb = "user-" + verb
+	}
+	switch verb {
+	case "daemon-reload", "daemon-reexec", "is-active", "is-enabled", "show", "list-units", "is-system-running", "reset-failed", "system-reload", "user-reload", "user-reexec", "user-daemon-reload":
+		return
+	case "try-restart", "condrestart", "try-reload-or-restart", "reload-or-try-restart", "mark-restart-system-units", "mark-reload-system-units", "system-restart", "system-reload-restart":
+		r.Runs = true
+		return
+	case "preset", "install-system-units":
+		into = r.Preset
+	case "install-user-units", "remove-user-units", "mark-restart-user-units", "user-restart", "user-preset", "user-enable", "user-disable":
+		r.tree("/etc/systemd/user")
+		r.Grows["/etc/systemd/user"] = true
+		return
+	case "enable", "disable", "mask", "unmask", "start", "stop", "restart", "reload", "condstop", "kill", "remove-system-units":
+		r.Runs = true
+	default:
+		r.others(argv)
+	}
+	for _, word := range operands[1:] {
+		for _, at := range r.expand(word) {
+			id := path.Base(at.begin)
+			if !at.exact || at.begin == "" || strings.ContainsAny(id, "*?[") {
+				into, id = r.Uncertain, anyUnit
+			} else if path.Ext(id) == "" {
+				id += ".service"
+			}
+			into[id] = true
+		}
+	}
 }
 
 // ofAccounts notes the changes by other known programs, and reports whether the program is one of them.
@@ -380,7 +427,7 @@ func (r reader) ofAccounts(program string, rest []string) bool {
 		r.Sysusers = true
 	case "systemd-tmpfiles": // its files name folders in /run and /var
 		r.Runs = true
-	case "update-alternatives":
+	case "update-alternatives", "alternatives":
 		r.alternative(rest)
 	case "ucf":
 		if len(rest) > 0 {
@@ -554,9 +601,12 @@ func (r reader) alternative(rest []string) {
 			if !at.exact || strings.Contains(at.begin, "/") {
 				r.tree("/etc/alternatives")
 				r.tree("/var/lib/dpkg/alternatives")
+				r.tree("/var/lib/alternatives")
 				continue
 			}
-			r.Paths["/etc/alternatives/"+at.begin], r.Paths["/var/lib/dpkg/alternatives/"+at.begin] = true, true
+			for _, dir := range []string{"/etc/alternatives/", "/var/lib/dpkg/alternatives/", "/var/lib/alternatives/"} {
+				r.Paths[dir+at.begin] = true
+			}
 		}
 	}
 	for n := 0; n < len(rest); n++ {
@@ -578,7 +628,7 @@ func (r reader) alternative(rest []string) {
 
 // account notes a user or a group that is created.
 func (r reader) account(program string, rest []string) {
-	u := User{}
+	u := User{Useradd: program == "useradd"}
 	group := program == "addgroup" || program == "groupadd"
 	rest = slices.DeleteFunc(slices.Clone(rest), r.isFlag)
 	own := !slices.Contains(rest, "--no-user-group") && !slices.Contains(rest, "-N") // it gets a group of its own
@@ -601,10 +651,12 @@ func (r reader) account(program string, rest []string) {
 		case "--system", "-r":
 			u.System = true
 		case "--home", "-d", "--home-dir":
-			u.Home = value
+			u.Home = r.one(value)
 			r.touch(value, ofPath)
 		case "--shell", "-s":
-			u.Shell = value
+			u.Shell = r.one(value)
+		case "--base-dir", "-b":
+			r.Accounts = true
 		case "--ingroup", "--gid", "-g":
 			own = own && group
 		case "--groups", "-G":
@@ -627,6 +679,16 @@ func (r reader) account(program string, rest []string) {
 			}
 		}
 	}
+}
+
+// one returns the value of an option. If only the shell knows it, it is empty, and accounts have other changes.
+func (r reader) one(word string) string {
+	texts := r.expand(word)
+	if len(texts) != 1 || !texts[0].exact {
+		r.Accounts = true
+		return ""
+	}
+	return texts[0].begin
 }
 
 // isFlag reports whether a word is a variable that can only be empty or an option without a value, such as --quiet.
