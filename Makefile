@@ -444,14 +444,17 @@ fidelity:
 # forecasts: real manifests are checked and run on hosts with the Debian archive: a table of how many predictions are
 # certain, likely and unknown, and which are right; Debian 12, as root, after apt-get update. It takes 15 minutes on two
 # cores, and can be stopped, as outcomes. ONLY=01,03 chooses manifests of e2e/testdata/forecasts. FORECASTS_OUT is the
-# folder of the results, as JSON lines; manifests that have results there do not run again.
+# folder of the results, as JSON lines; manifests that have results there do not run again. PACKAGES=1 measures the
+# packages of e2e/testdata/forecasts/packages instead, with manifests that SEED chooses: half an hour. PACKAGES=nsd,knot
+# chooses packages.
 ONLY          ?= all
 FORECASTS_OUT ?= bin/forecasts/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12)
+PACKAGES      ?=
 .PHONY: forecasts
 forecasts:
 	mkdir -p "$(FORECASTS_OUT)"
-	CCM_FORECASTS=$(ONLY) FORECASTS_OUT="$$(cd "$(FORECASTS_OUT)" && pwd)" \
-		$(GO) test -tags e2e -vet=off -count 1 -timeout 5h -v -run '^TestFleetForecasts$$' ./e2e
+	CCM_FORECASTS=$(ONLY) CCM_PACKAGES=$(patsubst 1,all,$(PACKAGES)) CCM_SEED=$(SEED) FORECASTS_OUT="$$(cd "$(FORECASTS_OUT)" && pwd)" \
+		$(GO) test -tags e2e -vet=off -count 1 -timeout 5h -v -run '^TestFleetForecasts$(if $(PACKAGES),OfPackages)$$' ./e2e
 
 # cuts-workers: workers, their coordinator, server and links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
 # as an ordinary user. Other tests cut each at one event, which CCM_SEED chooses.

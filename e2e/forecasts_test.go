@@ -61,8 +61,7 @@ func TestFleetForecasts(t *testing.T) {
 				c, ok := earlierForecasts(t, results)
 				if !ok {
 					c = runForecasts(t, archive, folder)
-					write(t, results+".new", c.lines(t))
-					require.NoError(t, os.Rename(results+".new", results))
+					c.keep(t, results)
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -72,6 +71,11 @@ func TestFleetForecasts(t *testing.T) {
 	})
 	table := forecastTable(all)
 	t.Logf("\n%s", table)
+	reportWrong(t, all)
+}
+
+// reportWrong prints wrong predictions that are not unknown. The test fails if a certain one is wrong.
+func reportWrong(t *testing.T, all map[string]*forecasts) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		for _, f := range all[name].Predictions {
 			if f.Grade != "unknown" && len(f.Differs) > 0 {
@@ -119,6 +123,12 @@ func (c *forecasts) lines(t *testing.T) string {
 	return text.String()
 }
 
+// keep writes the results to a file.
+func (c *forecasts) keep(t *testing.T, file string) {
+	write(t, file+".new", c.lines(t))
+	require.NoError(t, os.Rename(file+".new", file))
+}
+
 // earlierForecasts reads the results of an earlier test.
 func earlierForecasts(t *testing.T, file string) (c *forecasts, ok bool) {
 	text, err := os.ReadFile(file)
@@ -141,18 +151,25 @@ func earlierForecasts(t *testing.T, file string) (c *forecasts, ok bool) {
 	return c, true
 }
 
-// runForecasts checks and runs a manifest in each situation, on a new host.
-func runForecasts(t *testing.T, archive *debian, folder string) *forecasts {
+// startForecastsHost starts a new host with systemd that installs packages from the archive.
+func startForecastsHost(t *testing.T, archive *debian) *fleet {
 	f := leaseFleet(t)
-	const host = "s001"
 	if f.tool("status") != "" {
 		f.tool("down")
 	}
 	f.tool("up", "1", "--systemd")
 	t.Cleanup(func() { f.tool("down") })
-	f.awaits(host, "systemctl is-active multi-user.target")
-	archive.serve(f, host)
+	f.awaits(forecastsHost, "systemctl is-active multi-user.target")
+	archive.serve(f, forecastsHost)
 	write(t, f.path("hosts.yaml"), f.tool("inventory"))
+	return f
+}
+
+const forecastsHost = "s001"
+
+// runForecasts checks and runs a manifest in each situation, on a new host.
+func runForecasts(t *testing.T, archive *debian, folder string) *forecasts {
+	f := startForecastsHost(t, archive)
 	require.NoError(t, os.CopyFS(f.path("site"), os.DirFS(folder)))
 	c := &forecasts{}
 	for _, situation := range situations {
@@ -161,45 +178,51 @@ func runForecasts(t *testing.T, archive *debian, folder string) *forecasts {
 			drifts, err := os.ReadFile(filepath.Join(folder, "drifts"))
 			require.NoError(t, err)
 			for line := range strings.Lines(string(drifts)) {
-				f.sh(host, "set -e; "+line)
+				f.sh(forecastsHost, "set -e; "+line)
 			}
 		case "v2":
 			patch := exec.Command("patch", "--quiet", "--strip=1", "--input=v2.patch")
 			patch.Dir = f.path("site")
 			outputOf(t, patch)
 		}
-		run := forecastRun{Manifest: filepath.Base(folder), Situation: situation}
-		results := func(took *time.Duration, flags ...string) ([]foretoldResult, map[string]int64) {
-			archive.took(f.address("1.11"))
-			began := time.Now()
-			r := f.push(append([]string{"-i", "hosts.yaml", "--diff", "--output", "json"}, append(flags, "site/site.yaml")...)...)
-			*took = time.Since(began)
-			var all []foretoldResult
-			for line := range strings.Lines(r.stdout) {
-				result := foretoldResult{raw: json.RawMessage(strings.TrimSpace(line))}
-				require.NoError(t, json.Unmarshal(result.raw, &result), "%q", line)
-				if result.Event == "result" {
-					all = append(all, result)
-				}
-			}
-			require.NotEmpty(t, all, "%s\n%s", r.stdout, r.stderr)
-			return all, archive.took(f.address("1.11"))
-		}
-		predicted, checked := results(&run.CheckTime, "--check")
-		real, ran := results(&run.RunTime)
-		for name, n := range checked {
-			run.Checked += n
-			if !strings.HasSuffix(name, ".deb") || ran[name] > 0 || !f.holds(host, "grep -q '^Package: "+packagePattern(name)+"$' /var/lib/dpkg/status") {
-				run.Excess += n
-			}
-		}
-		for _, n := range ran {
-			run.Ran += n
-		}
-		c.Runs = append(c.Runs, run)
-		c.compare(run.Manifest, situation, predicted, real)
+		c.measure(f, archive, "site/site.yaml", filepath.Base(folder), situation)
 	}
 	return c
+}
+
+// measure checks and runs a file of a manifest, and compares the results.
+func (c *forecasts) measure(f *fleet, archive *debian, file, manifest, situation string) {
+	f.Helper()
+	run := forecastRun{Manifest: manifest, Situation: situation}
+	results := func(took *time.Duration, flags ...string) ([]foretoldResult, map[string]int64) {
+		archive.took(f.address("1.11"))
+		began := time.Now()
+		r := f.push(append([]string{"-i", "hosts.yaml", "--diff", "--output", "json"}, append(flags, file)...)...)
+		*took = time.Since(began)
+		var all []foretoldResult
+		for line := range strings.Lines(r.stdout) {
+			result := foretoldResult{raw: json.RawMessage(strings.TrimSpace(line))}
+			require.NoError(f, json.Unmarshal(result.raw, &result), "%q", line)
+			if result.Event == "result" {
+				all = append(all, result)
+			}
+		}
+		require.NotEmpty(f, all, "%s\n%s", r.stdout, r.stderr)
+		return all, archive.took(f.address("1.11"))
+	}
+	predicted, checked := results(&run.CheckTime, "--check")
+	real, ran := results(&run.RunTime)
+	for name, n := range checked {
+		run.Checked += n
+		if !strings.HasSuffix(name, ".deb") || ran[name] > 0 || !f.holds(forecastsHost, "grep -q '^Package: "+packagePattern(name)+"$' /var/lib/dpkg/status") {
+			run.Excess += n
+		}
+	}
+	for _, n := range ran {
+		run.Ran += n
+	}
+	c.Runs = append(c.Runs, run)
+	c.compare(manifest, situation, predicted, real)
 }
 
 // packagePattern returns the name of the package in the path of a file of it, for grep.
