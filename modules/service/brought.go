@@ -10,11 +10,12 @@ import (
 
 // A Brought is a unit that a pending package brings.
 type Brought struct {
-	ID      string // with its suffix
-	File    string // path of the unit file
-	Text    string // content of the unit file
-	Enabled bool   // the package enables it
-	Started bool   // and starts it
+	ID      string   // with its suffix
+	File    string   // path of the unit file
+	Text    string   // content of the unit file
+	Enabled bool     // the package enables it
+	Started bool     // and starts it
+	DropIns []string // names of the drop-ins that systemd reads with it
 }
 
 // names are the names of the unit: its own, and those by which it is enabled.
@@ -81,7 +82,7 @@ func (b Brought) Predictable(files modules.FileReader) bool {
 
 // state is the unit after the installation.
 func (b Brought) state() unit {
-	u := unit{id: b.ID, names: b.names(), file: b.File, files: []string{b.File}, state: "inactive", fileState: "static"}
+	u := unit{id: b.ID, names: b.names(), file: b.File, files: append([]string{b.File}, b.DropIns...), brought: true, state: "inactive", fileState: "static"}
 	switch {
 	case b.Enabled:
 		u.fileState = "enabled"

@@ -2,8 +2,10 @@ package service
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"testing"
@@ -236,4 +238,71 @@ func TestNewFile(t *testing.T) {
 // on is a service with its unit on a host of systemd.
 func on(s *Service, files modules.FileReader, u unit) *found {
 	return &found{s, modules.Host{Files: modules.Files{FileReader: files}}, systemd{}, u}
+}
+
+// foretold has predicted states by key.
+type foretold map[string]any
+
+func (f foretold) Lookup(_ modules.EffectKind, key string) (any, bool) {
+	state, ok := f[key]
+	return state, ok
+}
+
+// listedFiles has directories with empty files in them.
+type listedFiles struct {
+	noFiles
+	names map[string][]string
+}
+
+func (listedFiles) Open(string) (io.ReadCloser, error) { return nil, fs.ErrNotExist }
+
+func (f listedFiles) List(dir string) ([]string, error) { return f.names[dir], nil }
+
+func (f listedFiles) Stat(name string) (modules.FileInfo, error) {
+	if !slices.Contains(f.names[path.Dir(name)], path.Base(name)) {
+		return f.noFiles.Stat(name)
+	}
+	return modules.FileInfo{Kind: modules.Regular, Size: 1}, nil
+}
+
+// allRights are the rights of root.
+type allRights struct{ modules.FileRights }
+
+func (allRights) MayCreate(modules.Attributes) error { return nil }
+func (allRights) MayReplace(string) error            { return nil }
+
+// TestDropInsOfBroughtUnits checks which drop-ins of a pending package's unit systemd has read.
+func TestDropInsOfBroughtUnits(t *testing.T) {
+	b := Brought{ID: "a.service", File: "/usr/lib/systemd/system/a.service", Text: "[Service]\nExecStart=/a\n", Started: true, DropIns: []string{"early.conf"}}
+	files := listedFiles{names: map[string][]string{"/etc/systemd/system": {"a.service.d"}, "/etc/systemd/system/a.service.d": {"early.conf"}}}
+	units := foretold{}
+	for _, e := range BroughtEffects([]Brought{b}) {
+		units[e.Key] = e.State
+	}
+	stale := func() bool {
+		h := modules.Host{Files: modules.Files{FileReader: files}, Forecast: units}
+		u, err := systemd{}.look(t.Context(), h, "a")
+		require.NoError(t, err)
+		require.True(t, u.runs())
+		return u.stale
+	}
+	require.False(t, stale(), "it was there before")
+	files.names["/etc/systemd/system/a.service.d"] = []string{"early.conf", "late.conf"}
+	require.True(t, stale())
+
+	yes := true
+	other := on(&Service{Name: "b", Ensure: running, Enable: &yes}, files, unit{id: "b.service", names: []string{"b.service"}, state: "active", fileState: "disabled"})
+	other.h.Files.FileRights = allRights{}
+	verbs, err := other.verbs()
+	require.NoError(t, err)
+	p, err := other.plan(verbs)
+	require.NoError(t, err)
+	for _, e := range p.Effects {
+		if e.Key == rereadEffect {
+			units[e.Key] = e.State
+		}
+	}
+	require.False(t, stale(), "systemctl enable b.service reads all unit files again")
+	files.names["/etc/systemd/system/a.service.d"] = []string{"early.conf", "late.conf", "later.conf"}
+	require.True(t, stale())
 }

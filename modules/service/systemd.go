@@ -22,6 +22,12 @@ func systemctl(args ...string) []string {
 func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, error) {
 	name = unitName(name)
 	before, last, changed := predicted(h.Forecast, name)
+	if before.brought {
+		var err error
+		if before, err = sinceBrought(h, before); err != nil {
+			return unit{}, err
+		}
+	}
 	if changed && last {
 		return before, nil
 	}

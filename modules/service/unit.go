@@ -19,6 +19,7 @@ type unit struct {
 	broken  string // why its definition cannot be used
 	stale   bool   // its definition has changed since the manager has read it
 	sysV    bool   // a System V script that systemd has wrapped
+	brought bool   // a pending package brings it
 
 	state    string // active, reloading, inactive, failed, activating, deactivating…
 	result   string // how it ended: success, exit-code, timeout…
@@ -92,6 +93,9 @@ func template(id string) (string, bool) {
 // unitEffect is the kind of a plan's effect on a unit: Key is a name of it, and State a unit. The effect with the key
 // "" has the names of the unit that was changed last.
 const unitEffect = modules.UnitEffect
+
+// rereadEffect is the key of a plan's effect if systemd reads its unit files again. State has the drop-ins at that time.
+const rereadEffect = "\n"
 
 // effects are the effects of a change that leaves the unit in this state.
 func (u unit) effects() []modules.Effect {

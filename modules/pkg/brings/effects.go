@@ -553,7 +553,7 @@ func (f *forecast) units(packages []*Package) {
 		for id, name := range names {
 			text, known := p.text(name)
 			uncertain := f.touched.Uncertain[id] || f.touched.Uncertain[anyUnit]
-			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id] || uncertain, Started: f.touched.Started[id]}
+			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id] || uncertain, Started: f.touched.Started[id], DropIns: f.dropIns(id, packages)}
 			predictable := known && running && !policy && p.Fresh && !uncertain && u.Predictable(f.Files)
 			target := name
 			if p.rpm { // systemctl creates the link, and otherwise deb-systemd-helper
@@ -582,6 +582,22 @@ func (f *forecast) units(packages []*Package) {
 	}
 	slices.SortFunc(units, func(a, b service.Brought) int { return cmp.Compare(a.ID, b.ID) })
 	f.effects = append(f.effects, service.BroughtEffects(units)...)
+}
+
+// dropIns returns the names of the drop-ins of a unit, on the host and in the packages.
+func (f *forecast) dropIns(id string, packages []*Package) (names []string) {
+	for _, dir := range modules.UnitFolders {
+		there, _ := f.Files.List(path.Join(dir, id+".d"))
+		names = append(names, there...)
+	}
+	for _, p := range packages {
+		for _, name := range slices.Concat(p.control.Files, p.control.Conffiles) {
+			if path.Base(path.Dir(name)) == id+".d" {
+				names = append(names, path.Base(name))
+			}
+		}
+	}
+	return names
 }
 
 // uncertain notes the files and links of units with unknown changes.

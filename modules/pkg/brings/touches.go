@@ -364,7 +364,10 @@ func (r reader) ofDpkg(program string, argv []string) bool {
 		r.units(rest, "", r.Started)
 	case "systemctl", "systemd-update-helper":
 		r.ofUnits(argv)
-	case "invoke-rc.d", "service":
+	case "invoke-rc.d":
+		r.Runs = true
+		r.startsScript(rest)
+	case "service":
 		r.Runs = true
 	default:
 		return false
@@ -592,6 +595,23 @@ func (r reader) units(rest []string, verb string, into map[string]bool) {
 		}
 	}
 	r.Trees["/var/lib/systemd/deb-systemd-helper-enabled"], r.Trees["/var/lib/systemd/deb-systemd-helper-masked"] = true, true
+}
+
+// startsScript notes the unit that invoke-rc.d starts instead of the script of System V.
+func (r reader) startsScript(rest []string) {
+	operands := slices.DeleteFunc(slices.Clone(rest), func(word string) bool { return strings.HasPrefix(word, "-") })
+	if len(operands) < 2 || slices.Contains(rest, "--skip-systemd-native") {
+		return
+	}
+	starts := func(t text) bool { return t.exact && (t.begin == "start" || t.begin == "restart") }
+	if !slices.ContainsFunc(r.expand(operands[1]), starts) {
+		return
+	}
+	for _, at := range r.expand(operands[0]) {
+		if at.exact {
+			r.Started[strings.TrimSuffix(at.begin, ".service")+".service"] = true
+		}
+	}
 }
 
 // alternative notes the links of update-alternatives.
