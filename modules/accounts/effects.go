@@ -9,11 +9,12 @@ import (
 
 // The kinds of effect that this package understands itself.
 const (
-	kindUser    modules.EffectKind = "accounts.user"    // key: name, state: PredictedUser
-	kindGroup   modules.EffectKind = "accounts.group"   // key: name, state: predictedGroup
-	kindUID     modules.EffectKind = "accounts.uid"     // key: uid, state: name of the user who will have it
-	kindGID     modules.EffectKind = "accounts.gid"     // key: gid, state: name of the group that will have it
-	kindPrimary modules.EffectKind = "accounts.primary" // key: group, state: []string, users who will have it as their primary one
+	kindUser    modules.EffectKind = "accounts.user"     // key: name, state: PredictedUser
+	kindGroup   modules.EffectKind = "accounts.group"    // key: name, state: predictedGroup
+	kindUID     modules.EffectKind = "accounts.uid"      // key: uid, state: name of the user who will have it
+	kindGID     modules.EffectKind = "accounts.gid"      // key: gid, state: name of the group that will have it
+	kindPrimary modules.EffectKind = "accounts.primary"  // key: group, state: []string, users who will have it as their primary one
+	kindComment modules.EffectKind = "accounts.comment." // with the name of a user, of a [modules.KindEffect]
 )
 
 // A PredictedUser is the predicted state of a user.
@@ -63,6 +64,11 @@ func (t *Tables) UserEffects(f PredictedUser) []modules.Effect {
 		effects = append(effects, modules.Effect{Kind: kindPrimary, Key: f.Primary, State: append(slices.Clone(others), f.Name)})
 	}
 	return effects
+}
+
+// CommentEffect is the effect of a plan that sets the comment of a user to a text that is not known.
+func CommentEffect(user string) modules.Effect {
+	return modules.Effect{Kind: modules.KindEffect, Key: string(kindComment) + user}
 }
 
 // GroupEffects predict a group.

@@ -51,6 +51,12 @@ func (t *Tables) User(name string) (User, bool) {
 	return t.users[i], true
 }
 
+// Comment returns the comment of a user. In a check run, the prediction is unknown if a pending package sets the comment.
+func (t *Tables) Comment(u User) string {
+	t.h.Forecast.Lookup(kindComment+modules.EffectKind(u.Name), "")
+	return u.Comment
+}
+
 // Users lists the local users that the host has now, as they will be.
 func (t *Tables) Users() []User {
 	var users []User

@@ -117,7 +117,7 @@ func (d *draft) updateGroups(ctx context.Context) (r regroup, err error) {
 
 // updateTexts compares the text fields.
 func (d *draft) updateTexts(have accounts.User) (mods []string, err error) {
-	if d.Comment != nil && *d.Comment != have.Comment {
+	if d.Comment != nil && *d.Comment != d.tables.Comment(have) {
 		d.differs("comment", have.Comment, *d.Comment)
 		mods = append(mods, "-c", *d.Comment)
 		d.after.Comment = *d.Comment

@@ -672,6 +672,9 @@ func (f *forecast) accounts(packages []*Package) error {
 			is.Home, is.Shell = cmp.Or(u.Home, "/nonexistent"), cmp.Or(u.Shell, "/usr/sbin/nologin")
 		}
 		f.effects = append(f.effects, tables.UserEffects(is)...)
+		if u.Comment {
+			f.effects = append(f.effects, accounts.CommentEffect(name))
+		}
 	}
 	if t.Accounts {
 		// The kind keeps the ids of existing users and groups: scripts do not change them. Types that read the files
@@ -718,6 +721,7 @@ func sysuser(line string) (u User, known bool) {
 	if err != nil || strings.ContainsAny(line, `\%'`) || len(fields) > 2 && strings.Contains(fields[2], ":") {
 		return u, false
 	}
+	u.Comment = len(fields) > 3 && fields[3] != "-"
 	if len(fields) > 4 && fields[4] != "-" {
 		u.Home = fields[4]
 	}

@@ -200,7 +200,7 @@ func TestEffects(t *testing.T) {
 	})
 	t.Run("homes and shells of new users", func(t *testing.T) {
 		packages := packagesOf([]brings.File{build(t, "users", map[string]string{
-			"DEBIAN/postinst":               "#!/bin/sh\nadduser --system a\nuseradd -r b\nuseradd -d /srv/c -s /bin/c c\nsystemd-sysusers\n",
+			"DEBIAN/postinst":               "#!/bin/sh\nadduser --system a\nuseradd -r b\nuseradd -d /srv/c -s /bin/c -c 'Its name' c\nsystemd-sysusers\n",
 			"DEBIAN/md5sums":                strings.Repeat("0", 32) + "  usr/lib/sysusers.d/users.conf\n",
 			"usr/lib/sysusers.d/users.conf": "u d - \"Its name\"\nu e - - /srv/e /bin/e\n",
 		})})
@@ -218,6 +218,10 @@ func TestEffects(t *testing.T) {
 			"a": "/nonexistent /usr/sbin/nologin", "b": "/base/b /bin/own", "c": "/srv/c /bin/c", "d": "/ /usr/sbin/nologin", "e": "/srv/e /bin/e",
 		}, got)
 		require.NotContains(t, effects, modules.Effect{Kind: modules.DiffersEffect, Key: "/etc/passwd", State: modules.UserEffect, Likely: true})
+		for name, unknown := range map[string]bool{"a": false, "b": false, "c": true, "d": true, "e": false} {
+			comment := accounts.CommentEffect(name)
+			require.Equal(t, unknown, slices.ContainsFunc(effects, func(e modules.Effect) bool { return e.Kind == comment.Kind && e.Key == comment.Key }), name)
+		}
 	})
 	t.Run("scripts that may change anything", func(t *testing.T) {
 		packages := packagesOf([]brings.File{build(t, "wild", map[string]string{"DEBIAN/postinst": "#!/bin/sh\nrm -rf \"/etc/$(hostname)\"\n"})})

@@ -35,6 +35,7 @@ type User struct {
 	Home, Shell string
 	System      bool // adduser --system
 	Useradd     bool // the host's defaults of useradd(8) apply
+	Comment     bool // it has a comment; some versions of adduser add commas
 }
 
 // NewTouched returns a Touched without changes.
@@ -675,6 +676,8 @@ func (r reader) account(program string, rest []string) {
 			r.touch(value, ofPath)
 		case "--shell", "-s":
 			u.Shell = r.one(value)
+		case "--gecos", "--comment", "-c":
+			u.Comment = true
 		case "--base-dir", "-b":
 			r.Accounts = true
 		case "--ingroup", "--gid", "-g":
