@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,9 @@ func recorder(t *testing.T, store record.Store, to *forwarder) events.Reporter {
 	return store.Recorder(h, func(text string) { t.Error(text) }).CopyTo(to)
 }
 
+// errCopied ends the reading of a copy that has what the test waits for.
+var errCopied = errors.New("copied")
+
 // TestTakenAway continues a run whose coordinator was out of reach for a while: the former coordinator stops, and
 // reports that; the other one has the reports so far.
 func TestTakenAway(t *testing.T) {
@@ -103,6 +107,13 @@ ccm:
 				require.NoError(t, err)
 				_, err = other.Take(t.Context(), shared)
 				require.ErrorContains(t, err, "is coordinated by coordinator@here (pid 1) since ")
+				// The record is copied some time after the events: a takeover right after the first result would find no event.
+				require.ErrorIs(t, other.Read(t.Context(), shared, true, func(p Part) error {
+					if bytes.Contains(p.Lines, []byte(`"event":"play_start"`)) {
+						return errCopied
+					}
+					return nil
+				}), errCopied)
 				for ends := time.Now().Add(wait); time.Now().Before(ends); {
 					shared.Held = false // as if nothing had been heard of it
 					taken, err = other.Take(t.Context(), shared)

@@ -124,6 +124,9 @@ func newSite(t *testing.T, manifest string, names ...string) *site {
 		s.write(who+".keys", "# who may act\n"+key.Public()+" "+who+"\n")
 	}
 	s.findBuilds()
+	for _, srv := range s.hosts { // as an earlier run leaves them
+		buildtest.Install(t, srv.Home, buildtest.Own(t)...)
+	}
 	return s
 }
 
