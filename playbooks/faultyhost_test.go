@@ -169,13 +169,8 @@ func (h *faultyHost) requireQuiet() {
 // processesOf returns the processes with a home directory. Processes that receive the host program are included only if
 // installs is set.
 func processesOf(home string, installs bool) (all []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(b, []byte("HOME="+home+"\x00")) {
-			continue
-		}
-		b, err = os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+	for _, folder := range processesAt(home) {
+		b, err := os.ReadFile(filepath.Join(folder, "cmdline"))
 		line := string(bytes.ReplaceAll(b, []byte{0}, []byte(" ")))
 		installing := strings.HasPrefix(line, "/bin/sh -c") && strings.Contains(line, "need $n") ||
 			strings.HasPrefix(line, "head -c") || strings.HasPrefix(line, "tee ./.") || strings.HasPrefix(line, "gzip -dc")
@@ -184,6 +179,22 @@ func processesOf(home string, installs bool) (all []string) {
 		}
 	}
 	return all
+}
+
+// processesAt returns the folders in /proc of the processes with a home directory. [filepath.Glob] would list the content of
+// all these folders, which takes much longer.
+func processesAt(home string) (folders []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		folder := filepath.Join("/proc", e.Name())
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		if b, err := os.ReadFile(filepath.Join(folder, "environ")); err == nil && bytes.Contains(b, []byte("HOME="+home+"\x00")) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
 }
 
 // requireListed compares the remaining files on the host with the footprint.

@@ -114,17 +114,12 @@ func (i *inside) result(host string) events.Result {
 
 // killProgram kills the host program of a host, and leaves its commands.
 func (i *inside) killProgram(host string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(b, []byte("HOME="+i.hosts[host].Home+"\x00")) {
-			continue
-		}
-		argv, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+	for _, folder := range processesAt(i.hosts[host].Home) {
+		argv, err := os.ReadFile(filepath.Join(folder, "cmdline"))
 		if err != nil || !bytes.Contains(argv, []byte("\x00serve\x00")) {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		pid, err := strconv.Atoi(filepath.Base(folder))
 		require.NoError(i.t, err)
 		require.NoError(i.t, syscall.Kill(pid, syscall.SIGKILL))
 		return

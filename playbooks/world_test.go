@@ -137,12 +137,13 @@ func (w *world) uninstall(t *testing.T) {
 // byWorkers is the test in whose worlds workers process the hosts.
 const byWorkers = "TestByWorkers"
 
-// withFull adds the full host program.
+// withFull adds the full host program, which hosts have from an earlier run.
 func (w *world) withFull(t *testing.T) {
 	t.Helper()
 	for _, b := range buildtest.Both(t) {
 		if b.Full {
 			w.FullBuilds = append(w.FullBuilds, sent(b))
+			w.install(t, b)
 		}
 	}
 }

@@ -86,6 +86,33 @@ func gzipped(data []byte) []byte {
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
 
+// foreignKey returns an RSA key, and the key with a passphrase. To make both takes a third of a second.
+var foreignKey = sync.OnceValues(func() (*rsa.PrivateKey, *pem.Block) {
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte("secret"))
+	if err != nil {
+		panic(err)
+	}
+	return private, locked
+})
+
+// lockedAuthority returns the key of the authority with a passphrase. It is encrypted once: this takes a tenth of a second.
+func (s *site) lockedAuthority() string {
+	if s.locked == "" {
+		text, err := os.ReadFile(filepath.Join(s.dir, "authority"))
+		require.NoError(s.t, err)
+		raw, err := ssh.ParseRawPrivateKey(text)
+		require.NoError(s.t, err)
+		block, err := ssh.MarshalPrivateKeyWithPassphrase(raw, "", []byte("secret"))
+		require.NoError(s.t, err)
+		s.locked = string(pem.EncodeToMemory(block))
+	}
+	return s.locked
+}
+
 // secretFiles writes files into the folder of a play that belong to a person, with private keys in many forms: copies of the authority's, the
 // coordinator's and a foreign key.
 func (s *site) secretFiles(prefix string) map[string]string {
@@ -96,15 +123,8 @@ func (s *site) secretFiles(prefix string) map[string]string {
 		return string(text)
 	}
 	authority, coordinator := read("authority"), read("coordinator")
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
+	private, locked := foreignKey()
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	require.NoError(t, err)
-	locked, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte("secret"))
-	require.NoError(t, err)
-	raw, err := ssh.ParseRawPrivateKey([]byte(authority))
-	require.NoError(t, err)
-	ownLocked, err := ssh.MarshalPrivateKeyWithPassphrase(raw, "", []byte("secret"))
 	require.NoError(t, err)
 	identity, err := age.GenerateX25519Identity()
 	require.NoError(t, err)
@@ -136,7 +156,7 @@ func (s *site) secretFiles(prefix string) map[string]string {
 		"tarred.tgz": string(gzipped(tarred.Bytes())), "zipped.zip": zipped.String(), "base64.txt": base64.StdEncoding.EncodeToString([]byte(authority)),
 		"base64-of-gzip.yaml": "k: !!binary |\n" + indented(base64.StdEncoding.EncodeToString(gzipped([]byte(coordinator)))),
 		"escaped.json":        string(escaped), "wide.txt": string(wide), "pkcs8.der": string(pkcs8), "pkcs1.pem": pkcs1, "windows.pem": strings.ReplaceAll(pkcs1, "\n", "\r\n"),
-		"locked-authority": string(pem.EncodeToMemory(ownLocked)), "locked": string(pem.EncodeToMemory(locked)), "age.txt": "# a key\n" + identity.String() + "\n", "user.nk": string(seed), "user.creds": "-----BEGIN USER NKEY SEED-----\n" + string(seed) + "\n------END",
+		"locked-authority": string(s.lockedAuthority()), "locked": string(pem.EncodeToMemory(locked)), "age.txt": "# a key\n" + identity.String() + "\n", "user.nk": string(seed), "user.creds": "-----BEGIN USER NKEY SEED-----\n" + string(seed) + "\n------END",
 		"key.ppk": "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n", "pgp.asc": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQ==\n", "cut.pem": "-----BEGIN PRIVATE KEY-----\nMIIE",
 		"wg.conf": "[Interface]\nPrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\n", "jwk.json": `{"kty":"OKP","crv":"Ed25519","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qY"}`,
 		"notes.txt": "unrelated", "hosts2.ini": "unrelated",

@@ -75,6 +75,7 @@ type site struct {
 	t         *testing.T
 	dir       string // with the manifest, and all else
 	authority ssh.Signer
+	locked    string // see [site.lockedAuthority]
 	hosts     map[string]*sshtest.Server
 	strangers map[string]bool              // hosts that trust another authority
 	old       bool                         // hosts know accounts alone, and no sites
@@ -124,9 +125,6 @@ func newSite(t *testing.T, manifest string, names ...string) *site {
 		s.write(who+".keys", "# who may act\n"+key.Public()+" "+who+"\n")
 	}
 	s.findBuilds()
-	for _, srv := range s.hosts { // as an earlier run leaves them
-		buildtest.Install(t, srv.Home, buildtest.Own(t)...)
-	}
 	return s
 }
 
@@ -135,6 +133,7 @@ func (s *site) findBuilds() {
 	for _, b := range buildtest.Own(s.t) {
 		s.buildID = b.ID
 		s.builds = append(s.builds, sent(b))
+		s.install(b)
 	}
 }
 
@@ -143,7 +142,15 @@ func (s *site) withFull() {
 	for _, b := range buildtest.Both(s.t) {
 		if b.Full {
 			s.full = append(s.full, sent(b))
+			s.install(b)
 		}
+	}
+}
+
+// install puts a host program where an earlier run leaves it.
+func (s *site) install(b builds.Build) {
+	for _, srv := range s.hosts {
+		buildtest.Install(s.t, srv.Home, b)
 	}
 }
 
