@@ -218,9 +218,10 @@ demo: all
 	$(GO) run ./e2e/demo bin/ccm-push
 
 # test: all tests that an ordinary user can run; needs no `make` before it. What vet says, lint says.
+# The linker and the tests collect garbage seldom: most of them end before it matters.
 .PHONY: test
 test:
-	$(TEST) $(SHORT) $(AT_ONCE) -vet=off -timeout 20m $(SLOWEST) ./...
+	GOGC=$${GOGC:-400} $(TEST) $(SHORT) $(AT_ONCE) -vet=off -timeout 20m $(SLOWEST) ./...
 
 # race: the same, but packages with goroutines are watched for data races; needs a C compiler
 # AFTER may name the results (CCM_RESULTS) of an earlier `make test`: of the packages without goroutines it then runs only

@@ -106,20 +106,21 @@ func circles(dir string) error {
 	return nil
 }
 
-// diamonds makes folders with four links each to the next one: no circle, and 4^15 folders.
+// diamonds makes folders with 40 links each to the next one: no circle, and 40^5 folders. Few are below each other, since the
+// system follows all links of a path each time.
 func diamonds(dir string) error {
 	away, err := os.MkdirTemp(filepath.Dir(dir), "")
 	if err != nil {
 		return err
 	}
 	next := dir
-	for n := range 15 {
+	for n := range 5 {
 		to := filepath.Join(away, fmt.Sprint(n))
 		if err := os.Mkdir(to, 0o755); err != nil {
 			return err
 		}
-		for _, name := range []string{"a", "b", "c", "d"} {
-			if err := os.Symlink(to, filepath.Join(next, name)); err != nil {
+		for link := range 40 {
+			if err := os.Symlink(to, filepath.Join(next, fmt.Sprint("link", link))); err != nil {
 				return err
 			}
 		}

@@ -118,7 +118,9 @@ func TestRunRefusesWhatValidateRefuses(t *testing.T) {
 		listener.Close()
 		<-accepting
 	})
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp(manyFiles, "refuses")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	hosts := filepath.Join(dir, "inventory.yaml")
 	require.NoError(t, os.WriteFile(hosts, fmt.Appendf(nil, invalidHosts, listener.Addr().(*net.TCPAddr).Port), 0o600))
 	environ := []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}

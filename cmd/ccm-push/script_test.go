@@ -46,6 +46,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"ccm-push": scriptMain, "nats": natsCommand})
 }
 
+// manyFiles is the folder for temporary files of the caller, which may be in memory: a disk takes much longer for many small
+// files. Its name may be long. Empty means the system's.
+var manyFiles string
+
 // tests are the tests of this package; scripts call the same binary as the program, which must not see the settings
 // made here.
 type tests struct{ *testing.M }
@@ -55,6 +59,7 @@ func (t tests) Run() int {
 	// Set the umask and the temporary folder, so that they do not depend on the user: the modes of files must be the
 	// same, and names short, since reports shorten them and socket names are limited.
 	syscall.Umask(0o022)
+	manyFiles = os.Getenv("TMPDIR")
 	os.Setenv("TMPDIR", "/tmp")
 	// Scripts wait for each other's programs more than they compute. Root's wait for one lock.
 	if os.Getuid() != 0 {
