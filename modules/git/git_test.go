@@ -23,7 +23,7 @@ import (
 // run runs the git of this machine, as a user with reproducible commits.
 func run(t *testing.T, dir string, words ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false"}, words...)...)
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false", "-c", "init.templateDir="}, words...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=ann", "GIT_AUTHOR_EMAIL=ann@example.net", "GIT_COMMITTER_NAME=ann",
 		"GIT_COMMITTER_EMAIL=ann@example.net", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
 	out, err := cmd.CombinedOutput()
@@ -66,6 +66,9 @@ func (s source) cloned(commit string, more func(t *testing.T, d string)) func(t 
 			made, err = os.MkdirTemp(s.copies, "")
 			require.NoError(t, err)
 			run(t, made, "clone", "-q", s.dir, ".")
+			for _, name := range []string{"hooks", "info"} { // git's own have twenty examples
+				require.NoError(t, os.MkdirAll(filepath.Join(made, ".git", name), 0o755))
+			}
 			if commit != "" {
 				run(t, made, "checkout", "-q", commit)
 			}
