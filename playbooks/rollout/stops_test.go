@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestStopsOfThePage(t *testing.T) {
 		{"gate: {name: errors, …}", Rules{}, false, func(c *Conductor) {
 			c.Gate("errors", NotPassed, false, "1 bad of 1, failure_limit is 0: lb1: 502")
 		}},
-		{"gate: {name: errors, …}, inconclusive", Rules{}, false, func(c *Conductor) {
+		{"gate: {name: errors, …}`, if `lb1` does not answer", Rules{}, false, func(c *Conductor) {
 			c.Gate("errors", Inconclusive, false, "no answer 4 times in a row, error_limit is 3: lb1: no route to host")
 		}},
 		{"max_unavailable: 1, by: rack", Rules{By: "rack", MaxUnavailable: one, Stop: Limits{Failed: three}}, false, func(c *Conductor) {
@@ -74,7 +75,11 @@ func TestStopsOfThePage(t *testing.T) {
 			require.True(t, c.Next())
 			test.act(c)
 			require.NotNil(t, c.Stopped())
-			require.Contains(t, string(page), fmt.Sprintf("| `%s` | %s |\n", test.written, c.Stopped()))
+			row := "`" + test.written
+			if !strings.Contains(row, "`, ") { // the text has a condition, and closes the code itself
+				row += "`"
+			}
+			require.Contains(t, string(page), fmt.Sprintf("| %s | %s |\n", row, c.Stopped()))
 		})
 	}
 }
