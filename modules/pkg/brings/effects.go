@@ -160,13 +160,25 @@ func isDocumentation(name string) bool {
 	return slices.ContainsFunc(undocumented, func(dir string) bool { return modules.Inside(name, dir) })
 }
 
+// documentation notes a name in a folder of documentation, and anything below it: the host may omit some of the files.
+func (f *forecast) documentation(name string) {
+	for _, dir := range undocumented {
+		if modules.Inside(name, dir) && name != dir {
+			first, _, _ := strings.Cut(name[len(dir)+1:], "/")
+			f.anyBelow(path.Join(dir, first))
+		}
+	}
+}
+
 // maxContent bounds the content of a file that later resources see, in bytes.
 const maxContent = 256 << 10
 
 // files adds the files of a package.
 func (f *forecast) files(p *Package) {
 	add := func(name string, s modules.PathState) {
-		if name = f.canonical(name); name != "/" && !isDocumentation(name) {
+		name = f.canonical(name)
+		f.documentation(name)
+		if name != "/" && !isDocumentation(name) {
 			f.state[name] = s
 			for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 				if f.state[dir].Kind == modules.Directory {
@@ -553,7 +565,7 @@ func (f *forecast) units(packages []*Package) {
 		for id, name := range names {
 			text, known := p.text(name)
 			uncertain := f.touched.Uncertain[id] || f.touched.Uncertain[anyUnit]
-			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id] || uncertain, Started: f.touched.Started[id], DropIns: f.dropIns(id, packages)}
+			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id] || uncertain, Started: f.touched.Started[id], DropIns: dropIns(f.Files, id, packages)}
 			predictable := known && running && !policy && p.Fresh && !uncertain && u.Predictable(f.Files)
 			target := name
 			if p.rpm { // systemctl creates the link, and otherwise deb-systemd-helper
@@ -585,9 +597,9 @@ func (f *forecast) units(packages []*Package) {
 }
 
 // dropIns returns the names of the drop-ins of a unit, on the host and in the packages.
-func (f *forecast) dropIns(id string, packages []*Package) (names []string) {
+func dropIns(files modules.FileReader, id string, packages []*Package) (names []string) {
 	for _, dir := range modules.UnitFolders {
-		there, _ := f.Files.List(path.Join(dir, id+".d"))
+		there, _ := files.List(path.Join(dir, id+".d"))
 		names = append(names, there...)
 	}
 	for _, p := range packages {

@@ -98,6 +98,7 @@ func TestEffects(t *testing.T) {
 			"etc/demo/conf.d/.":               "",
 			"lib/systemd/system/demo.service": unit,
 			"usr/sbin/demod":                  "#!/bin/sh\n",
+			"usr/share/bug/demo-bugs/.":       "",
 			"var/lib/demo/.":                  "",
 		}),
 		build(t, "libdemo", map[string]string{
@@ -125,6 +126,7 @@ func TestEffects(t *testing.T) {
 		`differs /etc/demo/there.conf.dpkg-dist`,
 		`path /usr/lib/systemd/system/demo.service file 644 ` + fmt.Sprintf("%q", unit),
 		`path /usr/sbin/demod file 644`,
+		`differs /usr/share/bug/demo-bugs with new files`,
 		`path /var/lib/demo directory 755 partial`,
 		`user demo-t true`,
 		`group demo-t true`,
