@@ -68,7 +68,7 @@ func TestFleetCron(t *testing.T) {
 	for _, check := range []string{"--check", "--diff"} {
 		r := f.push("-i", "deploy.yaml", check, "s001", "cron", "theirs", "command=true", "user=root")
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "may not change the crontab of user 0: permission denied; use become")
+		require.Contains(t, r.stdout, `may not change the crontab of user 0: permission denied; use "become"`)
 		r = f.push("-i", "root.yaml", check, "h001", "cron", "none", "command=true")
 		r.requireCode(t, 2)
 		require.Contains(t, r.stdout, "no crontab program (install the package cron or cronie first)")

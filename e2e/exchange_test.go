@@ -58,7 +58,7 @@ func TestFleetExchange(t *testing.T) {
 	for _, host := range hosts[1:] {
 		e := real["exchange "+host+" file#/tmp/e2e-received"]
 		require.Equal(t, "failed", e.Status)
-		require.Equal(t, "receiving content: exec#token of h001 has failed, so it has sent no stdout", e.Error)
+		require.Equal(t, `receiving content: exec#token of h001 has failed, so it has sent no "stdout"`, e.Error)
 		after := real["exchange "+host+" file#/tmp/e2e-after"]
 		require.Equal(t, "skipped", after.Status)
 		require.Equal(t, "file#/tmp/e2e-received", after.Because)

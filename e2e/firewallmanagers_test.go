@@ -122,7 +122,7 @@ func TestFleetFirewallManagers(t *testing.T) {
 	r = f.push("-i", "hosts.yaml", "-b", "gopher.yaml")
 	r.requireCode(t, 1)
 	require.Contains(t, r.stderr, `no ports are known of a service "gopher"`)
-	require.Contains(t, r.stderr, "write its port and protocol")
+	require.Contains(t, r.stderr, `write its "port" and "protocol"`)
 	require.Equal(t, before, rules())
 
 	// An unknown zone is an error: it is neither skipped nor created.

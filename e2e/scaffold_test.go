@@ -76,7 +76,7 @@ func TestFleetScaffold(t *testing.T) {
 	for _, check := range []string{"--check", "--diff"} {
 		r := f.push("-i", "deploy.yaml", "-l", "h001", check, "-e", "port=82", "scaffold.yaml")
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "use become")
+		require.Contains(t, r.stdout, `use "become"`)
 	}
 
 	f.sh("h001", "echo x > /etc/e2e/app/d1/mine")

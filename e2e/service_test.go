@@ -200,7 +200,7 @@ func TestFleetServiceFails(t *testing.T) {
 		require.Contains(t, r.stdout, "service cron.service is masked, so it cannot be started; write masked: false as well")
 		r = f.push("-i", "deploy.yaml", flag, "s001", "service", "ssh", "ensure=stopped")
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "only root may change services here; use become")
+		require.Contains(t, r.stdout, `only root may change services here; use "become"`)
 	}
 	require.True(t, f.holds("s001", "systemctl is-active ssh"))
 	f.push("-i", "deploy.yaml", "-b", "s001", "service", "cron", "masked=false").requireCode(t, 0)
@@ -301,7 +301,7 @@ alive
 			"what cannot be", `run '"name":"nope"'; run '"name":"nope","ensure":"stopped"'; run '"name":"demo","masked":false'; run '"name":"demo","provider":"systemd"'`,
 			`"failed","check":false,"i":0,"error":"service nope not found; install it first, or correct its name"}
 "stable","check":false,"i":0}
-"failed","check":false,"i":0,"error":"OpenRC cannot mask services; remove masked"}
+"failed","check":false,"i":0,"error":"OpenRC cannot mask services; remove \"masked\""}
 "failed","check":false,"i":0,"error":"provider is not manageable: systemd is not the init system of this host (no directory /run/systemd/system)"}
 `,
 		},

@@ -40,7 +40,7 @@ func TestVarFilesAsAnsible(t *testing.T) {
 	for _, tt := range varFileVectors {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.name == "text that looks like an expression" {
-				t.Skip("ansible-inventory marks such a text, which is the same otherwise")
+				t.Skip(`ansible-inventory marks such a text", which is the same otherwise`)
 			}
 			t.Parallel()
 			dir := tree(t, tt.files)

@@ -82,7 +82,7 @@ func (b *builder) groupBody(key, body *yamlpos.Node) *Group {
 		return g
 	}
 	if body.Kind != yamlpos.Map {
-		b.errs.Add(body.Errorf("write hosts:, children:, vars: or connect: below it", "group %s must be a map, not %s", key.Text, body.Describe()))
+		b.errs.Add(body.Errorf("write hosts:, children:, vars: or connect: below it", "the group %q must be a map, not %s", key.Text, body.Describe()))
 		return g
 	}
 	for _, p := range body.Pairs {
@@ -120,7 +120,7 @@ func unknownSection(key *yamlpos.Node) error {
 	if meant := yamlpos.Suggest(key.Text, groupKeys); meant != "" {
 		return key.Errorf("", "unknown key %q (did you mean %q?)", key.Text, meant)
 	}
-	return key.Errorf("a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:", "unknown key %q", key.Text)
+	return key.Errorf(`a group has the keys "hosts", "children", "vars" and "connect"; variables go under vars:, groups under children:`, "unknown key %q", key.Text)
 }
 
 // members reads the value of hosts: or children:, a map, or one name as text.
@@ -133,14 +133,14 @@ func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 	case n.Kind == yamlpos.Scalar:
 		return []yamlpos.Pair{{Key: n}}
 	}
-	b.errs.Add(n.Errorf("use a mapping: each name on a line of its own, followed by a colon", "%s must be a map, not a list", key.Text))
+	b.errs.Add(n.Errorf("use a mapping: each name on a line of its own, followed by a colon", "%q must be a map, not a list", key.Text))
 	return nil
 }
 
 // isMap reports whether n is a map. Anything but a map or null is an error.
 func (b *builder) isMap(name string, n *yamlpos.Node) bool {
 	if n.Kind != yamlpos.Map && !n.IsNull() {
-		b.errs.Add(n.Errorf("write a map, such as key: value", "%s must be a map, not %s", name, n.Describe()))
+		b.errs.Add(n.Errorf("write a map, such as key: value", "%q must be a map, not %s", name, n.Describe()))
 	}
 	return n.Kind == yamlpos.Map
 }
@@ -302,5 +302,5 @@ func (n *notes) ignore(key *yamlpos.Node) {
 
 // nearMiss warns of a variable that was probably meant to be one of ours.
 func (n *notes) nearMiss(key *yamlpos.Node, meant string) {
-	n.add(key, "%s is an ordinary variable (did you mean %q?)", key.Text, meant)
+	n.add(key, "%q is an ordinary variable (did you mean %q?)", key.Text, meant)
 }

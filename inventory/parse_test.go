@@ -82,10 +82,10 @@ var hostKeyErrors = []struct{ key, want string }{
 	{`..`, `".." cannot be a host name` + badNameHint},
 	{``, `"" cannot be a host name` + badNameHint},
 	{`web:ssh`, "\"web:ssh\" cannot be a host name\n  hint: a colon is allowed in IPv6 addresses, and before a port from 1 to 65535"},
-	{`h:0`, `host "h:0": port 0 is outside 1-65535`},
-	{`h:70000`, `host "h:70000": port 70000 is outside 1-65535`},
-	{`[2001:db8::1]:70000`, `host "[2001:db8::1]:70000": port 70000 is outside 1-65535`},
-	{`h:99999999999999999999`, `host "h:99999999999999999999": port 99999999999999999999 is outside 1-65535`},
+	{`h:0`, `host "h:0": "port" must be from 1 to 65535, not 0`},
+	{`h:70000`, `host "h:70000": "port" must be from 1 to 65535, not 70000`},
+	{`[2001:db8::1]:70000`, `host "[2001:db8::1]:70000": "port" must be from 1 to 65535, not 70000`},
+	{`h:99999999999999999999`, `host "h:99999999999999999999": "port" must be from 1 to 65535, not 99999999999999999999`},
 }
 
 func TestHostKeyErrors(t *testing.T) {
@@ -98,9 +98,9 @@ func TestHostKeyErrors(t *testing.T) {
 }
 
 var shapeErrors = []struct{ name, text, want string }{
-	{"hosts as a list", "web:\n  hosts: [h1]\n", "hosts.yml:2:10: hosts must be a map, not a list\n  hint: use a mapping: each name on a line of its own, followed by a colon"},
+	{"hosts as a list", "web:\n  hosts: [h1]\n", "hosts.yml:2:10: \"hosts\" must be a map, not a list\n  hint: use a mapping: each name on a line of its own, followed by a colon"},
 	{"unknown key", "web:\n  host: {h1: }\n", `hosts.yml:2:3: unknown key "host" (did you mean "hosts"?)`},
-	{"unlike any key", "web:\n  port: 80\n", "hosts.yml:2:3: unknown key \"port\"\n  hint: a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:"},
+	{"unlike any key", "web:\n  port: 80\n", "hosts.yml:2:3: unknown key \"port\"\n  hint: a group has the keys \"hosts\", \"children\", \"vars\" and \"connect\"; variables go under vars:, groups under children:"},
 	{"duplicate key", "web:\n  hosts:\n    h1:\n    h1:\n", `hosts.yml:4:5: key "h1" is given twice, first at line 3`},
 	{"cycle", "a: {children: {b: }}\nb: {children: {c: }}\nc: {children: {a: }}\n", "hosts.yml:3:16: groups contain each other: a -> b -> c -> a\n  hint: remove one of these children"},
 	{"cycle of one", "a: {children: {a: }}\n", "hosts.yml:1:16: groups contain each other: a -> a\n  hint: remove one of these children"},
@@ -117,14 +117,14 @@ var shapeErrors = []struct{ name, text, want string }{
 	{"boolean group", "true: {hosts: {h: }}\n", "hosts.yml:1:1: group name true is read as a boolean\n  hint: quote it: \"true\""},
 	{"null group", "a: {children: {~: }}\n", "hosts.yml:1:16: group name ~ is read as null\n  hint: write a name"},
 	{"group with a colon", "\"os:debian\":\n", "hosts.yml:1:1: \"os:debian\" cannot be a group name" + badNameHint},
-	{"scalar group", "web: h1\n", "hosts.yml:1:6: group web must be a map, not the text \"h1\"\n  hint: write hosts:, children:, vars: or connect: below it"},
-	{"scalar host", "web: {hosts: {h1: x}}\n", "hosts.yml:1:19: host h1 must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
-	{"list of vars", "web: {vars: [a]}\n", "hosts.yml:1:13: vars must be a map, not a list\n  hint: write a map, such as key: value"},
-	{"priority", "web: {vars: {ansible_group_priority: high}}\n", "hosts.yml:1:38: ansible_group_priority must be an integer, not the text \"high\""},
-	{"connect below vars", "all:\n  vars:\n    connect: {user: x, jump: gate}\n", "hosts.yml:3:5: a variable named connect would have no effect on connections" + connectBesideHint},
-	{"connect below vars, an alias", "web: {vars: &v {connect: {become: true}}}\ndb: {vars: {<<: *v}}\n", "hosts.yml:1:17: a variable named connect would have no effect on connections" + connectBesideHint +
-		"\nhosts.yml:1:17: a variable named connect would have no effect on connections" + connectBesideHint},
-	{"connect below vars, beside a real one", "web: {connect: {port: 22}, vars: {connect: {password: hunter2}}}\n", "hosts.yml:1:35: a variable named connect would have no effect on connections" + connectBesideHint},
+	{"scalar group", "web: h1\n", "hosts.yml:1:6: the group \"web\" must be a map, not the text \"h1\"\n  hint: write hosts:, children:, vars: or connect: below it"},
+	{"scalar host", "web: {hosts: {h1: x}}\n", "hosts.yml:1:19: the host \"h1\" must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
+	{"list of vars", "web: {vars: [a]}\n", "hosts.yml:1:13: \"vars\" must be a map, not a list\n  hint: write a map, such as key: value"},
+	{"priority", "web: {vars: {ansible_group_priority: high}}\n", "hosts.yml:1:38: \"ansible_group_priority\" must be an integer, not the text \"high\""},
+	{"connect below vars", "all:\n  vars:\n    connect: {user: x, jump: gate}\n", `hosts.yml:3:5: a variable named "connect" would have no effect on connections` + connectBesideHint},
+	{"connect below vars, an alias", "web: {vars: &v {connect: {become: true}}}\ndb: {vars: {<<: *v}}\n", `hosts.yml:1:17: a variable named "connect" would have no effect on connections` + connectBesideHint +
+		"\nhosts.yml:1:17: a variable named \"connect\" would have no effect on connections" + connectBesideHint},
+	{"connect below vars, beside a real one", "web: {connect: {port: 22}, vars: {connect: {password: hunter2}}}\n", `hosts.yml:1:35: a variable named "connect" would have no effect on connections` + connectBesideHint},
 	{"all at once", "web:\n  hots:\n  hosts:\n    a b:\n    h1: {connect: {prt: 0}}\n",
 		"hosts.yml:2:3: unknown key \"hots\" (did you mean \"hosts\"?)\nhosts.yml:4:5: \"a b\" cannot be a host name" + badNameHint + "\nhosts.yml:5:20: unknown key \"prt\" (did you mean \"port\"?)"},
 }

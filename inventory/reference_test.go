@@ -46,25 +46,25 @@ func TestPasswordReferences(t *testing.T) {
 func TestPasswordReferenceErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"misspelt", "all: {hosts: {h: {ansible_password: '{{ vault_pas }}', vault_pass: x}}}",
-			"hosts.yml:1:37: ansible_password refers to the variable vault_pas, which is not set for the host\n  hint: did you mean \"vault_pass\"?"},
+			"hosts.yml:1:37: \"ansible_password\" refers to the variable \"vault_pas\", which is not set for the host\n  hint: did you mean \"vault_pass\"?"},
 		{"of another host", "all: {vars: {ansible_password: '{{ vault_pass }}'}, hosts: {h: , i: {vault_pass: x}}}",
-			"hosts.yml:1:32: ansible_password refers to the variable vault_pass, which is not set for the host\n  hint: it is looked for among the variables that the inventory, group_vars and host_vars have for the host"},
+			"hosts.yml:1:32: \"ansible_password\" refers to the variable \"vault_pass\", which is not set for the host\n  hint: it is looked for among the variables that the inventory, group_vars and host_vars have for the host"},
 		{"no entry", "all: {hosts: {h: {connect: {become_password: '{{ vault.become }}'}, vault: {login: x}}}}",
-			"hosts.yml:1:46: become_password refers to the variable vault.become, which is not set for the host\n  hint: it is looked for among the variables that the inventory, group_vars and host_vars have for the host"},
+			"hosts.yml:1:46: \"become_password\" refers to the variable \"vault.become\", which is not set for the host\n  hint: it is looked for among the variables that the inventory, group_vars and host_vars have for the host"},
 		{"no map", "all: {hosts: {h: {ansible_password: '{{ valt.x }}', vault: x}}}",
-			"hosts.yml:1:37: ansible_password refers to the variable valt.x, which is not set for the host\n  hint: did you mean \"vault.x\"?"},
+			"hosts.yml:1:37: \"ansible_password\" refers to the variable \"valt.x\", which is not set for the host\n  hint: did you mean \"vault.x\"?"},
 		{"a circle", "all:\n  vars:\n    ansible_password: '{{ a }}'\n    a: '{{ b }}'\n    b: '{{ a }}'\n  hosts: {h: , i: }\n",
 			"hosts.yml:4:8: passwords refer to each other in a circle: a (hosts.yml:4:8) -> b (hosts.yml:5:8) -> a (hosts.yml:4:8)\n  hint: write the password itself as the value of one of these variables"},
 		{"itself", "all: {hosts: {h: {ansible_password: '{{ ansible_password }}'}}}",
 			"hosts.yml:1:37: passwords refer to each other in a circle: ansible_password (hosts.yml:1:37) -> ansible_password (hosts.yml:1:37)\n  hint: write the password itself as the value of one of these variables"},
 		{"a list", "all: {hosts: {h: {ansible_password: '{{ a }}', a: [hunter2]}}}",
-			"hosts.yml:1:51: a, to which ansible_password refers, must be a single value"},
+			`hosts.yml:1:51: "a", to which "ansible_password" refers, must be a single value`},
 		{"empty", "all: {hosts: {h: {ansible_password: '{{ a }}', a: ''}}}",
-			"hosts.yml:1:51: a, to which ansible_password refers, is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
+			"hosts.yml:1:51: \"a\", to which \"ansible_password\" refers, is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
 		{"null", "all: {hosts: {h: {ansible_password: '{{ a }}', a: }}}",
-			"hosts.yml:1:51: a, to which ansible_password refers, is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
+			"hosts.yml:1:51: \"a\", to which \"ansible_password\" refers, is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
 		{"a control character", "all: {hosts: {h: {ansible_password: '{{ a }}', a: \"hunter2\\n\"}}}",
-			"hosts.yml:1:51: a, to which ansible_password refers, has a control character"},
+			`hosts.yml:1:51: "a", to which "ansible_password" refers, has a control character`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inv := load(t, tt.text)
@@ -73,7 +73,7 @@ func TestPasswordReferenceErrors(t *testing.T) {
 		})
 	}
 	err := wrongWith(Parse("hosts.yml", []byte("all: {hosts: {h: {ansible_password: '{{ a }}', a: '{{ b | trim }}'}}}")))
-	require.ErrorContains(t, err, "hosts.yml:1:51: a, to which ansible_password refers, cannot be an expression\n  hint: only a single \"{{ name }}\"")
+	require.ErrorContains(t, err, "hosts.yml:1:51: \"a\", to which \"ansible_password\" refers, cannot be an expression\n  hint: only a single \"{{ name }}\"")
 }
 
 // keyOfRefusal returns the only key that cannot be applied for the host h.

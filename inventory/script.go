@@ -74,7 +74,7 @@ func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
 	case body.Kind == yamlpos.List:
 		return b.scriptHosts(g, body)
 	case body.Kind != yamlpos.Map:
-		b.errs.Add(body.Errorf("", "group %s must be a map or a list of hosts, not %s", key.Text, body.Describe()))
+		b.errs.Add(body.Errorf("", "the group %q must be a map or a list of hosts, not %s", key.Text, body.Describe()))
 		return nil
 	case len(body.Pairs) > 0 && !slices.ContainsFunc(scriptKeys, func(k string) bool { return body.Get(k) != nil }):
 		b.groupVars(g, body, connectNowhere)
@@ -134,13 +134,13 @@ func (b *builder) listedNames(key, n *yamlpos.Node) []*yamlpos.Node {
 		return nil
 	}
 	if n.Kind != yamlpos.List {
-		b.errs.Add(n.Errorf("", "%s must be a list of names, not %s", key.Text, n.Describe()))
+		b.errs.Add(n.Errorf("", "%q must be a list of names, not %s", key.Text, n.Describe()))
 		return nil
 	}
 	var list []*yamlpos.Node
 	for _, item := range n.Items {
 		if item.Kind != yamlpos.Scalar {
-			b.errs.Add(item.Errorf("", "%s must be a list of names, not %s", key.Text, item.Describe()))
+			b.errs.Add(item.Errorf("", "%q must be a list of names, not %s", key.Text, item.Describe()))
 			continue
 		}
 		list = append(list, item)

@@ -101,15 +101,15 @@ func TestScriptErrors(t *testing.T) {
 		{"escape in a host", list(`{"web": ["a\u001b[2J"]}`), "inv --list:1:10: \"a\\x1b[2J\" cannot be a host name" + badNameHint},
 		{"range", list(`{"web": ["h[1:3]"]}`), "inv --list:1:10: \"h[1:3]\" cannot be a host name" + badNameHint},
 		{"a number for a host", list(`{"web": [12]}`), "inv --list:1:10: host name 12 is read as a number\n  hint: quote it: \"12\""},
-		{"a map for a host", list(`{"web": [{}]}`), "inv --list:1:10: hosts must be a list of names, not a map"},
-		{"hosts as a map", list(`{"web": {"hosts": {"a": {}}}}`), "inv --list:1:19: hosts must be a list of names, not a map"},
+		{"a map for a host", list(`{"web": [{}]}`), `inv --list:1:10: "hosts" must be a list of names, not a map`},
+		{"hosts as a map", list(`{"web": {"hosts": {"a": {}}}}`), `inv --list:1:19: "hosts" must be a list of names, not a map`},
 		{"unsafe group", list(`{"web;": []}`), "inv --list:1:2: \"web;\" cannot be a group name" + badNameHint},
 		{"unsafe child", list(`{"web": {"children": ["a b"]}}`), "inv --list:1:23: \"a b\" cannot be a group name" + badNameHint},
-		{"text for a group", list(`{"web": "a"}`), "inv --list:1:9: group web must be a map or a list of hosts, not the text \"a\""},
+		{"text for a group", list(`{"web": "a"}`), "inv --list:1:9: the group \"web\" must be a map or a list of hosts, not the text \"a\""},
 		{"unknown key", list(`{"web": {"hosts": [], "host": []}}`), "inv --list:1:23: unknown key \"host\"\n  hint: a group has the keys hosts, children and vars"},
-		{"list of vars", list(`{"web": {"vars": []}}`), "inv --list:1:18: vars must be a map, not a list\n  hint: write a map, such as key: value"},
-		{"bad value", list(`{"web": {"hosts": ["a"]}, "_meta": {"hostvars": {"a": {"ansible_port": 0}}}}`), "inv --list:1:72: ansible_port 0 is outside 1-65535"},
-		{"hostvars of text", list(`{"web": ["a"], "_meta": {"hostvars": {"a": "x"}}}`), "inv --list:1:44: host a must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
+		{"list of vars", list(`{"web": {"vars": []}}`), "inv --list:1:18: \"vars\" must be a map, not a list\n  hint: write a map, such as key: value"},
+		{"bad value", list(`{"web": {"hosts": ["a"]}, "_meta": {"hostvars": {"a": {"ansible_port": 0}}}}`), `inv --list:1:72: "ansible_port" must be from 1 to 65535, not 0`},
+		{"hostvars of text", list(`{"web": ["a"], "_meta": {"hostvars": {"a": "x"}}}`), "inv --list:1:44: the host \"a\" must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
 		{"a host fails", "#!/bin/sh\n[ $1 = --list ] && echo '{\"web\": [\"a\", \"b\"]}' && exit\n[ $2 = a ] || { echo no >&2; exit 1; }\n", "inv --host b: the inventory script failed: exit status 1: no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestFolders(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"ini/a.ini: is not read, as Ansible ignores .ini files in a folder; name it with -i, or rename it"}, inv.Warnings())
 		_, err = Load(t.Context(), []string{"bad", "plugin"}, Options{})
-		require.EqualError(t, err, "bad/a.yml:2:3: unknown key \"h\"\n  hint: a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:\n"+
+		require.EqualError(t, err, "bad/a.yml:2:3: unknown key \"h\"\n  hint: a group has the keys \"hosts\", \"children\", \"vars\" and \"connect\"; variables go under vars:, groups under children:\n"+
 			"bad/b:1:1: \"a;b\" cannot be a host name"+badNameHint+"\nplugin/aws.yml:1:9: inventory plugins are not supported\n  hint: "+pluginHint)
 	})
 }

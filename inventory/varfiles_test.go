@@ -235,7 +235,7 @@ func TestVarFileErrors(t *testing.T) {
 		{"two documents", files{"host_vars/h": "a: 1\n---\nb: 1\n"}, "DIR/host_vars/h:3:1: a file of variables is one document, not 2\n  hint: remove the --- between them"},
 		{"syntax", files{"host_vars/h": "a: [1\n"}, "DIR/host_vars/h:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},
 		{"connection", files{"host_vars/h": "ansible_port: x\n", "group_vars/all/c.yml": "connect: {port: 0}"},
-			"DIR/group_vars/all/c.yml:1:17: port 0 is outside 1-65535\nDIR/host_vars/h:1:15: ansible_port \"x\" is not a number"},
+			"DIR/group_vars/all/c.yml:1:17: \"port\" must be from 1 to 65535, not 0\nDIR/host_vars/h:1:15: the value \"x\" of \"ansible_port\" is not a number"},
 		{"unknown key", files{"group_vars/all/c.yml": "connect: {prt: 1}"}, "DIR/group_vars/all/c.yml:1:11: unknown key \"prt\" (did you mean \"port\"?)"},
 		{"jump", files{"group_vars/web": "connect: {jump: h}\n"},
 			"DIR/group_vars/web:1:17: the jump hosts form a loop: h -> h\n  hint: remove the jump host of one of these hosts: for example, write connect: {jump: none} for the host h"},
@@ -313,7 +313,7 @@ func TestVarFilesThatAreNone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, inv.Group("web").Priority)
 		require.Equal(t, map[string]any{"x": int64(1)}, inv.Host("h").Vars())
-		require.Equal(t, []string{dir + "/group_vars/web:2:25: ansible_group_priority only counts in an inventory, below vars:"}, inv.Warnings())
+		require.Equal(t, []string{dir + `/group_vars/web:2:25: "ansible_group_priority" only counts in an inventory, below vars:`}, inv.Warnings())
 	})
 }
 

@@ -42,7 +42,7 @@ func (b *builder) groupVars(g *Group, n *yamlpos.Node, connectHint string) {
 
 const (
 	connectBesideVars = "write connect: next to vars:, not in it; choose another name for a variable"
-	connectNowhere    = "here a group uses ansible_user, ansible_become and so on; choose another name for a variable"
+	connectNowhere    = `here a group uses "ansible_user", "ansible_become" and so on; choose another name for a variable`
 )
 
 // connectVariable checks a variable called connect. It refuses a map that has only keys of a connect map. It warns of a
@@ -55,9 +55,9 @@ func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	switch {
 	case p.Value.Kind != yamlpos.Map || len(p.Value.Pairs) == 0:
 	case !slices.ContainsFunc(p.Value.Pairs, other):
-		b.errs.Add(p.Key.Errorf(hint, "a variable named connect would have no effect on connections"))
+		b.errs.Add(p.Key.Errorf(hint, `a variable named "connect" would have no effect on connections`))
 	case slices.ContainsFunc(p.Value.Pairs, known), !slices.ContainsFunc(p.Value.Pairs, far):
-		b.notes.add(p.Key, "connect is only a variable here, and has no effect on connections; %s", hint)
+		b.notes.add(p.Key, `"connect" is only a variable here, and has no effect on connections; %s`, hint)
 	}
 }
 
@@ -72,7 +72,7 @@ func (b *builder) priority(n *yamlpos.Node) int {
 	}
 	priority, err := strconv.Atoi(yamlpos.From(n, n.Value).Text)
 	if err != nil {
-		b.errs.Add(n.Errorf("", "%s must be an integer, not %s", priorityKey, n.Describe()))
+		b.errs.Add(n.Errorf("", "%q must be an integer, not %s", priorityKey, n.Describe()))
 	}
 	return priority
 }
@@ -86,7 +86,7 @@ func (b *builder) hostBody(key, port, body *yamlpos.Node) (said content) {
 		return said
 	}
 	if body.Kind != yamlpos.Map {
-		b.errs.Add(body.Errorf("write its variables as a map, or nothing", "host %s must be a map, not %s", key.Text, body.Describe()))
+		b.errs.Add(body.Errorf("write its variables as a map, or nothing", "the host %q must be a map, not %s", key.Text, body.Describe()))
 		return said
 	}
 	b.variablesAndConnect(&said, body)
@@ -169,7 +169,7 @@ func (b *builder) varFile(vars *yamlpos.Node) (said content) {
 // withoutPriority omits priorityKey from a file of a group: only an inventory can set it.
 func (b *builder) withoutPriority(vars *yamlpos.Node) *yamlpos.Node {
 	if priority := vars.Get(priorityKey); priority != nil {
-		b.notes.add(priority, "%s only counts in an inventory, below vars:", priorityKey)
+		b.notes.add(priority, "%q only counts in an inventory, below vars:", priorityKey)
 	}
 	return withoutPriority(vars)
 }

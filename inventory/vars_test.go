@@ -60,7 +60,7 @@ func TestVarsAreFresh(t *testing.T) {
 
 // TestVariableConnect checks group variables named connect that cannot be mistaken for connection settings.
 func TestVariableConnect(t *testing.T) {
-	const warning = "hosts.yml:1:14: connect is only a variable here, and has no effect on connections; " +
+	const warning = "hosts.yml:1:14: \"connect\" is only a variable here, and has no effect on connections; " +
 		"write connect: next to vars:, not in it; choose another name for a variable"
 	for value, tt := range map[string]struct {
 		want   any
@@ -98,8 +98,8 @@ func TestWarnings(t *testing.T) {
     h[2:9]: {ansible_usr: x, ansible_pipelining: true}
 `)
 	require.Equal(t, []string{
-		`hosts.yml:6:10: ansible_hosst is an ordinary variable (did you mean "ansible_host"?)`,
-		`hosts.yml:7:14: ansible_usr is an ordinary variable (did you mean "ansible_user"?)`,
+		`hosts.yml:6:10: "ansible_hosst" is an ordinary variable (did you mean "ansible_host"?)`,
+		`hosts.yml:7:14: "ansible_usr" is an ordinary variable (did you mean "ansible_user"?)`,
 		`hosts.yml:3:5: ignored, as no host needs Python or a setting of its shell: ansible_pipelining, ansible_python_interpreter`,
 	}, inv.Warnings())
 	require.Empty(t, load(t, fixture).Warnings())

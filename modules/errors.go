@@ -26,7 +26,7 @@ var ErrKernelRefuses = errors.New("refused by the kernel")
 // errors unchanged.
 func PermissionRefusal(err error) error {
 	if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
-		return Refuse("%w; use become", err)
+		return Refuse(`%w; use "become"`, err)
 	}
 	return err
 }

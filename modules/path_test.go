@@ -19,7 +19,7 @@ func TestValidatePath(t *testing.T) {
 		"/":        "",
 		"/etc/a b": "",
 		"/...":     "",
-		"etc":      "target: file path must be absolute",
+		"etc":      "target: file path must be absolute (write a path that begins with /)",
 		"/etc/":    "target: file path must be canonical (write /etc)",
 		"/a/../b":  "target: file path must be canonical (write /b)",
 		"/a\x00":   "target: file path must not contain a NUL byte",

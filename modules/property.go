@@ -41,6 +41,15 @@ func QuoteHint(err error) string {
 	return "close the quote, or put a backslash before the quote"
 }
 
+// AboutProperty returns err as the error of a property. It keeps the hint of a [PropertyError].
+func AboutProperty(property string, err error) *PropertyError {
+	about := &PropertyError{Path: property, Msg: err.Error()}
+	if pe, ok := errors.AsType[*PropertyError](err); ok {
+		about.Msg, about.Hint = pe.Msg, pe.Hint
+	}
+	return about
+}
+
 // PropertyErrors splits the error of Validate, Prepare or [CheckTags]. Another error becomes one about the whole
 // resource.
 func PropertyErrors(err error) []*PropertyError {

@@ -21,7 +21,7 @@ func ValidatePath(property, value string) error {
 	case path.Clean(value) != value:
 		return &PropertyError{Path: property, Msg: "file path must be canonical", Hint: "write " + path.Clean(value)}
 	case !path.IsAbs(value):
-		return Errorf(property, "file path must be absolute")
+		return &PropertyError{Path: property, Msg: "file path must be absolute", Hint: "write a path that begins with /"}
 	}
 	return nil
 }
@@ -29,7 +29,7 @@ func ValidatePath(property, value string) error {
 // ValidateLine checks that the value of a property fits on one line of a file. The error is a [PropertyError].
 func ValidateLine(property, value string) error {
 	if strings.ContainsAny(value, "\x00\r\n") {
-		return Errorf(property, "%s must be one line, without NUL bytes", property)
+		return Errorf(property, "%q must be one line, without NUL bytes", property)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func ValidateLine(property, value string) error {
 // is a [PropertyError].
 func ValidateText(property, value string) error {
 	if strings.ContainsRune(value, 0) {
-		return Errorf(property, "%s must not contain a NUL byte", property)
+		return Errorf(property, "%q must not contain a NUL byte", property)
 	}
 	return nil
 }

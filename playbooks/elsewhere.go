@@ -566,7 +566,7 @@ func (r *Runner) nearHost(name string) string {
 		known = append(known, h.Name)
 	}
 	if near := yamlpos.Suggest(name, known); near != "" {
-		return fmt.Sprintf("did you mean %s?", near)
+		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "write the name of one host, or " + manifest.Controller
 }

@@ -177,9 +177,9 @@ func TestValuesThatNeverCome(t *testing.T) {
 		err        string
 	}{
 		{"it fails", strings.Replace(strategy("linear"), "echo", "false", 1), nil,
-			"receiving content: exec#token of zed has failed, so it has sent no stdout"},
+			`receiving content: exec#token of zed has failed, so it has sent no "stdout"`},
 		{"it is skipped", strings.Replace(strategy("linear"), "Data.home == Data.zed", "false", 1), nil,
-			"receiving content: exec#token of zed was skipped, so it has sent no stdout"},
+			`receiving content: exec#token of zed was skipped, so it has sent no "stdout"`},
 		{"it is only looked at", strings.Replace(strategy("linear"), "export:", "noop: true\n              export:", 1), nil,
 			"content was not sent by exec#token of zed"},
 		{"it cannot be logged in to", strategy("linear"), []sshtest.Option{sshtest.RejectAuth()}, gone},
@@ -220,7 +220,7 @@ func TestExporterOfAnEarlierPlay(t *testing.T) {
 	require.Contains(t, w.run(t), "abe exec#true changed", w.text)
 	w, _ = newChain(t, strings.Replace(site, "EXIT", "false", 1))
 	require.Contains(t, w.run(t), "abe exec#true failed", w.text)
-	require.Contains(t, w.text.String(), "receiving cwd: exec#token of zed has failed, so it has sent no stdout")
+	require.Contains(t, w.text.String(), `receiving cwd: exec#token of zed has failed, so it has sent no "stdout"`)
 }
 
 // TestInterruptedWhileWaiting ends with the interruption, and kills no program.

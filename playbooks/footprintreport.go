@@ -100,7 +100,7 @@ func forgotten(traces []start.Trace) string {
 	for _, t := range traces {
 		switch name := "." + path.Base(t.Path); {
 		case strings.HasSuffix(name, ".reversals.json"):
-			text += "  " + printable.Line(t.Path) + ": without it, resources with reverse cannot restore their earlier state\n"
+			text += "  " + printable.Line(t.Path) + ": without it, resources with \"reverse\" cannot restore their earlier state\n"
 		case strings.HasSuffix(name, ".history"):
 			text += "  " + printable.Line(t.Path) + ": without it, no run that has changed something here can be undone\n"
 		case strings.HasSuffix(name, ".reverted"):

@@ -98,7 +98,7 @@ func (r *Runner) checkAsking() error {
 	}
 	for _, play := range r.Plays {
 		if p := play.Rollout; p != nil && play.Undo == nil && p.Pause && p.PauseDeadline == 0 {
-			errs.Add(p.At.Errorf("write a deadline (pause: 30m), and answer with ccm-push rollout go; or pass --yes, to skip the pause", "pause prompts a person, but no terminal is available"))
+			errs.Add(p.At.Errorf("write a deadline (pause: 30m), and answer with ccm-push rollout go; or pass --yes, to skip the pause", `"pause" prompts a person, but no terminal is available`))
 		}
 	}
 	return errs.Err()
@@ -116,7 +116,7 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 	once := false
 	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { once = once || r.Once })
 	if once {
-		refuse("move the resource with once into an earlier play", "once needs all hosts of a batch at the same time, and the hosts of a rollout take turns")
+		refuse(`move the resource with "once" into an earlier play`, `"once" needs all hosts of a batch at the same time, and the hosts of a rollout take turns`)
 	}
 	selected := setOf(names(hosts))
 	known := map[string]bool{}
@@ -124,7 +124,7 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 		ofGate := slices.ContainsFunc(play.Rollout.Gates, func(g *manifest.Gate) bool { return g.On == on })
 		if selected[on.Text] && !known[on.Text] && !ofGate {
 			known[on.Text] = true
-			errs = append(errs, on.Errorf("remove it from hosts, or roll it out in a separate play", "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
+			errs = append(errs, on.Errorf(`remove it from "hosts", or roll it out in a separate play`, "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
 		}
 	})
 	if by := play.Rollout.By; by != "" {
@@ -135,7 +135,7 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 			}
 		}
 		if len(without) > 0 {
-			refuse("give each host a value that is a text or a number", "by: %s is not a variable of %s", by, rollout.List(without))
+			refuse("give each host a value that is a text or a number", "by: %q is not a variable of %s", by, rollout.List(without))
 		}
 	}
 	if r.Step != nil {

@@ -128,7 +128,7 @@ func (p *sourceParser) annotations(parts Parts) {
 		r.keys(f.node, nil, "")
 	}
 	if given(parts.Overrides) {
-		r.keys(parts.Overrides, nil, "in overrides: write it below data")
+		r.keys(parts.Overrides, nil, `in overrides: write it below "data"`)
 	}
 	p.source.annotations = r.found
 }

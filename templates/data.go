@@ -128,14 +128,14 @@ func given(n *yamlpos.Node) bool {
 
 func (p *sourceParser) data(n *yamlpos.Node) {
 	if given(n) {
-		p.source.data = p.document(n, "data")
+		p.source.data = p.document(n, `"data"`)
 	}
 }
 
 func (p *sourceParser) files(nodes []*yamlpos.Node) {
 	for _, n := range nodes {
 		if given(n) {
-			p.source.files = append(p.source.files, p.document(n, "a file of vars_files"))
+			p.source.files = append(p.source.files, p.document(n, `a file of "vars_files"`))
 		}
 	}
 }
@@ -145,13 +145,13 @@ func (p *sourceParser) overrides(n *yamlpos.Node) {
 		return
 	}
 	if n.Kind != yamlpos.Map {
-		p.errs.Add(n.Errorf("write name: {key: value}", "overrides must be a map of maps, not %s", n.Describe()))
+		p.errs.Add(n.Errorf("write name: {key: value}", `"overrides" must be a map of maps, not %s`, n.Describe()))
 		return
 	}
 	p.source.overrides = make(map[string]document, len(n.Pairs))
 	for _, pair := range n.Pairs {
 		if given(pair.Value) {
-			p.source.overrides[pair.Key.Text] = p.document(pair.Value, "overrides."+pair.Key.Text)
+			p.source.overrides[pair.Key.Text] = p.document(pair.Value, `"overrides.`+pair.Key.Text+`"`)
 		}
 	}
 }
@@ -171,7 +171,7 @@ type document struct {
 	origin *Layer                 // layer from which [ParseLayer] made it; else nil
 }
 
-// document parses the expressions of a map; name is its name in errors.
+// document parses the expressions of a map; name is its name in errors, a key in quotes.
 func (p *sourceParser) document(n *yamlpos.Node, name string) document {
 	if n.Kind != yamlpos.Map {
 		p.errs.Add(n.Errorf("write key: value", "%s must be a map, not %s", name, n.Describe()))

@@ -63,19 +63,19 @@ func TestResolve(t *testing.T) {
 
 func TestParseSourceErrors(t *testing.T) {
 	cases := []errorCase{
-		{"data: [1]", "data.yaml:1:7: data must be a map, not a list\n  hint: write key: value"},
-		{"data: x", "data.yaml:1:7: data must be a map, not the text \"x\"\n  hint: write key: value"},
-		{"overrides: [1]", "data.yaml:1:12: overrides must be a map of maps, not a list\n  hint: write name: {key: value}"},
-		{"overrides:\n  x: [1]", "data.yaml:2:6: overrides.x must be a map, not a list\n  hint: write key: value"},
-		{"hierarchy: x", "data.yaml:1:12: hierarchy must be a map, not the text \"x\"\n  hint: write order: [...] and merge: first or deep"},
-		{"hierarchy: {merge: deep}", "data.yaml:1:12: hierarchy.order must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
-		{"hierarchy: {order: x}", "data.yaml:1:20: hierarchy.order must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
-		{"hierarchy: {order: [x, 5]}", "data.yaml:1:24: hierarchy.order must contain only strings\n  hint: put it in quotes"},
+		{"data: [1]", "data.yaml:1:7: \"data\" must be a map, not a list\n  hint: write key: value"},
+		{"data: x", "data.yaml:1:7: \"data\" must be a map, not the text \"x\"\n  hint: write key: value"},
+		{"overrides: [1]", "data.yaml:1:12: \"overrides\" must be a map of maps, not a list\n  hint: write name: {key: value}"},
+		{"overrides:\n  x: [1]", "data.yaml:2:6: \"overrides.x\" must be a map, not a list\n  hint: write key: value"},
+		{"hierarchy: x", "data.yaml:1:12: \"hierarchy\" must be a map, not the text \"x\"\n  hint: write order: [...] and merge: first or deep"},
+		{"hierarchy: {merge: deep}", "data.yaml:1:12: \"hierarchy.order\" must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
+		{"hierarchy: {order: x}", "data.yaml:1:20: \"hierarchy.order\" must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
+		{"hierarchy: {order: [x, 5]}", "data.yaml:1:24: \"hierarchy.order\" must contain only strings\n  hint: put it in quotes"},
 		{"hierarchy: {order: [x], merge: upside}", "data.yaml:1:32: unsupported merge mode: upside\n  hint: write first or deep"},
-		{"hierarchy: {order: [x], mrege: deep}", "data.yaml:1:25: unknown key \"mrege\" in hierarchy\n  hint: it has order and merge"},
+		{"hierarchy: {order: [x], mrege: deep}", "data.yaml:1:25: unknown key \"mrege\" in \"hierarchy\"\n  hint: it has the keys \"order\" and \"merge\""},
 		{"data: {a: '{{ 1 + }}', b: \"x ${nope}\"}", "data.yaml:1:18: unexpected end in the expression \"1 +\"\n" +
 			"data.yaml:1:32: unknown name \"nope\" in the expression \"nope\"\n  hint: write a shell variable as $nope, or as ${ '${nope}' }"},
-		{"data: {a: '{{ template(Facts.x) }}'}", "data.yaml:1:30: the argument of template must be a fixed text or file name, not a computed value\n" +
+		{"data: {a: '{{ template(Facts.x) }}'}", "data.yaml:1:30: the argument of \"template\" must be a fixed text or file name, not a computed value\n" +
 			"  hint: write the file name or the template text directly, in quotes"},
 	}
 	for _, c := range cases {
@@ -89,8 +89,8 @@ func TestParseSourceErrors(t *testing.T) {
 func TestResolveErrors(t *testing.T) {
 	cases := []errorCase{
 		{"data: {a: '{{ Facts.nope }}', b: {c: [\"{{ lookup('facts.nope') }}\"]}}",
-			"data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write Facts.nope ?? DEFAULT\n" +
-				"data.yaml:1:43: missing key \"facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write lookup(\"facts.nope\", DEFAULT)"},
+			"data.yaml:1:21: missing key \"Facts.nope\"\n  hint: Facts has blank, list, os, ver, zone; if the key may be missing, write Facts.nope ?? DEFAULT\n" +
+				"data.yaml:1:43: missing key \"facts.nope\"\n  hint: facts has blank, list, os, ver, zone; if the key may be missing, write lookup(\"facts.nope\", DEFAULT)"},
 		{"data: {a: 'x{{ Facts.list }}'}", "data.yaml:1:16: a list in a text\n  hint: use join(…) or toJSON(…)"},
 		{"data: {a: \"{{ file('x') }}\"}", "data.yaml:1:15: no files can be read here"},
 		{"{hierarchy: {order: ['{{ Facts.list }}']}}", "data.yaml:1:26: a list in a text\n  hint: use join(…) or toJSON(…)"},

@@ -72,9 +72,9 @@ func TestDataOnDataErrors(t *testing.T) {
 		{"data: {a: '{{ Data.b ?? 1 }}', b: '{{ Data.a ?? 1 }}'}",
 			"data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs b (data.yaml:1:35) needs a" + hint},
 		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"? if the key may be missing, write Data.hots ?? DEFAULT"},
-		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write Facts.nope ?? DEFAULT"},
-		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: Item is not available here: only resources with each have an item\n  hint: available: Facts, Data"},
-		{"{hierarchy: {order: ['{{ Data.x.y }}']}, data: {x: 1}, overrides: {}}", "data.yaml:1:26: Data is not available here\n  hint: available: Facts"},
+		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: Facts has blank, list, os, ver, zone; if the key may be missing, write Facts.nope ?? DEFAULT"},
+		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: \"Item\" is not available here: only resources with the key \"each\" have an item\n  hint: available: Facts, Data"},
+		{"{hierarchy: {order: ['{{ Data.x.y }}']}, data: {x: 1}, overrides: {}}", "data.yaml:1:26: \"Data\" is not available here\n  hint: available: Facts"},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			source, err := templatetest.Source(t, c.source)

@@ -15,14 +15,14 @@ func (p *sourceParser) hierarchy(n *yamlpos.Node) {
 		return
 	}
 	if n.Kind != yamlpos.Map {
-		p.errs.Add(n.Errorf("write order: [...] and merge: first or deep", "hierarchy must be a map, not %s", n.Describe()))
+		p.errs.Add(n.Errorf("write order: [...] and merge: first or deep", `"hierarchy" must be a map, not %s`, n.Describe()))
 		return
 	}
 	for _, pair := range n.Pairs {
 		switch pair.Key.Text {
 		case "order", "merge":
 		default:
-			p.errs.Add(pair.Key.Errorf("it has order and merge", "unknown key %q in hierarchy", pair.Key.Text))
+			p.errs.Add(pair.Key.Errorf(`it has the keys "order" and "merge"`, `unknown key %q in "hierarchy"`, pair.Key.Text))
 		}
 	}
 	p.order(n)
@@ -35,13 +35,13 @@ func (p *sourceParser) order(hierarchy *yamlpos.Node) {
 		order = hierarchy
 	}
 	if order.Kind != yamlpos.List {
-		p.errs.Add(order.Errorf(`write order: ["os:{{ lookup('facts.host.info.os') }}", default]`, "hierarchy.order must be a list"))
+		p.errs.Add(order.Errorf(`write order: ["os:{{ lookup('facts.host.info.os') }}", default]`, `"hierarchy.order" must be a list`))
 		return
 	}
 	for _, item := range order.Items {
 		s, ok := item.Value.(string)
 		if !ok {
-			p.errs.Add(item.Errorf("put it in quotes", "hierarchy.order must contain only strings"))
+			p.errs.Add(item.Errorf("put it in quotes", `"hierarchy.order" must contain only strings`))
 			continue
 		}
 		p.source.order = append(p.source.order, p.text(item, s))
@@ -53,7 +53,7 @@ func (p *sourceParser) merge(n *yamlpos.Node) {
 		return
 	}
 	if n.Kind != yamlpos.Scalar {
-		p.errs.Add(n.Errorf("write first or deep", "hierarchy.merge must be a single value, not %s", n.Describe()))
+		p.errs.Add(n.Errorf("write first or deep", `"hierarchy.merge" must be a single value, not %s`, n.Describe()))
 		return
 	}
 	switch strings.ToLower(n.Text) {

@@ -114,7 +114,7 @@ func TestInventoryErrors(t *testing.T) {
 		require.EqualError(t, err, c.want, c.source)
 	}
 	_, err := templatetest.Eval(t, "{{ Groups.web }}", templatetest.Host(nil))
-	require.EqualError(t, err, "site.yaml:7:15: Groups is not available here: no inventory\n  hint: available: Facts, Data, Environ")
+	require.EqualError(t, err, "site.yaml:7:15: \"Groups\" is not available here: no inventory\n  hint: available: Facts, Data, Environ")
 	_, err = templatetest.RenderGo(t, "{{ .inventory_hostname }}", env)
 	require.ErrorContains(t, err, "\n  hint: write .Host.name")
 	_, err = templatetest.RenderGo(t, `{{ (index .hosts "db1.example.com").url }}`, env)

@@ -177,7 +177,7 @@ func WrittenAt(layers []Layer, paths ...string) string {
 			continue
 		}
 		if last := origins[len(origins)-1]; last.Node != nil {
-			values = append(values, "value of the variable "+path+", set at "+last.Node.Pos())
+			values = append(values, `value of the variable "`+path+`", set at `+last.Node.Pos())
 		}
 	}
 	if len(values) == 0 {

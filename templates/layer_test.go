@@ -166,11 +166,11 @@ func TestLayersErrors(t *testing.T) {
 	source, err := templates.ParseSource(templates.Parts{Data: doc.Get("data"), Files: []*yamlpos.Node{doc.Get("file")}})
 	require.NoError(t, err)
 	data, err := source.Resolve(t.Context(), linuxFacts())
-	require.EqualError(t, err, "data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? if the key may be missing, write Facts.nope ?? DEFAULT\n"+
+	require.EqualError(t, err, "data.yaml:1:21: missing key \"Facts.nope\"\n  hint: Facts has blank, list, os, ver, zone; if the key may be missing, write Facts.nope ?? DEFAULT\n"+
 		"data.yaml:2:39: missing key \"Data.d\"\n  hint: did you mean \"a\"? if the key may be missing, write Data.d ?? DEFAULT")
 	require.Nil(t, data)
 	_, err = templates.ParseSource(templates.Parts{Files: []*yamlpos.Node{doc.Get("list")}})
-	require.EqualError(t, err, "data.yaml:3:7: a file of vars_files must be a map, not a list\n  hint: write key: value")
+	require.EqualError(t, err, "data.yaml:3:7: a file of \"vars_files\" must be a map, not a list\n  hint: write key: value")
 }
 
 // randomLayers returns the layers of a random source, and random layers over them as other programs of the same

@@ -101,13 +101,13 @@ func TestNATSErrors(t *testing.T) {
 		in               *templates.Inventory
 		want             string
 	}{
-		{"expression", "a {{ kvGet('B', 'k') }}", nil, "site.yaml:7:17: the function kvGet" + none},
-		{"expression", "{{ registrations('a', 'b', 'c', 'd') }}", &templates.Inventory{}, "site.yaml:7:15: the function registrations" + none},
+		{"expression", "a {{ kvGet('B', 'k') }}", nil, "site.yaml:7:17: the function \"kvGet\"" + none},
+		{"expression", "{{ registrations('a', 'b', 'c', 'd') }}", &templates.Inventory{}, "site.yaml:7:15: the function \"registrations\"" + none},
 		{"expression", "{{ kvGet('B', 'none') }}", with, "site.yaml:7:15: kvGet: no such key"},
 		{"expression", "{{ kvGet('B', nil) }}", with, "site.yaml:7:15: kvGet: argument 2 must be a string, not nil"},
 		{"Jet", `[[ kvGet("B", "none") ]]`, with, "a.jet:1:4: kvGet: no such key"},
-		{"Jet", `[[ kvGet("B") ]]`, with, "a.jet:1:4: kvGet takes 2 arguments, not 1"},
-		{"Jet", `[[ x := "x" ]][[ x.PrometheusFileSD() ]]`, with, "a.jet:1:18: PrometheusFileSD is a method of the result of registrations(…), not of a string"},
+		{"Jet", `[[ kvGet("B") ]]`, with, `a.jet:1:4: "kvGet" takes 2 arguments, not 1`},
+		{"Jet", `[[ x := "x" ]][[ x.PrometheusFileSD() ]]`, with, `a.jet:1:18: "PrometheusFileSD" is a method of the result of registrations(…), not of a string`},
 		{"Go", "\n{{ kvGet \"B\" \"none\" }}", with, "a.tmpl:2:4: kvGet: no such key"},
 	} {
 		t.Run(c.source, func(t *testing.T) {

@@ -195,10 +195,10 @@ var badScaffolds = []struct {
 	{"no such partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("_partials/p", 1) ]]`}, `s/a:1:4: no file "s/_partials/p" in DIR`},
 	{"partial outside", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("../x", 1) ]]`, "x": ""}, "s/a:1:4: render: \"../x\" is not a path below s\n  hint: write a path from the source folder"},
 	{"partial outside in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render "/x" 1 }}`, "x": ""}, "s/a:1:4: render: \"/x\" is not a path below s\n  hint: write a path from the source folder"},
-	{"computed partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render(Data.name, 1) ]]`}, "s/a:1:11: the argument of render must be a fixed text or file name, not a computed value"},
-	{"computed partial in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render .Data.name 1 }}`}, "s/a:1:4: the argument of render must be a fixed text or file name, not a computed value"},
-	{"render without a context", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("b") ]]`, "s/b": ""}, "s/a:1:4: render takes a path and a context, not 1 arguments\n  hint: write render(\"_partials/name\", .)"},
-	{"render without a context in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render "b" }}`, "s/b": ""}, "s/a:1:4: render takes 2 arguments, not 1"},
+	{"computed partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render(Data.name, 1) ]]`}, `s/a:1:11: the argument of "render" must be a fixed text or file name, not a computed value`},
+	{"computed partial in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render .Data.name 1 }}`}, `s/a:1:4: the argument of "render" must be a fixed text or file name, not a computed value`},
+	{"render without a context", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("b") ]]`, "s/b": ""}, "s/a:1:4: \"render\" takes a path and a context, not 1 arguments\n  hint: write render(\"_partials/name\", .)"},
+	{"render without a context in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render "b" }}`, "s/b": ""}, `s/a:1:4: "render" takes 2 arguments, not 1`},
 	{"a binary partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("b", 1) ]]`, "s/b": "\xff"}, `s/a:1:4: "s/b" is not text, so that it cannot be rendered`},
 	{"a link that leads away", "s", templates.Scaffold{}, map[string]string{"s/a": "->/etc"}, `s/a: "a" leads away`},
 	{"a path made of facts", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(Facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
@@ -301,9 +301,9 @@ func TestScaffoldRenderErrors(t *testing.T) {
 
 func TestScaffoldFunctionsAreItsOwn(t *testing.T) {
 	_, err := templates.ParseJet(`[[ write("a", "b") ]]`, templates.Position{File: "x.jet", Line: 1, Column: 1, Verbatim: true}, templates.Delims{}, nil)
-	require.EqualError(t, err, "x.jet:1:4: write is a function of the templates of a scaffold")
+	require.EqualError(t, err, `x.jet:1:4: "write" is a function of the templates of a scaffold`)
 	_, err = templates.ParseGo(`{{ render "a" . }}`, templates.Position{File: "x.gotmpl", Line: 1, Column: 1, Verbatim: true}, templates.Delims{})
-	require.EqualError(t, err, "x.gotmpl:1:4: render is a function of the templates of a scaffold")
+	require.EqualError(t, err, `x.gotmpl:1:4: "render" is a function of the templates of a scaffold`)
 }
 
 func TestScaffoldFacts(t *testing.T) {

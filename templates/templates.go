@@ -85,6 +85,9 @@ func NATSFailed(call NATSCall, err error) error {
 // FromHost suggests how a property gets the content of a file on the host.
 func FromHost(name string) string { return render.HostFileHint(name) }
 
+// Escapes reports whether a path of an [os.Root] leads out of its folder.
+func Escapes(err error) bool { return render.Escapes(err) }
+
 // FolderName returns the name of a play's folder in errors.
 func FolderName(dir string) string { return render.FolderName(dir) }
 

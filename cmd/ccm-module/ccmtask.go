@@ -73,7 +73,7 @@ func onlyResource(text json.RawMessage) (map[string]json.RawMessage, error) {
 	}
 	var list []map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, errors.New("the list in properties holds something else than resources with their properties")
+		return nil, errors.New(`the list in "properties" holds something else than resources with their properties`)
 	}
 	if len(list) != 1 || len(list[0]) != 1 {
 		return nil, errors.New("multiple resources found")

@@ -124,9 +124,9 @@ func TestWrongWords(t *testing.T) {
 		{"runs nothing", `ccm-push runs has no command "nothing"; use diff, prune, report or show`},
 		{"watch relese last web1", `did you mean ccm-push watch release?`},
 		{"inventory lnt", `did you mean ccm-push inventory lint?`},
-		{"new projct fleet", `new does not write "projct"; did you mean project?`},
-		{"schema manifst", `unknown schema "manifst"; did you mean manifest?`},
-		{"completion bahs", `unknown shell "bahs"; did you mean bash?`},
+		{"new projct fleet", `new does not write "projct"; did you mean "project"?`},
+		{"schema manifst", `unknown schema "manifst"; did you mean "manifest"?`},
+		{"completion bahs", `unknown shell "bahs"; did you mean "bash"?`},
 		{"help flgs", `unknown command or topic "flgs"; did you mean ccm-push help flags?`},
 	} {
 		fails(test.want, list(test.argv)...)

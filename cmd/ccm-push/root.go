@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -216,7 +217,7 @@ func adHocMistake(args, types []string) error {
 	if isModule {
 		hint = "; " + module.AdHocHint()
 	} else if s := yamlpos.Suggest(args[1], types); s != "" {
-		hint = "; did you mean " + s + "?"
+		hint = "; did you mean " + strconv.Quote(s) + "?"
 	}
 	return fmt.Errorf("%q is not a resource type, and %q is not a manifest%s", args[1], args[0], hint)
 }

@@ -31,7 +31,7 @@ ccm:
   resources:
     - exec:
         - wrong: {command: "false", control: {if: "Data.level > 3"}}
-`, `web1  failed   compile: sub/site.yaml:5:63: invalid operation: string > int (value of the variable level, set at sub/site.yaml:1:15)
+`, `web1  failed   compile: sub/site.yaml:5:63: invalid operation: string > int (value of the variable "level", set at sub/site.yaml:1:15)
                 - wrong: {command: "false", control: {if: "Data.level > 3"}}
                                                                       ^
 `},

@@ -57,8 +57,8 @@ func parseJump(name, text string) (JumpHost, error) {
 		if jump.User == "" {
 			return jump, problemf(jumpHint, "%s: %q has no user before @", name, text)
 		}
-		if err := checkWord(name+": user", jump.User); err != nil {
-			return jump, err
+		if err := checkWord("user", jump.User); err != nil {
+			return jump, within(name, err)
 		}
 	}
 	host, port := pattern.SplitPort(rest)
@@ -69,7 +69,7 @@ func parseJump(name, text string) (JumpHost, error) {
 	if port == "" {
 		return jump, nil
 	}
-	var err error
-	jump.Port, err = ParsePort(name+": port", port)
-	return jump, err
+	number, err := ParsePort("port", port)
+	jump.Port = number
+	return jump, within(name, err)
 }

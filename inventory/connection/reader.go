@@ -68,7 +68,7 @@ func (r Reader) variable(key, value *yamlpos.Node) (Setting, bool) {
 func unsupported(key, value *yamlpos.Node) Setting {
 	s := Setting{name: key.Text, rank: ansibleVar, at: value}
 	if !saysNothing(value) {
-		s.refused.Add(key.Errorf("remove it", "%s is not supported yet", key.Text))
+		s.refused.Add(key.Errorf("remove it", "%q is not supported yet", key.Text))
 	}
 	return s
 }
@@ -131,19 +131,19 @@ func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 
 // notSecret returns the error for a setting that is marked as secret and would be shown.
 func notSecret(name string, n *yamlpos.Node) error {
-	return n.Errorf("only passwords of a connection can be secret: write this value unencrypted and without !secret", "%s cannot be a secret", name)
+	return n.Errorf("only passwords of a connection can be secret: write this value unencrypted and without !secret", "%q cannot be a secret", name)
 }
 
 // textsOf returns the text of a scalar, or the texts of a list where a list is allowed.
 func textsOf(name string, n *yamlpos.Node, list bool) ([]string, error) {
 	if n.Sealed != nil {
-		return nil, n.EncryptedErrorf("%s is encrypted by ansible-vault", name)
+		return nil, n.EncryptedErrorf("%q is encrypted by ansible-vault", name)
 	}
 	if n.Kind == yamlpos.Scalar {
 		return []string{n.Text}, nil
 	}
 	if n.Kind == yamlpos.Map || !list {
-		return nil, n.Errorf("", "%s must be a single value, not %s", name, n.Describe())
+		return nil, n.Errorf("", "%q must be a single value, not %s", name, n.Describe())
 	}
 	var texts []string
 	err := yamlpos.Decode(n, &texts)

@@ -85,9 +85,9 @@ func TestRefusals(t *testing.T) {
 	low := r.Connect(parse(t, "{prt: 1, port: 0, become_password: [hunter2]}"))
 	low.Add(r.Variables(parse(t, "{ansible_become_exe: /bin/x, ansible_ssh_args: -F, ansible_sftp_extra_args: '', ansible_user: '{{ me }}'}")))
 	require.EqualError(t, r.Errs.Err(), `f:1:2: unknown key "prt" (did you mean "port"?)`)
-	const become, port, password, args, user = "f:1:2: ansible_become_exe is not supported yet\n  hint: remove it", "f:1:16: port 0 is outside 1-65535",
-		"f:1:36: become_password must be a single value", "f:1:48: ansible_ssh_args: \"-F\" is not supported\n  hint: remove this option; supported options: -o, -J, -p, -i, -l, -C, -4, -6 and -q",
-		"f:1:95: ansible_user cannot be an expression\n  hint: write the value itself: ccm-push reads connection settings before it evaluates expressions"
+	const become, port, password, args, user = "f:1:2: \"ansible_become_exe\" is not supported yet\n  hint: remove it", `f:1:16: "port" must be from 1 to 65535, not 0`,
+		`f:1:36: "become_password" must be a single value`, "f:1:48: ansible_ssh_args: \"-F\" is not supported\n  hint: remove this option; supported options: -o, -J, -p, -i, -l, -C, -4, -6 and -q",
+		"f:1:95: \"ansible_user\" cannot be an expression\n  hint: write the value itself: ccm-push reads connection settings before it evaluates expressions"
 	require.EqualError(t, low.Refused().Err(), strings.Join([]string{become, port, password, args, user}, "\n"))
 
 	texts := func(p Params) map[string]string {
@@ -110,7 +110,7 @@ func TestRefusals(t *testing.T) {
 
 	worse := r.Connect(parse(t, "{user: [a]}"))
 	p = Resolve("h", []Settings{low, high, worse}, nil)
-	require.Equal(t, map[string]string{"user": "f:1:8: user must be a single value, not a list"}, texts(p))
+	require.Equal(t, map[string]string{"user": `f:1:8: "user" must be a single value, not a list`}, texts(p))
 	require.Equal(t, []Entry{{Key: "user", Name: "user", Value: []any{"a"}, Pos: "f:1:8"}}, worse[0].Entries())
 }
 

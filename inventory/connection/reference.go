@@ -72,7 +72,7 @@ func (s Setting) followed(counting Settings, v Variables) Setting {
 		}
 		n := variableOf(name, counting, v)
 		if n == nil {
-			s.refuse(last.at.Errorf(meantFor(name, counting, v), "%s refers to the variable %s, which is not set for the host", last.name, name))
+			s.refuse(last.at.Errorf(meantFor(name, counting, v), "%q refers to the variable %q, which is not set for the host", last.name, name))
 			return s
 		}
 		n = asVariable(n)
@@ -84,7 +84,7 @@ func (s Setting) followed(counting Settings, v Variables) Setting {
 	}
 	last := path[len(path)-1]
 	s.secret = last.at
-	if err := checkSecret(fmt.Sprintf("%s, to which %s refers,", last.name, path[len(path)-2].name), last.at); err != nil {
+	if err := checkSecret(fmt.Sprintf("%q, to which %q refers,", last.name, path[len(path)-2].name), last.at); err != nil {
 		s.refuse(err)
 		return s
 	}

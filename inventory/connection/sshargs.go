@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,7 +124,7 @@ func (g *givenOptions) add(a argument) error {
 	switch {
 	case g.texts[key] == nil:
 		g.keys = append(g.keys, key)
-		g.texts[key], g.calls[key] = values, g.name+": "+a.option
+		g.texts[key], g.calls[key] = values, a.option
 	case key == "private_key":
 		g.texts[key] = append(g.texts[key], values...)
 	}
@@ -135,7 +136,7 @@ func (g *givenOptions) fields() ([]field, error) {
 	for _, key := range g.keys {
 		f, err := parseField(g.calls[key], key, g.texts[key])
 		if err != nil {
-			return nil, err
+			return nil, within(g.name, err)
 		}
 		fields = append(fields, f)
 	}
@@ -180,8 +181,16 @@ func passedOn(option string) bool {
 func repeats(option string) bool { return strings.EqualFold(option, "CertificateFile") }
 
 func optionField(name string, a argument) (field, error) {
-	err := checkLiteral(name+": "+a.option, a.value)
+	err := within(name, checkLiteral(a.option, a.value))
 	return field{option: Option{Name: a.option, Value: a.value}}, err
+}
+
+// within puts the name of the variable in front of a problem with one of its options.
+func within(name string, err error) error {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return &problem{msg: name + ": " + p.msg, hint: p.hint}
+	}
+	return err
 }
 
 func (f field) sameOption(other field) bool {

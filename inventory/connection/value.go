@@ -37,7 +37,7 @@ func parseField(name, key string, texts []string) (field, error) {
 		}
 	}
 	if len(texts) == 0 {
-		return field{}, problemf("remove the key, or list a file", "%s is an empty list", name)
+		return field{}, problemf("remove the key, or list a file", "%q is an empty list", name)
 	}
 	set, err := parseValue(name, key, texts)
 	return field{key: key, set: set}, err
@@ -47,11 +47,11 @@ func parseField(name, key string, texts []string) (field, error) {
 func checkLiteral(name, text string) error {
 	switch {
 	case strings.Contains(text, "{{"), strings.Contains(text, "{%"), strings.Contains(text, "${"):
-		return problemf("write the value itself: ccm-push reads connection settings before it evaluates expressions", "%s cannot be an expression", name)
+		return problemf("write the value itself: ccm-push reads connection settings before it evaluates expressions", "%q cannot be an expression", name)
 	case strings.TrimSpace(text) == "":
-		return problemf("", "%s is empty", name)
+		return problemf("", "%q is empty", name)
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return problemf("", "%s has a control character: %q", name, text)
+		return problemf("", "%q has a control character: %q", name, text)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func parseValue(name, key string, texts []string) (func(*Params), error) {
 
 func checkAddress(name, text string) error {
 	if !pattern.IsHostName(text) {
-		return problemf("write a host name or an IP address; a port has a key of its own", "%s %q is not an address", name, text)
+		return problemf("write a host name or an IP address; a port has a key of its own", "the value %[2]q of %[1]q is not an address", name, text)
 	}
 	return nil
 }
@@ -108,9 +108,9 @@ func ParsePort(name, text string) (int, error) {
 	port, err := strconv.Atoi(text)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, problemf("", "%s %q is not a number", name, text)
+		return 0, problemf("", "the value %[2]q of %[1]q is not a number", name, text)
 	case port < 1 || port > 65535:
-		return 0, problemf("", "%s %s is outside 1-65535", name, text)
+		return 0, problemf("", "%q must be from 1 to 65535, not %s", name, text)
 	}
 	return port, nil
 }
@@ -125,14 +125,14 @@ func checkRelay(name, text string) error {
 // checkWord refuses blanks, and a - in front, which ssh would take for an option.
 func checkWord(name, text string) error {
 	if strings.ContainsFunc(text, unicode.IsSpace) || strings.HasPrefix(text, "-") {
-		return problemf("", "%s %q has a blank, or - in front", name, text)
+		return problemf("", "the value %[2]q of %[1]q has a blank, or - in front", name, text)
 	}
 	return nil
 }
 
 func checkAccount(name, text string) error {
 	if !isAccount(text) {
-		return problemf("letters, digits and _ . @ + - are allowed", "%s %q is not an account name", name, text)
+		return problemf("letters, digits and _ . @ + - are allowed", "the value %[2]q of %[1]q is not an account name", name, text)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func isAccount(text string) bool {
 
 func checkKnownHosts(name string, files []string) error {
 	if slices.Contains(files, "/dev/null") || slices.Contains(files, "none") {
-		return problemf("host keys are always verified: remove it and trust the host's key once", "%s without a file would verify nothing", name)
+		return problemf("host keys are always verified: remove it and trust the host's key once", "%q without a file would verify nothing", name)
 	}
 	return nil
 }
@@ -165,15 +165,15 @@ func parseHostKeyChecking(name, text string) (string, error) {
 	case "accept-new":
 		return "accept-new", nil
 	case "no", "false", "off":
-		return "", problemf("host keys are always verified: write accept-new to take the key of a new host, or trust it once", "%s %s is not supported", name, text)
+		return "", problemf("host keys are always verified: write accept-new to take the key of a new host, or trust it once", "%q cannot be %s", name, text)
 	}
-	return "", problemf("write yes or accept-new", "%s %q is unknown", name, text)
+	return "", problemf("write yes or accept-new", "%q cannot be %q", name, text)
 }
 
 func parseSeconds(name, text string) (time.Duration, error) {
 	seconds, err := strconv.Atoi(text)
 	if err != nil || seconds < 1 || seconds > 24*60*60 {
-		return 0, problemf("", "%s %q is not a number of seconds from 1 to a day", name, text)
+		return 0, problemf("", "%q must be a number of seconds from 1 to a day, not %q", name, text)
 	}
 	return time.Duration(seconds) * time.Second, nil
 }
@@ -181,7 +181,7 @@ func parseSeconds(name, text string) (time.Duration, error) {
 // parseBool takes the words of YAML 1.1, quoted ones too, since Ansible does.
 func parseBool(name, text string) (value bool, err error) {
 	if yamlpos.Decode(yamlpos.TextFrom("", text), &value) != nil {
-		return false, problemf("", "%s must be true or false, not %q", name, text)
+		return false, problemf("", "%q must be true or false, not %q", name, text)
 	}
 	return value, nil
 }
@@ -196,7 +196,7 @@ func parseBecomeMethod(name, text string) (string, error) {
 	case "doas", "community.general.doas":
 		return "doas", nil
 	}
-	return "", problemf("write sudo, su or doas", "%s %q is not supported", name, text)
+	return "", problemf("write sudo, su or doas", "%q cannot be %q", name, text)
 }
 
 // parseKind reads how a host is talked to, and reports whether that is without
@@ -208,7 +208,7 @@ func parseKind(name, text string) (local bool, err error) {
 	case "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh":
 		return false, nil
 	}
-	return false, problemf("supported values: ssh, local", "%s %q is not supported", name, text)
+	return false, problemf("supported values: ssh, local", "%q cannot be %q", name, text)
 }
 
 // secret reads a password into s. Output about s has its position only, and no error contains the text. A password that
@@ -219,7 +219,7 @@ func secret(s Setting, key string) Setting {
 	if s.refers() {
 		return s
 	}
-	if err := checkSecret(s.name, s.secret); err != nil {
+	if err := checkSecret(strconv.Quote(s.name), s.secret); err != nil {
 		s.refuse(err)
 		return s
 	}
@@ -240,23 +240,24 @@ func passwordField(key string, n *yamlpos.Node) []field {
 	return []field{{key: key, set: set}}
 }
 
-func checkSecret(name string, n *yamlpos.Node) error {
+// checkSecret refuses a value that cannot be a password. subject begins the message.
+func checkSecret(subject string, n *yamlpos.Node) error {
 	switch {
 	case n.CanOpen():
 		return nil
 	case n.Sealed != nil:
-		return n.EncryptedErrorf("%s is encrypted by ansible-vault", name)
+		return n.EncryptedErrorf("%s is encrypted by ansible-vault", subject)
 	case n.Kind != yamlpos.Scalar:
-		return n.Errorf("", "%s must be a single value", name)
+		return n.Errorf("", "%s must be a single value", subject)
 	case n.Text == "":
-		return n.Errorf("remove it, or write the key without a value to unset an inherited one", "%s is empty", name)
+		return n.Errorf("remove it, or write the key without a value to unset an inherited one", "%s is empty", subject)
 	case yamlpos.IsTemplate(n):
-		return n.Errorf(`only a single "{{ name }}" of another variable of the host works here; for a literal password write !unsafe before it in YAML; for a prompt pass -k or -K; for passwords from a program pass a second -i SCRIPT that prints {"db":{"vars":{"ansible_become_password":"…"}}}, for example from ansible-vault view`, "%s cannot be an expression", name)
+		return n.Errorf(`only a single "{{ name }}" of another variable of the host works here; for a literal password write !unsafe before it in YAML; for a prompt pass -k or -K; for passwords from a program pass a second -i SCRIPT that prints {"db":{"vars":{"ansible_become_password":"…"}}}, for example from ansible-vault view`, "%s cannot be an expression", subject)
 	case strings.ContainsFunc(n.Text, unicode.IsControl):
-		return n.Errorf("", "%s has a control character", name)
+		return n.Errorf("", "%s has a control character", subject)
 	}
 	if _, isText := n.Value.(string); !isText && yamlpos.From(n, n.Value).Text != n.Text {
-		return n.Errorf("quote it, on a line of an INI inventory twice: '\"…\"'", "%s is not read as text, but as a number or a boolean that is written another way", name)
+		return n.Errorf("quote it, on a line of an INI inventory twice: '\"…\"'", "%s is not read as text, but as a number or a boolean that is written another way", subject)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (l *linter) inventory(inv *inventory.Inventory) {
 			if slices.Contains(setByAnsible, p.Key.Text) {
 				l.add(p.Key, Finding{
 					Text:    p.Key.Text,
-					Message: fmt.Sprintf("Ansible itself sets the variable %s", p.Key.Text),
+					Message: fmt.Sprintf("Ansible itself sets the variable %q", p.Key.Text),
 					Hint:    "use another name",
 				})
 			}
@@ -138,7 +138,7 @@ func (l *linter) password(at, key string) {
 	file, line, column := splitPosition(at)
 	l.add(&yamlpos.Node{File: file, Line: line, Column: column}, Finding{
 		Text:    Withheld,
-		Message: fmt.Sprintf("the key %s contains a password in clear text", key),
+		Message: fmt.Sprintf("the key %q contains a password in clear text", key),
 		Hint:    "let ccm-push prompt for the password, with -k (login) or -K (become); or log in with an SSH key",
 	})
 }
@@ -163,7 +163,7 @@ func (l *linter) file(path string) {
 
 func (l *linter) node(n *yamlpos.Node) {
 	for _, p := range n.Pairs {
-		l.scalar(p.Key, "the key ")
+		l.scalar(p.Key, true)
 		kind, _ := ansible.YAML(p.Value.Text)
 		switch {
 		case kind == ansible.YAMLBool && slices.Contains(booleans, p.Key.Text):
@@ -176,7 +176,7 @@ func (l *linter) node(n *yamlpos.Node) {
 		l.node(item)
 	}
 	if n.Kind == yamlpos.Scalar && !n.Secret {
-		l.scalar(n, "")
+		l.scalar(n, false)
 	}
 }
 
@@ -186,22 +186,26 @@ var mayBePassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 var booleans = []string{"ansible_become", "become"}
 
 // scalar reports a plain scalar that is a trap.
-func (l *linter) scalar(n *yamlpos.Node, what string) {
+func (l *linter) scalar(n *yamlpos.Node, isKey bool) {
 	if n.Quoted {
 		return
+	}
+	first, then := n.Text, n.Text
+	if isKey {
+		first, then = "the key "+strconv.Quote(n.Text), "the key"
 	}
 	kind, value := ansible.YAML(n.Text)
 	here := ansible.Scalar(n)
 	f := Finding{Text: n.Text, Ansible: value, Here: here, Hint: lintHint(kind, n, here)}
 	switch {
 	case kind == ansible.YAMLDate:
-		f.Message = fmt.Sprintf("Ansible reads %s%s as a date, but ccm-push reads %[2]s as text", what, n.Text)
+		f.Message = fmt.Sprintf("Ansible reads %s as a date, but ccm-push reads %s as text", first, then)
 	case value != here:
-		f.Message = fmt.Sprintf("Ansible reads %s%s as %s, but ccm-push reads %[2]s as %[4]s", what, n.Text, value, here)
+		f.Message = fmt.Sprintf("Ansible reads %s as %s, but ccm-push reads %s as %s", first, value, then, here)
 	case kind == ansible.YAMLInt && value != n.Text && n.Text != "+"+value:
-		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, value)
+		f.Message = fmt.Sprintf("%s is the number %s", first, value)
 	case kind == ansible.YAMLFloat && digits(n) != strings.TrimPrefix(n.Text, "+"):
-		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, digits(n))
+		f.Message = fmt.Sprintf("%s is the number %s", first, digits(n))
 		f.Hint = fmt.Sprintf("write %s, or '%s' for the text", digits(n), n.Text)
 	default:
 		return

@@ -91,10 +91,10 @@ func TestLint(t *testing.T) {
 		lines = append(lines, strings.TrimPrefix(f.String(), path))
 	}
 	require.Equal(t, []string{
-		":1:22: Ansible reads the key on as true, but ccm-push reads on as \"on\"\n  hint: write true or false for a boolean, or 'on' for a text",
+		":1:22: Ansible reads the key \"on\" as true, but ccm-push reads the key as \"on\"\n  hint: write true or false for a boolean, or 'on' for a text",
 		":1:26: 0755 is the number 493\n  hint: write 493 for the number, or '0755' for a text",
-		":1:32: Ansible itself sets the variable groups\n  hint: use another name",
-		":1:61: the key password contains a password in clear text\n  hint: let ccm-push prompt for the password, with -k (login) or -K (become); or log in with an SSH key",
+		":1:32: Ansible itself sets the variable \"groups\"\n  hint: use another name",
+		":1:61: the key \"password\" contains a password in clear text\n  hint: let ccm-push prompt for the password, with -k (login) or -K (become); or log in with an SSH key",
 		":2:16: 1.10 is the number 1.1\n  hint: write 1.1, or '1.10' for the text",
 		":2:56: 2.00 is the number 2.0\n  hint: write 2.0, or '2.00' for the text",
 		":2:73: -0.50 is the number -0.5\n  hint: write -0.5, or '-0.50' for the text",

@@ -95,7 +95,7 @@ func questionOf(n *yamlpos.Node) (q question, err error) {
 		case "timeout":
 			q.timeout, err = duration(pair.Value)
 		default:
-			err = pair.Key.Errorf("secret: has the keys cmd and timeout", "unknown key %q", pair.Key.Text)
+			err = pair.Key.Errorf(`secret: has the keys "cmd" and "timeout"`, "unknown key %q", pair.Key.Text)
 		}
 		errs.Add(err)
 	}
@@ -112,21 +112,21 @@ func questionOf(n *yamlpos.Node) (q question, err error) {
 func words(n *yamlpos.Node) (argv []string, err error) {
 	const hint = "write the program and each argument as a list item, such as cmd: [vault, kv, get, -field=password, secret/db]"
 	if n.Kind == yamlpos.List && len(n.Items) == 0 {
-		return nil, n.Errorf(hint, "cmd is an empty list")
+		return nil, n.Errorf(hint, `"cmd" is an empty list`)
 	}
 	if n.Kind != yamlpos.List {
-		return nil, n.Errorf(hint, "cmd must be a list of words, not %s", n.Describe())
+		return nil, n.Errorf(hint, `"cmd" must be a list of words, not %s`, n.Describe())
 	}
 	for i, item := range n.Items {
 		switch {
 		case item.Sealed != nil, item.Secret && item.Plain: // everybody can read the words of a process
-			return nil, item.Errorf("let the program read it from a file", "a word of cmd cannot be a secret")
+			return nil, item.Errorf("let the program read it from a file", `a word of "cmd" cannot be a secret`)
 		case item.Kind != yamlpos.Scalar || item.Value == nil || i == 0 && item.Text == "":
-			return nil, item.Errorf(hint, "a word of cmd must be a text, not %s", item.Describe())
+			return nil, item.Errorf(hint, `a word of "cmd" must be a text, not %s`, item.Describe())
 		case strings.Contains(item.Text, "{{"), strings.Contains(item.Text, "${"):
-			return nil, item.Errorf("write a fixed text without {{ }} and ${ }", "a word of cmd cannot be an expression")
+			return nil, item.Errorf("write a fixed text without {{ }} and ${ }", `a word of "cmd" cannot be an expression`)
 		case strings.Contains(item.Text, "\x00"):
-			return nil, item.Errorf("", "a word of cmd has a NUL in it")
+			return nil, item.Errorf("", `a word of "cmd" has a NUL in it`)
 		}
 		argv = append(argv, item.Text)
 	}
@@ -139,7 +139,7 @@ func duration(n *yamlpos.Node) (time.Duration, error) {
 		d, err = time.Duration(min(seconds, 1<<20))*time.Second, nil
 	}
 	if n.Kind != yamlpos.Scalar || err != nil || d <= 0 || d > maxTimeout {
-		return 0, n.Errorf("write a number of seconds, or a duration such as 30s", "timeout must be more than 0, and at most %s", maxTimeout)
+		return 0, n.Errorf("write a number of seconds, or a duration such as 30s", `"timeout" must be more than 0, and at most %s`, maxTimeout)
 	}
 	return d, nil
 }

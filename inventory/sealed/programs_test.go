@@ -51,11 +51,11 @@ func TestProgramErrors(t *testing.T) {
 	_, err := parse(t, "a: {secret: {cmd: [get]}}", r).Get("a").Open()
 	require.EqualError(t, err, "f.yaml:1:4: the program \"get\" returned no secret: exit status 3\n  hint: run the program in a terminal; it must print only the secret, and exit with status 0")
 	for text, want := range map[string]string{
-		"a: {secret: {cmd: get x}}":                  `f.yaml:1:19: cmd must be a list of words, not the text "get x"`,
-		"a: {secret: {cmd: [get, [x]]}}":             "f.yaml:1:25: a word of cmd must be a text, not a list",
-		"a: {secret: {cmd: [get, !secret hunter2]}}": "f.yaml:1:25: a word of cmd cannot be a secret",
-		"a: {secret: {cmd: [get], timeout: 11m}}":    "f.yaml:1:35: timeout must be more than 0, and at most 10m0s",
-		"a: {secret: {cmd: [get], timeout: 0}}":      "f.yaml:1:35: timeout must be more than 0, and at most 10m0s",
+		"a: {secret: {cmd: get x}}":                  `f.yaml:1:19: "cmd" must be a list of words, not the text "get x"`,
+		"a: {secret: {cmd: [get, [x]]}}":             `f.yaml:1:25: a word of "cmd" must be a text, not a list`,
+		"a: {secret: {cmd: [get, !secret hunter2]}}": `f.yaml:1:25: a word of "cmd" cannot be a secret`,
+		"a: {secret: {cmd: [get], timeout: 11m}}":    `f.yaml:1:35: "timeout" must be more than 0, and at most 10m0s`,
+		"a: {secret: {cmd: [get], timeout: 0}}":      `f.yaml:1:35: "timeout" must be more than 0, and at most 10m0s`,
 	} {
 		_, err := yamlpos.Parse("f.yaml", []byte(text), yamlpos.Secrets(), yamlpos.KeepSealed(r))
 		require.ErrorContains(t, err, want)

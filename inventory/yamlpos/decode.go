@@ -79,12 +79,12 @@ func (t target) hint() string {
 	return t.field.Tag.Get("hint")
 }
 
-// String returns the subject of an error.
+// String returns the subject of an error, in quotes.
 func (t target) String() string {
 	if t.path == "" {
 		return "the value"
 	}
-	return t.path
+	return strconv.Quote(t.path)
 }
 
 // value sets v, which is addressable, to n.
@@ -225,7 +225,7 @@ func (d *decoder) structure(n *Node, v reflect.Value, t target) {
 		case !known:
 			d.errs.Add(unknownKey(p.Key, info.names, t))
 		case given[i] != nil:
-			d.errs.Add(p.Key.Errorf("keep one of them", "%s and %s are two spellings of one key",
+			d.errs.Add(p.Key.Errorf("keep one of them", "%q and %q are two spellings of one key",
 				join(t.path, given[i].Text), p.Key.Text))
 		default:
 			given[i] = p.Key
@@ -238,7 +238,7 @@ func (d *decoder) structure(n *Node, v reflect.Value, t target) {
 func unknownKey(key *Node, known []string, t target) *Error {
 	in := ""
 	if t.path != "" {
-		in = " in " + t.path
+		in = " in " + strconv.Quote(t.path)
 	}
 	if meant := Suggest(key.Text, known); meant != "" {
 		return key.Errorf("", "unknown key %q%s (did you mean %q?)", key.Text, in, meant)

@@ -114,12 +114,14 @@ func (e Errors) sorted() Errors {
 }
 
 // Suggest returns the known word that word was probably meant to be: the closest by edit distance, at most two edits
-// away (one for words of up to three letters), whatever the case. It returns "" if there is none.
+// away, whatever the case. A second edit needs a word of at least six letters: "root" is not meant to be "port". It returns
+// "" if there is none.
 func Suggest(word string, known []string) string {
+	limit := 2
 	if len(word) <= 3 {
-		return SuggestWithin(word, known, 1)
+		limit = 1
 	}
-	return SuggestWithin(word, known, 2)
+	return SuggestWithin(word, known, limit)
 }
 
 // SuggestWithin returns [Suggest] with at most limit edits.
@@ -129,7 +131,7 @@ func SuggestWithin(word string, known []string, limit int) string {
 		if gap := len(k) - len(word); gap >= closest || -gap >= closest {
 			continue
 		}
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < closest {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < closest && (d <= 1 || max(len(word), len(k)) >= 3*d) {
 			best, closest = k, d
 		}
 	}

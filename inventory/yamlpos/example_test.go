@@ -20,5 +20,5 @@ func Example() {
 	fmt.Println(yamlpos.Decode(documents[0], &properties))
 	// Output:
 	// site.yml:2:1: unknown key "mdoe" (did you mean "mode"?)
-	// site.yml:3:8: force must be true or false, not the text "maybe"
+	// site.yml:3:8: "force" must be true or false, not the text "maybe"
 }

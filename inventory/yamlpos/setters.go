@@ -1,6 +1,7 @@
 package yamlpos
 
 import (
+	"cmp"
 	"encoding"
 	"math"
 	"reflect"
@@ -88,7 +89,7 @@ func setUnmarshaler(n *Node, v reflect.Value, t target) error {
 		return nil
 	}
 	if err := into.UnmarshalText([]byte(text)); err != nil {
-		return n.Errorf("", "%s: %s", t, err)
+		return n.Errorf("", "%s: %s", cmp.Or(t.path, "the value"), err)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (a *Alternatives) Validate() error {
 		errs = append(errs, modules.Errorf("name", "%q is not a valid name for alternatives: use letters, digits, dots, dashes, plus signs and underscores", a.Name))
 	}
 	if a.Path == "" && a.Ensure != auto {
-		errs = append(errs, &modules.PropertyError{Path: "path", Msg: "path cannot be empty", Hint: "name the program, or write ensure: auto"})
+		errs = append(errs, &modules.PropertyError{Path: "path", Msg: `"path" cannot be empty`, Hint: "name the program, or write ensure: auto"})
 	}
 	if a.Path == "" && a.Link != "" {
 		errs = append(errs, modules.Errorf("link", "'link' is about an alternative, whose path is not given"))

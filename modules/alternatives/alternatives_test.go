@@ -93,7 +93,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "no alternative anyway", Tree: tree("", ""), Properties: with(`"path":VIM,"ensure":"absent"`)},
 		modtest.Fixture{
 			Name: "unknown, without a link", Tree: tree("", ""), Properties: with(`"path":VIM`),
-			Err: "the name editor has no alternatives on this host yet, and /usr/bin/vim is the first: set the property link, such as link: /usr/bin/editor",
+			Err: `the name editor has no alternatives on this host yet, and /usr/bin/vim is the first: set the property "link", such as link: /usr/bin/editor`,
 		},
 		modtest.Fixture{
 			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"/usr/bin/joe"}`,
@@ -101,7 +101,7 @@ func TestConverges(t *testing.T) {
 		},
 		modtest.Fixture{
 			Name: "nothing to choose from", Tree: tree("", ""), Properties: with(`"ensure":"auto"`),
-			Err: "editor has no alternatives on this host; install one, or write path and link",
+			Err: `editor has no alternatives on this host; install one, or write "path" and "link"`,
 		},
 	)
 }
@@ -166,7 +166,7 @@ func TestValidate(t *testing.T) {
 	ten := 10
 	modtest.Validates(t, []modtest.Verdict[Alternatives]{
 		{Of: Alternatives{Name: "editor", Ensure: auto}},
-		{Of: Alternatives{Name: "editor", Ensure: selected}, Err: "path: path cannot be empty (name the program, or write ensure: auto)"},
+		{Of: Alternatives{Name: "editor", Ensure: selected}, Err: `path: "path" cannot be empty (name the program, or write ensure: auto)`},
 		{Of: Alternatives{Name: "../x", Ensure: auto}, Err: `name: "../x" is not a valid name for alternatives: use letters, digits, dots, dashes, plus signs and underscores`},
 		{Of: Alternatives{Name: "x", Ensure: auto, Link: "/x"}, Err: "link: 'link' is about an alternative, whose path is not given"},
 		{Of: Alternatives{Name: "x", Ensure: auto, Priority: &ten}, Err: "priority: 'priority' is about an alternative, whose path is not given"},

@@ -49,7 +49,7 @@ func (a *Alternatives) calls(files modules.FileReader, have group) ([]call, erro
 		return a.choose(all, have)
 	case a.Path == "":
 		if len(have.choices) == 0 {
-			return nil, modules.Refuse("%s has no alternatives on this host; install one, or write path and link", a.Name)
+			return nil, modules.Refuse(`%s has no alternatives on this host; install one, or write "path" and "link"`, a.Name)
 		}
 		return a.choose(nil, have)
 	}
@@ -66,7 +66,7 @@ func (a *Alternatives) calls(files modules.FileReader, have group) ([]call, erro
 		return a.choose(nil, have)
 	}
 	if link == "" {
-		return nil, modules.Refuse("the name %s has no alternatives on this host yet, and %s is the first: set the property link, such as link: /usr/bin/%s", a.Name, a.Path, a.Name)
+		return nil, modules.Refuse(`the name %s has no alternatives on this host yet, and %s is the first: set the property "link", such as link: /usr/bin/%s`, a.Name, a.Path, a.Name)
 	}
 	if _, err := modules.Follow(files, a.Path); modules.NotThere(err) {
 		return nil, modules.Refuse("the file %s does not exist on this host, so it cannot be an alternative of %s", a.Path, a.Name)

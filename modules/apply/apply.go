@@ -44,7 +44,7 @@ func (a *Apply) Validate() error {
 	where, _, _ := strings.Cut(rest, "?")
 	switch archive := isArchive(a.Name); {
 	case strings.ContainsRune(a.Name, 0):
-		return modules.Errorf("name", "name must not contain a NUL byte")
+		return modules.Errorf("name", `"name" must not contain a NUL byte`)
 	case !isURL && a.Checksum != "" && a.Name != "" && !archive:
 		return modules.Errorf("checksum", "a checksum is for an archive (.tar.gz), not for other files")
 	case !isURL:
@@ -55,7 +55,7 @@ func (a *Apply) Validate() error {
 		return &modules.PropertyError{Path: "name", Msg: "the URL does not lead to a .tar.gz",
 			Hint: "pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz ."}
 	case a.Checksum == "":
-		return &modules.PropertyError{Path: "checksum", Msg: "checksum is required for a manifest that is downloaded",
+		return &modules.PropertyError{Path: "checksum", Msg: `"checksum" is required for a manifest that is downloaded`,
 			Hint: "write the output of sha256sum: the downloaded manifest runs on your hosts"}
 	}
 	return nil

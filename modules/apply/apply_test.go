@@ -15,7 +15,7 @@ var sum = strings.Repeat("0aF1", 16)
 func TestDecode(t *testing.T) {
 	const noArchive = "checksum: a checksum is for an archive (.tar.gz), not for other files"
 	const pack = "name: the URL does not lead to a .tar.gz (pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz .)"
-	const need = "checksum: checksum is required for a manifest that is downloaded (write the output of sha256sum: the downloaded manifest runs on your hosts)"
+	const need = `checksum: "checksum" is required for a manifest that is downloaded (write the output of sha256sum: the downloaded manifest runs on your hosts)`
 	for _, c := range []struct{ name, properties, want string }{
 		{"a file", `{"name":"web.yaml"}`, ""},
 		{"a folder", `{"name":"../web","ensure":"present","data":{"a":[1,null]},"health_check_only":true,"allow_apply":false}`, ""},
@@ -25,7 +25,7 @@ func TestDecode(t *testing.T) {
 		{"the case of the scheme", `{"name":"HTTP://h/web.tar.gz","checksum":"` + sum + `"}`, ""},
 		{"no name", `{}`, "name is required"},
 		{"absent", `{"name":"web.yaml","ensure":"absent"}`, `ensure: "absent" is not one of "present"`},
-		{"NUL", `{"name":"a\u0000"}`, "name: name must not contain a NUL byte"},
+		{"NUL", `{"name":"a\u0000"}`, `name: "name" must not contain a NUL byte`},
 		{"checksum of a file", `{"name":"web.yaml","checksum":"` + sum + `"}`, noArchive},
 		{"no SHA-256", `{"name":"web.tgz","checksum":"abc"}`, `checksum: "abc" does not match ^[0-9a-fA-F]{64}$`},
 		{"a URL without a checksum", `{"name":"https://u:hunter2@h/web.tgz"}`, need},

@@ -65,7 +65,7 @@ func run(ctx context.Context, start starter, with modules.Command, command, temp
 		out.Text = strings.ReplaceAll(out.Text, temp, name)
 	}
 	if err != nil {
-		refused := &refusal{"validate: " + strings.ReplaceAll(err.Error(), temp, name), "validate could not be run to its end", err}
+		refused := &refusal{"validate: " + strings.ReplaceAll(err.Error(), temp, name), `"validate" could not be run to its end`, err}
 		if exit.Elapsed > 0 {
 			return &exit, refused
 		}
@@ -74,7 +74,7 @@ func run(ctx context.Context, start starter, with modules.Command, command, temp
 	if exit.Code == 0 {
 		return nil, nil
 	}
-	safe := fmt.Sprintf("the validate command exited with status %d, so the file was not written", exit.Code)
+	safe := fmt.Sprintf(`the command of "validate" exited with status %d, so the file was not written`, exit.Code)
 	text := safe
 	for _, out := range []string{exit.Stdout.Text, exit.Stderr.Text} {
 		// Programs that check files print the error first, and at the end that there was one.

@@ -88,7 +88,7 @@ func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {
 		return nil
 	}
 	if src.Download == nil {
-		return &modules.PropertyError{Path: "fetch", Msg: "no controller to download the archive", Hint: "remove fetch"}
+		return &modules.PropertyError{Path: "fetch", Msg: "no controller to download the archive", Hint: `remove "fetch"`}
 	}
 	content, err := src.Download(ctx, a.download())
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *Archive) Validate() error {
 		return errors.Join(errs...)
 	}
 	if a.Name != "" && format.Of(path.Base(a.Name)) == "" {
-		errs = append(errs, modules.Errorf("name", "name must end in %s", format.Endings))
+		errs = append(errs, modules.Errorf("name", `"name" must end in %s`, format.Endings))
 	}
 	errs = append(errs, a.validateURL(), a.validateHeaders(), a.validateLogin(), a.validateChecksum(),
 		validatePlace("extract_parent", a.ExtractParent), validatePlace("creates", a.Creates), a.validateCleanup())
@@ -150,35 +150,35 @@ func (a *Archive) Validate() error {
 		errs = append(errs, err)
 	}
 	if a.MaxSize < 0 || a.MaxSize > largestMaxSize {
-		errs = append(errs, modules.Errorf("max_size", "max_size %d is not between 0 and %d", a.MaxSize, largestMaxSize))
+		errs = append(errs, modules.Errorf("max_size", `"max_size" must be from 0 to %[2]d, not %[1]d`, a.MaxSize, largestMaxSize))
 	}
 	return errors.Join(errs...)
 }
 
 func (a *Archive) validateURL() error {
 	if a.URL == "" {
-		return modules.Errorf("url", "url cannot be empty")
+		return modules.Errorf("url", `"url" cannot be empty`)
 	}
 	u, err := url.Parse(a.URL)
 	switch {
 	case err != nil: // the text of err has all of it
-		return &modules.PropertyError{Path: "url", Msg: "url is not valid", Hint: "write https://host/path, with %XX for special characters"}
+		return &modules.PropertyError{Path: "url", Msg: `"url" is not valid`, Hint: "write https://host/path, with %XX for special characters"}
 	case u.Scheme == "" || u.Hostname() == "":
-		return modules.Errorf("url", "url must be absolute (include scheme like http:// or https://)")
+		return modules.Errorf("url", `"url" must be absolute (include scheme like http:// or https://)`)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return &modules.PropertyError{Path: "url", Msg: "url has the scheme " + u.Scheme + ", which is not supported", Hint: "write http:// or https://"}
+		return &modules.PropertyError{Path: "url", Msg: `"url" has the scheme ` + u.Scheme + ", which is not supported", Hint: "write http:// or https://"}
 	case path.Base(u.Path) == "/" || path.Base(u.Path) == "." || strings.HasSuffix(u.Path, "/"):
-		return modules.Errorf("url", "url must have a filename in the path")
+		return modules.Errorf("url", `"url" must have a filename in the path`)
 	}
 	is := format.Of(path.Base(u.Path))
 	if is == "" {
-		return modules.Errorf("url", "url filename must end in %s", format.Endings)
+		return modules.Errorf("url", `the filename in "url" must end in %s`, format.Endings)
 	}
 	if name := format.Of(path.Base(a.Name)); name != "" && name != is {
-		return modules.Errorf("url", "url and name must have the same archive type: url is %s, name is %s", is, name)
+		return modules.Errorf("url", `"url" and "name" must have the same archive type: "url" is %s, "name" is %s`, is, name)
 	}
 	if _, twice := u.User.Password(); (twice || u.User.Username() != "") && (a.Username != "" || a.Password != "") {
-		return &modules.PropertyError{Path: "url", Msg: "url contains a user name, but username or password is also set", Hint: "remove the user name from url, or remove username and password"}
+		return &modules.PropertyError{Path: "url", Msg: `"url" contains a user name, but "username" or "password" is also set`, Hint: `remove the user name from "url", or remove "username" and "password"`}
 	}
 	return nil
 }
@@ -209,9 +209,9 @@ func (a *Archive) validateHeaders() error {
 func (a *Archive) validateLogin() error {
 	switch {
 	case a.Username != "" && a.Password == "":
-		return modules.Errorf("username", "username needs a password")
+		return modules.Errorf("username", `"username" needs a password`)
 	case a.Username == "" && a.Password != "":
-		return modules.Errorf("password", "password needs a username")
+		return modules.Errorf("password", `"password" needs a user name`)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (a *Archive) validateChecksum() error {
 	if a.Checksum == "" || len(digest) == 64 && strings.Trim(digest, "0123456789abcdef") == "" {
 		return nil
 	}
-	return &modules.PropertyError{Path: "checksum", Msg: "checksum is not a SHA-256 in hex", Hint: "write 64 hex digits, as sha256sum prints them"}
+	return &modules.PropertyError{Path: "checksum", Msg: `"checksum" is not a SHA-256 in hex`, Hint: "write 64 hex digits, as sha256sum prints them"}
 }
 
 func (a *Archive) validateCleanup() error {
@@ -229,16 +229,16 @@ func (a *Archive) validateCleanup() error {
 	case !a.Cleanup:
 		return nil
 	case a.ExtractParent == "":
-		return modules.Errorf("cleanup", "cleanup requires extract_parent to be set")
+		return modules.Errorf("cleanup", `"cleanup" requires "extract_parent" to be set`)
 	case a.Creates == "":
-		return modules.Errorf("cleanup", "cleanup requires creates to be set")
+		return modules.Errorf("cleanup", `"cleanup" requires "creates" to be set`)
 	}
 	return nil
 }
 
 func validatePlace(property, value string) error {
 	if value != "" && !path.IsAbs(value) {
-		return modules.Errorf(property, "%s path must be absolute", property)
+		return modules.Errorf(property, "%q must be an absolute path", property)
 	}
 	return modules.ValidatePath(property, value)
 }

@@ -32,33 +32,33 @@ func TestValidate(t *testing.T) {
 		{"a user in the url", `"url":"https://u:p@example.com/a.tar.gz"`, ""},
 		{"absent needs nothing", `"ensure":"absent","owner":"","group":""`, ""},
 		{"absent, with any name", `"name":"/tmp/x","ensure":"absent"`, ""},
-		{"nothing", `"owner":"","group":""`, "url: url cannot be empty"},
-		{"no scheme", `"url":"example.com/a.tar.gz"`, "url: url must be absolute (include scheme like http:// or https://)"},
-		{"no host", `"url":"https:///a.tar.gz"`, "url: url must be absolute (include scheme like http:// or https://)"},
-		{"another scheme", `"url":"ftp://example.com/a.tar.gz"`, "url: url has the scheme ftp, which is not supported (write http:// or https://)"},
-		{"a password that is not escaped", `"url":"https://u:p%zz@example.com/a.tar.gz"`, "url: url is not valid (write https://host/path, with %XX for special characters)"},
-		{"no path", `"url":"https://example.com"`, "url: url must have a filename in the path"},
-		{"a folder", `"url":"https://example.com/a.tar.gz/"`, "url: url must have a filename in the path"},
-		{"another ending of the url", `"url":"https://example.com/a.rar"`, "url: url filename must end in .zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar"},
-		{"another ending of the name", `"name":"/tmp/a","url":"https://example.com/a.zip"`, "name: name must end in .zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar"},
-		{"two types", `"url":"https://example.com/a.zip"`, "url: url and name must have the same archive type: url is zip, name is tar.gz"},
+		{"nothing", `"owner":"","group":""`, `url: "url" cannot be empty`},
+		{"no scheme", `"url":"example.com/a.tar.gz"`, `url: "url" must be absolute (include scheme like http:// or https://)`},
+		{"no host", `"url":"https:///a.tar.gz"`, `url: "url" must be absolute (include scheme like http:// or https://)`},
+		{"another scheme", `"url":"ftp://example.com/a.tar.gz"`, `url: "url" has the scheme ftp, which is not supported (write http:// or https://)`},
+		{"a password that is not escaped", `"url":"https://u:p%zz@example.com/a.tar.gz"`, `url: "url" is not valid (write https://host/path, with %XX for special characters)`},
+		{"no path", `"url":"https://example.com"`, `url: "url" must have a filename in the path`},
+		{"a folder", `"url":"https://example.com/a.tar.gz/"`, `url: "url" must have a filename in the path`},
+		{"another ending of the url", `"url":"https://example.com/a.rar"`, `url: the filename in "url" must end in .zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar`},
+		{"another ending of the name", `"name":"/tmp/a","url":"https://example.com/a.zip"`, `name: "name" must end in .zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar`},
+		{"two types", `"url":"https://example.com/a.zip"`, `url: "url" and "name" must have the same archive type: "url" is zip, "name" is tar.gz`},
 		{"the same type", `"name":"/tmp/a.tgz","url":"https://example.com/a.tar.gz"`, ""},
-		{"two users", `"url":"https://u:p@example.com/a.tar.gz","username":"v","password":"w"`, "url: url contains a user name, but username or password is also set (remove the user name from url, or remove username and password)"},
-		{"a relative name", `"name":"a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be absolute"},
+		{"two users", `"url":"https://u:p@example.com/a.tar.gz","username":"v","password":"w"`, `url: "url" contains a user name, but "username" or "password" is also set (remove the user name from "url", or remove "username" and "password")`},
+		{"a relative name", `"name":"a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be absolute (write a path that begins with /)"},
 		{"a name that is not clean", `"name":"/tmp/../a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be canonical (write /a.tar.gz)"},
-		{"relative places", `"url":"https://example.com/a.tar.gz","extract_parent":"a","creates":"b"`, "extract_parent: extract_parent path must be absolute\ncreates: creates path must be absolute"},
+		{"relative places", `"url":"https://example.com/a.tar.gz","extract_parent":"a","creates":"b"`, "extract_parent: \"extract_parent\" must be an absolute path\ncreates: \"creates\" must be an absolute path"},
 		{"places that are not clean", `"url":"https://example.com/a.tar.gz","extract_parent":"/a/","creates":"/b/."`, "extract_parent: file path must be canonical (write /a)\ncreates: file path must be canonical (write /b)"},
-		{"cleanup of what is not unpacked", `"url":"https://example.com/a.tar.gz","cleanup":true,"creates":"/x"`, "cleanup: cleanup requires extract_parent to be set"},
-		{"cleanup without a sign", `"url":"https://example.com/a.tar.gz","cleanup":true,"extract_parent":"/x"`, "cleanup: cleanup requires creates to be set"},
-		{"a user without a password", `"url":"https://example.com/a.tar.gz","username":"u"`, "username: username needs a password"},
-		{"a password without a user", `"url":"https://example.com/a.tar.gz","password":"secret"`, "password: password needs a username"},
-		{"a short checksum", `"url":"https://example.com/a.tar.gz","checksum":"abc"`, "checksum: checksum is not a SHA-256 in hex (write 64 hex digits, as sha256sum prints them)"},
-		{"another checksum", `"url":"https://example.com/a.tar.gz","checksum":"md5:` + digest + `"`, "checksum: checksum is not a SHA-256 in hex (write 64 hex digits, as sha256sum prints them)"},
+		{"cleanup of what is not unpacked", `"url":"https://example.com/a.tar.gz","cleanup":true,"creates":"/x"`, `cleanup: "cleanup" requires "extract_parent" to be set`},
+		{"cleanup without a sign", `"url":"https://example.com/a.tar.gz","cleanup":true,"extract_parent":"/x"`, `cleanup: "cleanup" requires "creates" to be set`},
+		{"a user without a password", `"url":"https://example.com/a.tar.gz","username":"u"`, `username: "username" needs a password`},
+		{"a password without a user", `"url":"https://example.com/a.tar.gz","password":"secret"`, `password: "password" needs a user name`},
+		{"a short checksum", `"url":"https://example.com/a.tar.gz","checksum":"abc"`, `checksum: "checksum" is not a SHA-256 in hex (write 64 hex digits, as sha256sum prints them)`},
+		{"another checksum", `"url":"https://example.com/a.tar.gz","checksum":"md5:` + digest + `"`, `checksum: "checksum" is not a SHA-256 in hex (write 64 hex digits, as sha256sum prints them)`},
 		{"a header's name", `"url":"https://example.com/a.tar.gz","headers":{"X Token":"t"}`, `headers: headers: "X Token" is not a header name`},
 		{"a header's value", `"url":"https://example.com/a.tar.gz","headers":{"X-Token":"secret\r\nX: y"}`, `headers: headers: the value of "X-Token" is more than one line`},
 		{"a header of ours", `"url":"https://example.com/a.tar.gz","headers":{"range":"bytes=1-"}`, `headers: headers: "range" cannot be set`},
 		{"a mode", `"url":"https://example.com/a.tar.gz","mode":"999"`, `mode: mode "999" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
-		{"sizes", `"url":"https://example.com/a.tar.gz","max_size":-1`, "max_size: max_size -1 is not between 0 and 1048576"},
+		{"sizes", `"url":"https://example.com/a.tar.gz","max_size":-1`, `max_size: "max_size" must be from 0 to 1048576, not -1`},
 		{"fetch", `"url":"https://example.com/a.tar.gz","fetch":"other"`, `fetch: "other" is not one of "host", "controller"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestPrepare(t *testing.T) {
 	again := decode(t, sent(a)) // in its form on the wire
 	require.True(t, again.Content.Promised())
 
-	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), "fetch: no controller to download the archive (remove fetch)")
+	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), `fetch: no controller to download the archive (remove "fetch")`)
 	src.Download = func(context.Context, modules.Download) (modules.Content, error) {
 		return modules.Content{}, errors.New("no")
 	}

@@ -228,11 +228,11 @@ func TestFailures(t *testing.T) {
 	s.files["/bomb.tar.gz"] = tarball(t, "a", strings.Repeat("\x00", 2<<20))
 	for _, tt := range []struct{ name, file, more, err string }{
 		{"not there", "nope", "", "download failed: URL/nope.tar.gz: HTTP request failed with status 404: Not Found"},
-		{"another checksum", "app", `,"checksum":"` + sum(nil) + `"`, fmt.Sprintf("download failed: URL/app.tar.gz?…: checksum mismatch, expected %q got %q (if you trust the new file, correct the property checksum)", sum(nil), sum(app))},
+		{"another checksum", "app", `,"checksum":"` + sum(nil) + `"`, fmt.Sprintf(`download failed: URL/app.tar.gz?…: checksum mismatch, expected %q got %q (if you trust the new file, correct the property "checksum")`, sum(nil), sum(app))},
 		{"a hostile archive", "evil", `,"extract_parent":"$ROOT/opt/x"`, `extraction failed: "../evil" leads up by a .. element (nothing was extracted)`},
 		{"no archive", "none", `,"extract_parent":"$ROOT/opt/x"`, "extraction failed: gzip: invalid header (nothing was extracted)"},
-		{"creates is not in it", "app", `,"extract_parent":"$ROOT","creates":"$ROOT/bin/app"`, `extraction failed: the path "$ROOT/bin/app" is not in the archive, which contains app/, unpacked into "$ROOT"; correct the property creates or extract_parent`},
-		{"creates is somewhere else", "app", `,"extract_parent":"$ROOT","creates":"/nowhere"`, `extraction failed: "/nowhere" is still not there, and not below extract_parent; correct creates`},
+		{"creates is not in it", "app", `,"extract_parent":"$ROOT","creates":"$ROOT/bin/app"`, `extraction failed: the path "$ROOT/bin/app" is not in the archive, which contains app/, unpacked into "$ROOT"; correct the property "creates" or "extract_parent"`},
+		{"creates is somewhere else", "app", `,"extract_parent":"$ROOT","creates":"/nowhere"`, `extraction failed: "/nowhere" is still not there, and not below "extract_parent"; correct "creates"`},
 		{"a bomb", "bomb", `,"extract_parent":"$ROOT/opt/x","max_size":1`, "extraction failed: more than 1 MiB come out of it (nothing was extracted)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestFailures(t *testing.T) {
 	t.Run("what the controller sends is verified", func(t *testing.T) {
 		root := modtest.Root(t)
 		_, err := apply(t, archive.LeanType(), root, `{"name":"$ROOT/a.tar.gz","url":"`+s.URL+`/app.tar.gz",`+own+`,"checksum":"`+sum(app)+`","fetch":"controller","content":"other"}`)
-		require.EqualError(t, err, fmt.Sprintf("download failed: %s/app.tar.gz: checksum mismatch, expected %q got %q (if you trust the new file, correct the property checksum)", s.URL, sum(app), sum([]byte("other"))))
+		require.EqualError(t, err, fmt.Sprintf(`download failed: %s/app.tar.gz: checksum mismatch, expected %q got %q (if you trust the new file, correct the property "checksum")`, s.URL, sum(app), sum([]byte("other"))))
 		require.Len(t, modtest.State(t, root), 1)
 	})
 }

@@ -91,9 +91,9 @@ func (a *Archive) created(files modules.FileReader, top []string) error {
 	}
 	has := strings.Join(top, ", ")
 	if a.marker() == "" {
-		return modules.Refuse("%q is still not there, and not below extract_parent; correct creates", a.Creates)
+		return modules.Refuse(`%q is still not there, and not below "extract_parent"; correct "creates"`, a.Creates)
 	}
-	return modules.Refuse("the path %q is not in the archive, which contains %s, unpacked into %q; correct the property creates or extract_parent", a.Creates, has, a.ExtractParent)
+	return modules.Refuse(`the path %q is not in the archive, which contains %s, unpacked into %q; correct the property "creates" or "extract_parent"`, a.Creates, has, a.ExtractParent)
 }
 
 // openParent opens the directory to unpack into, and creates it if it is missing.

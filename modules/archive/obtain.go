@@ -16,7 +16,7 @@ func mismatch(want, got string) error {
 
 // served is the error if the file from the URL does not match the checksum.
 func served(url string, err error) error {
-	return failed(fmt.Errorf("%s: %w (if you trust the new file, correct the property checksum)", modules.ShownURL(url), err))
+	return failed(fmt.Errorf(`%s: %w (if you trust the new file, correct the property "checksum")`, modules.ShownURL(url), err))
 }
 
 // copyOwn copies the existing archive, since its owner may change it meanwhile.

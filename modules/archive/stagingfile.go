@@ -69,7 +69,7 @@ func (p *stagingFile) size() (int64, error) {
 func (p *stagingFile) fill(ctx context.Context, r io.Reader, most int64) error {
 	n, err := io.Copy(p.file, io.LimitReader(rooted.UntilDone{Ctx: ctx, In: r}, most+1))
 	if err == nil && n > most {
-		err = fmt.Errorf("it is larger than %d MiB; raise max_size if that is right", most>>20)
+		err = fmt.Errorf(`it is larger than %d MiB; raise "max_size" if that is right`, most>>20)
 	}
 	return err
 }

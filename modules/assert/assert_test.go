@@ -20,7 +20,7 @@ func TestConverges(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	require.EqualError(t, (&assert.Assert{Name: "a\nb", That: []bool{true}}).Validate(), "name: name must be one line, without NUL bytes")
+	require.EqualError(t, (&assert.Assert{Name: "a\nb", That: []bool{true}}).Validate(), `name: "name" must be one line, without NUL bytes`)
 	require.NoError(t, (&assert.Assert{Name: "x", Message: "a\nb"}).Validate())
 }
 

@@ -83,7 +83,7 @@ func (k *AuthorizedKey) validateKey() error {
 	case err != nil:
 		return wrong(err.Error(), hint)
 	case !publickey.IsType(strings.Fields(read.Line)[0]):
-		return wrong("options go before the key", "write them into options")
+		return wrong("options go before the key", `write them into "options"`)
 	}
 	return nil
 }

@@ -71,11 +71,11 @@ func TestValidate(t *testing.T) {
 		{Name: "a key", Of: AuthorizedKey{Key: ann}},
 		{Name: "options", Of: AuthorizedKey{Key: ann, Options: []string{"restrict", `from="a,b"`, `command="say \"a b\""`}}},
 		{Name: "no key", Of: AuthorizedKey{Key: "ssh-ed25519 AAAA"}, Err: "key: the line has no public key of a known type" + write},
-		{Name: "options at the key", Of: AuthorizedKey{Key: "restrict " + ann}, Err: "key: options go before the key (write them into options)"},
+		{Name: "options at the key", Of: AuthorizedKey{Key: "restrict " + ann}, Err: `key: options go before the key (write them into "options")`},
 		{Name: "a private key", Of: AuthorizedKey{Key: "-----BEGIN OPENSSH PRIVATE KEY-----"}, Err: "key: this is a private key (it stays where it is: copy the whole line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
 		{Name: "two options", Of: AuthorizedKey{Key: ann, Options: []string{"restrict,pty"}}, Err: `options[0]: "restrict,pty" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
 		{Name: "an open quote", Of: AuthorizedKey{Key: ann, Options: []string{`from="x`}}, Err: `options[0]: "from=\"x" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
-		{Name: "path", Of: AuthorizedKey{Key: ann, Path: "x"}, Err: "path: file path must be absolute"},
+		{Name: "path", Of: AuthorizedKey{Key: ann, Path: "x"}, Err: "path: file path must be absolute (write a path that begins with /)"},
 		{Name: "user", Of: AuthorizedKey{Key: ann, User: "a:b"}, Err: `user: "a:b" is not a valid user name`},
 		{Name: "exclusive absence", Of: AuthorizedKey{Key: ann, Ensure: absent, Exclusive: true}, Err: "exclusive: 'exclusive: true' is only valid with 'ensure: present', got 'ensure: absent'"},
 	})

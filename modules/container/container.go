@@ -97,15 +97,15 @@ func (c *Container) Validate() error {
 		wrong("name", "%q is not a valid container name", c.Name)
 	}
 	if c.Image == "" && c.Ensure != absent {
-		errs = append(errs, &modules.PropertyError{Path: "image", Msg: "image cannot be empty", Hint: "write an image with its tag or its digest"})
+		errs = append(errs, &modules.PropertyError{Path: "image", Msg: `"image" cannot be empty`, Hint: "write an image with its tag or its digest"})
 	}
 	for _, p := range []struct{ property, text string }{{"image", c.Image}, {"network", c.Network}, {"user", c.User}, {"memory", c.Memory}, {"cpus", c.CPUs}} {
 		errs = append(errs, modules.ValidateLine(p.property, p.text))
 		if strings.HasPrefix(p.text, "-") {
-			wrong(p.property, "%s cannot begin with a dash", p.property)
+			wrong(p.property, "%q cannot begin with a dash", p.property)
 		}
 		if strings.ContainsAny(p.text, " \t") {
-			wrong(p.property, "%q has a space, which is not allowed in %s", p.text, p.property)
+			wrong(p.property, "%q has a space, which is not allowed in %q", p.text, p.property)
 		}
 	}
 	errs = append(errs, c.validateShapes())
@@ -114,7 +114,7 @@ func (c *Container) Validate() error {
 			wrong("env", "%q is not a valid variable name", name)
 		}
 		if strings.ContainsAny(c.Env[name], "\r\n\x00") { // the files that programs read them from have lines
-			wrong("env."+name, "env.%s must be one line, without NUL bytes", name)
+			wrong("env."+name, `"env.%s" must be one line, without NUL bytes`, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Labels)) {
@@ -138,7 +138,7 @@ func (c *Container) Validate() error {
 		}
 	}
 	if c.Enable != nil && c.Provider != quadlet {
-		errs = append(errs, &modules.PropertyError{Path: "enable", Msg: "enable is only valid with provider: quadlet", Hint: "write provider: quadlet, or restart: always"})
+		errs = append(errs, &modules.PropertyError{Path: "enable", Msg: `"enable" is only valid with provider: quadlet`, Hint: "write provider: quadlet, or restart: always"})
 	}
 	if c.Provider == quadlet {
 		errs = append(errs, c.validateUnit())

@@ -123,7 +123,7 @@ func (s *service) check(ctx context.Context) (modules.Plan, error) {
 
 func (s *service) plan(action string, changes []modules.Change, will unit, do unitSteps) (modules.Plan, error) {
 	if !modules.HasRootRights(s.h.Files, "/etc/containers") {
-		return modules.Plan{}, modules.Refuse("only root may have systemd run containers here; use become")
+		return modules.Plan{}, modules.Refuse(`only root may have systemd run containers here; use "become"`)
 	}
 	plan := modules.Plan{
 		Action: action, Changes: changes, Steps: do,
@@ -174,7 +174,7 @@ func hasQuadlet(h modules.Host) error {
 		}
 	}
 	h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring it
-	return modules.Refuse("podman on this host has no quadlet, which needs podman 4.4 or later; remove the property provider, or upgrade podman")
+	return modules.Refuse(`podman on this host has no quadlet, which needs podman 4.4 or later; remove the property "provider", or upgrade podman`)
 }
 
 // taken reports whether a container of the name exists that belongs to no unit.

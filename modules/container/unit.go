@@ -47,7 +47,7 @@ func (c *Container) validateUnit() error {
 	var errs []error
 	plain := func(property, text string) {
 		if strings.ContainsAny(text, special) || text != strings.TrimSpace(text) {
-			errs = append(errs, modules.Errorf(property, "with quadlet, the property %s cannot contain any of the characters %s, and cannot begin or end with a space", property, special))
+			errs = append(errs, modules.Errorf(property, "with quadlet, the property %q cannot contain any of the characters %s, and cannot begin or end with a space", property, special))
 		}
 	}
 	plain("image", c.Image)

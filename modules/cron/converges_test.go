@@ -150,7 +150,7 @@ func TestOtherUser(t *testing.T) {
 	res := modtest.Decode(t, modules.Registry{typ}, "cron", `{"name":"n","command":"x","user":"1","store":"$ROOT"}`, root)
 	plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	if os.Geteuid() != 0 {
-		want := fmt.Sprintf("user %d may not change the crontab of user 1: permission denied; use become", os.Geteuid())
+		want := fmt.Sprintf(`user %d may not change the crontab of user 1: permission denied; use "become"`, os.Geteuid())
 		require.EqualError(t, err, want)
 		return
 	}
@@ -224,7 +224,7 @@ func TestNewcomer(t *testing.T) {
 		plan, err := res.Check(t.Context(), h)
 		switch {
 		case os.Geteuid() != 0:
-			require.EqualError(t, err, fmt.Sprintf("user %d may not change the crontab of user 4711: permission denied; use become", os.Geteuid()))
+			require.EqualError(t, err, fmt.Sprintf(`user %d may not change the crontab of user 4711: permission denied; use "become"`, os.Geteuid()))
 		case want != "":
 			require.EqualError(t, err, want)
 		default:

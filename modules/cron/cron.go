@@ -58,7 +58,7 @@ func (c *Cron) Validate() error {
 	}
 	switch {
 	case c.Ensure != absent && strings.Trim(c.Command, blanks) == "":
-		errs = append(errs, modules.Errorf("command", "command cannot be empty"))
+		errs = append(errs, modules.Errorf("command", `"command" cannot be empty`))
 	case len(c.Command) > maxCommand:
 		errs = append(errs, &modules.PropertyError{
 			Path: "command",

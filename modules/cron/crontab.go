@@ -45,7 +45,7 @@ func (c *Cron) crontab(ctx context.Context, accounts modules.Accounts) (crontab,
 	case uid == own:
 		return crontab{uid: own}, nil
 	case own != 0:
-		return crontab{}, modules.Refuse("user %d may not change the crontab of user %d: %w; use become", own, uid, fs.ErrPermission)
+		return crontab{}, modules.Refuse(`user %d may not change the crontab of user %d: %w; use "become"`, own, uid, fs.ErrPermission)
 	}
 	return crontab{uid, name}, nil
 }

@@ -75,6 +75,9 @@ func (v value) span(from, to string) (msg, hint string) {
 	if msg == "" && high < low {
 		msg = fmt.Sprintf("the range %s-%s ends before it begins", from, to)
 		hint = fmt.Sprintf("write two ranges: %s-%d,%d-%s", from, v.high, v.low, to)
+		if v.name == weekday.name {
+			hint += " (7 and 0 are both Sunday)"
+		}
 	}
 	return msg, hint
 }

@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		{Name: "random", Of: job(func(c *Cron) { c.Minute = "0~30" }), Err: `minute: minute "0~30": "0~30" is not a number` + hint},
 		{Name: "range of everything", Of: job(func(c *Cron) { c.Minute = "*-5" }), Err: `minute: minute "*-5": "*" is not a number` + hint},
 		{Name: "half a range", Of: job(func(c *Cron) { c.Minute = "5-" }), Err: `minute: minute "5-": a number is missing` + hint},
-		{Name: "backwards", Of: job(func(c *Cron) { c.Weekday = "fri-mon" }), Err: `weekday: weekday "fri-mon": the range fri-mon ends before it begins (write two ranges: fri-7,0-mon)`},
+		{Name: "backwards", Of: job(func(c *Cron) { c.Weekday = "fri-mon" }), Err: `weekday: weekday "fri-mon": the range fri-mon ends before it begins (write two ranges: fri-7,0-mon (7 and 0 are both Sunday))`},
 		{Name: "step without a range", Of: job(func(c *Cron) { c.Minute = "5/10" }), Err: `minute: minute "5/10": the step /10 has no range (write 5-59/10)`},
 		{Name: "step of nothing", Of: job(func(c *Cron) { c.Minute = "*/0" }), Err: `minute: minute "*/0": the step "0" is not a number from 1 to 59`},
 		{Name: "no step", Of: job(func(c *Cron) { c.Minute = "*/" }), Err: `minute: minute "*/": the step "" is not a number from 1 to 59`},
@@ -55,11 +55,11 @@ func TestValidate(t *testing.T) {
 		{Name: "two wrong fields", Of: job(func(c *Cron) { c.Minute, c.Hour = "60", "24" }), Err: "minute: minute \"60\": 60 is outside 0-59\nhour: hour \"24\": 24 is outside 0-23"},
 
 		{Name: "special and a field", Of: job(func(c *Cron) { c.Special, c.Hour = "@daily", "3" }), Err: "hour: 'hour' and 'special' are mutually exclusive"},
-		{Name: "no command", Of: job(func(c *Cron) { c.Command = "" }), Err: "command: command cannot be empty"},
-		{Name: "blank command", Of: job(func(c *Cron) { c.Command = " \t" }), Err: "command: command cannot be empty"},
-		{Name: "command of two lines", Of: job(func(c *Cron) { c.Command = "x\n* * * * * y" }), Err: "command: command must be one line, without NUL bytes"},
+		{Name: "no command", Of: job(func(c *Cron) { c.Command = "" }), Err: `command: "command" cannot be empty`},
+		{Name: "blank command", Of: job(func(c *Cron) { c.Command = " \t" }), Err: `command: "command" cannot be empty`},
+		{Name: "command of two lines", Of: job(func(c *Cron) { c.Command = "x\n* * * * * y" }), Err: `command: "command" must be one line, without NUL bytes`},
 		{Name: "command too long", Of: job(func(c *Cron) { c.Command = strings.Repeat("x", 1000) }), Err: "command: command has 1000 bytes; cron may cut it off after 999 (put it into a script and run that)"},
-		{Name: "name of two lines", Of: job(func(c *Cron) { c.Name = "x\n* * * * * y" }), Err: "name: name must be one line, without NUL bytes"},
+		{Name: "name of two lines", Of: job(func(c *Cron) { c.Name = "x\n* * * * * y" }), Err: `name: "name" must be one line, without NUL bytes`},
 	})
 }
 

@@ -58,9 +58,9 @@ func (d *Debconf) look(h modules.Host) (question, error) {
 func (d *Debconf) fits(q question) error {
 	switch {
 	case q.password && d.Type != "":
-		return modules.Refuse("the question %s has the type password; write the property password instead of type and value", d.Name)
+		return modules.Refuse(`the question %s has the type password; write the property "password" instead of "type" and "value"`, d.Name)
 	case !q.password && d.Password != "":
-		return modules.Refuse("%s is not a question of type password; write type and value", d.Name)
+		return modules.Refuse(`%s is not a question of type password; write "type" and "value"`, d.Name)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (d *Debconf) Validate() error {
 	case d.Password != "" && (d.Type != "" || d.Value != ""):
 		errs = append(errs, modules.Errorf("password", "'password' takes the place of 'type' and 'value'"))
 	case d.Password == "" && d.Type == "":
-		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write type (such as string, boolean or select) and value, or write password"})
+		errs = append(errs, &modules.PropertyError{Path: "type", Msg: `"type" cannot be empty`, Hint: `write "type" (such as string, boolean or select) and "value", or write "password"`})
 	case d.Type == "boolean" && d.Value != "" && d.Value != "true" && d.Value != "false":
 		errs = append(errs, modules.Errorf("value", "%q is neither true nor false, which a boolean is", d.Value))
 	}

@@ -91,11 +91,11 @@ func TestConverges(t *testing.T) {
 		fixture("nobody asks anyway", tree("", "", ""), mode+`,"ensure":"absent"`, ""),
 		modtest.Fixture{
 			Name: "a password as a value", Tree: hidden, Properties: `{"root":"$ROOT",` + secret + `,"type":"string","value":"x"}`,
-			Err: "the question app/secret has the type password; write the property password instead of type and value",
+			Err: `the question app/secret has the type password; write the property "password" instead of "type" and "value"`,
 		},
 		modtest.Fixture{
 			Name: "a value as a password", Tree: asked("fast", "seen"), Properties: `{"root":"$ROOT",` + mode + `,"password":"x"}`,
-			Err: "app/mode is not a question of type password; write type and value",
+			Err: `app/mode is not a question of type password; write "type" and "value"`,
 		},
 	)
 }
@@ -123,7 +123,7 @@ func TestValidate(t *testing.T) {
 	modtest.Decodes(t, Type(), map[string]string{
 		`{"name":"app/mode","package":"app","type":"string"}`:                            "",
 		`{"name":"app/mode","package":"app","type":"boolean","value":"true"}`:            "",
-		`{"name":"app/mode","package":"app"}`:                                            "type: type cannot be empty (write type (such as string, boolean or select) and value, or write password)",
+		`{"name":"app/mode","package":"app"}`:                                            `type: "type" cannot be empty (write "type" (such as string, boolean or select) and "value", or write "password")`,
 		`{"name":"app/mode","package":"app","type":"boolean","value":"yes"}`:             `value: "yes" is neither true nor false, which a boolean is`,
 		`{"name":"app/mode","package":"app","type":"string","value":"a\nb"}`:             "value: an answer is one line",
 		`{"name":"app/mode","package":"app","type":"string","value":" a"}`:               "value: debconf keeps no blanks around an answer",

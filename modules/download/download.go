@@ -170,7 +170,7 @@ func (g *getting) ask(ctx context.Context, heard func()) error {
 }
 
 func (g *getting) tooLarge() error {
-	return fmt.Errorf("it is larger than %d MiB; raise max_size if that is right", g.download.MaxSize>>20)
+	return fmt.Errorf(`it is larger than %d MiB; raise "max_size" if that is right`, g.download.MaxSize>>20)
 }
 
 func (g *getting) request(ctx context.Context) (*http.Request, error) {

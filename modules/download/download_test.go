@@ -226,12 +226,12 @@ func TestGetErrors(t *testing.T) {
 		{"larger than it may be", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "2000000")
 			w.WriteHeader(http.StatusOK)
-		}, 1, "URL/a.tar?…: it is larger than 1 MiB; raise max_size if that is right"},
+		}, 1, `URL/a.tar?…: it is larger than 1 MiB; raise "max_size" if that is right`},
 		{"larger than it may be, without saying so", func(w http.ResponseWriter, _ *http.Request) {
 			for range 200 {
 				w.Write(content[:10_000])
 			}
-		}, 1, "URL/a.tar?…: it is larger than 1 MiB; raise max_size if that is right"},
+		}, 1, `URL/a.tar?…: it is larger than 1 MiB; raise "max_size" if that is right`},
 		{"always broken", func(w http.ResponseWriter, _ *http.Request) { broken(w, 1000) }, 3, "URL/a.tar?…: the connection broke after 1000 bytes: unexpected EOF"},
 		{"a circle", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/a.tar?token=other", http.StatusFound)

@@ -247,7 +247,7 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 	expected := 0
 	if n, ok := in.wanted["exitCode"].(json.Number); ok {
 		if expected, err = strconv.Atoi(string(n)); err != nil {
-			return nil, errors.New("exitCode is out of range")
+			return nil, errors.New(`"exitCode" is out of range`)
 		}
 	}
 	if exit.Code != expected {

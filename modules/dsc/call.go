@@ -30,7 +30,9 @@ type call struct {
 }
 
 // what returns the name of the call in messages.
-func (rs *resource) what(c call) string { return c.name + " of " + rs.as.Type }
+func (rs *resource) what(c call) string {
+	return fmt.Sprintf("the operation %q of %s", c.name, rs.as.Type)
+}
 
 // call runs an operation. Its error is that it could not be run, or the meaning of its exit code; the exit code of a
 // verdict is an answer and not an error.
@@ -96,7 +98,7 @@ func (rs *resource) allowed(c call) error {
 	root := os.Geteuid() == 0
 	switch {
 	case c.operation.Security == manifest.SecurityElevated && !root:
-		return needsRoot("%s needs root; use become", rs.what(c))
+		return needsRoot(`%s needs root; use "become"`, rs.what(c))
 	case c.operation.Security == manifest.SecurityRestricted && root:
 		return failed("", "%s refuses to run as root", rs.what(c))
 	}
@@ -108,7 +110,7 @@ func (rs *resource) allowed(c call) error {
 func (d *DSC) rightUser() error {
 	switch root := os.Geteuid() == 0; {
 	case d.Security == string(manifest.SecurityElevated) && !root:
-		return needsRoot("the document requires root for %s; use become", d.TypeName)
+		return needsRoot(`the document requires root for %s; use "become"`, d.TypeName)
 	case d.Security == string(manifest.SecurityRestricted) && root:
 		return failed("", "the document does not allow root for %s", d.TypeName)
 	}

@@ -11,7 +11,7 @@ func TestRightUser(t *testing.T) {
 	root := os.Geteuid() == 0
 	for security, want := range map[string]map[bool]string{
 		"":           {},
-		"elevated":   {false: "the document requires root for A/B; use become"},
+		"elevated":   {false: `the document requires root for A/B; use "become"`},
 		"restricted": {true: "the document does not allow root for A/B"},
 	} {
 		d := &DSC{TypeName: "A/B", Security: security}

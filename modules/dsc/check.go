@@ -119,7 +119,7 @@ func (in *instance) runTest(ctx context.Context, o *manifest.Operation) (verdict
 	}
 	if o.Return == "" {
 		if in.resource.operation("get") == nil {
-			return verdict{}, failed("", "%s prints no state, and the resource has no get to compare with", in.resource.what(c))
+			return verdict{}, failed("", `%s prints no state, and the resource has no operation "get" to compare with`, in.resource.what(c))
 		}
 		r, err := in.get(ctx)
 		return in.verdictOf(r), err
@@ -227,7 +227,7 @@ func (in *instance) route(v verdict) (call, error) {
 		in.how = actDelete
 		return call{name: "delete", operation: del, properties: in.wanted, changes: true}, nil
 	case in.absentWanted() && !handles:
-		return call{}, modules.Refuse("%s has no delete, and its set does not handle _exist: false", in.resource.as.Type)
+		return call{}, modules.Refuse(`%s has no operation "delete", and its operation "set" does not handle _exist: false`, in.resource.as.Type)
 	case set == nil:
 		return call{}, in.notSettable(v)
 	}

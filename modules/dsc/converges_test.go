@@ -73,7 +73,7 @@ func TestValidate(t *testing.T) {
 		`{"name": "x", "type": "A/B", "version": "x"}`:                           `version: version: "x" is no range of versions, such as ^1.2 or >=1.0, <2.0`,
 		`{"name": "x", "type": "A/B", "timeout": "0s"}`:                          `timeout: timeout "0s" is not a duration (write it as 30s, 5m or 1h)`,
 		`{"name": "x", "type": "A/B", "properties": {"a": {"secureString": 1}}}`: "properties.a: properties.a: secureString must be a text",
-		`{"name": "x", "type": "A/B", "properties": []}`:                         "properties must be an object",
+		`{"name": "x", "type": "A/B", "properties": []}`:                         `"properties" must be an object`,
 		`{"name": "x", "type": "A.B"}`:                                           "",
 		`{"name": "x", "type": "A.B.C/D", "version": "^1", "properties": null}`:  "",
 	})

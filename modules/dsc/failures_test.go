@@ -21,40 +21,40 @@ func TestErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, members, properties, want string
 	}{
-		{"exit code without a meaning", thing("get", `"--ends", "3", "--says", "no such thing"`, "") + "," + anySchema, "", "get of Test/Thing has failed with exit code 3: no such thing"},
-		{"exit code with one", thing("get", `"--ends", "3", "--says", "no such thing"`, "") + `, "exitCodes": {"3": "Not found"},` + anySchema, "", "get of Test/Thing has failed with exit code 3: Not found"},
-		{"exit code of another meaning", thing("get", `"--ends", "4", "--says", "no such thing"`, "") + `, "exitCodes": {"3": "Not found"},` + anySchema, "", "get of Test/Thing has failed with exit code 4: no such thing"},
-		{"the usual meanings say nothing", thing("get", `"--ends", "1", "--says", "it is locked"`, "") + `, "exitCodes": {"0": "Success", "1": "Failure"},` + anySchema, "", "get of Test/Thing has failed with exit code 1: it is locked"},
-		{"others of these codes do", thing("get", `"--ends", "1", "--says", "it is locked"`, "") + `, "exitCodes": {"0": "Success", "1": "Invalid parameter"},` + anySchema, "", "get of Test/Thing has failed with exit code 1: Invalid parameter"},
-		{"an error without a plain line", thing("get", `"--ends", "1", "--says", "{\"error\": \"structured\"}"`, "") + "," + anySchema, "", "get of Test/Thing has failed with exit code 1: structured"},
-		{"a test that fails is no verdict", get + "," + thing("test", `"--ends", "1"`, `, "return": "state"`) + "," + anySchema, "", "test of Test/Thing has failed with exit code 1"},
-		{"nothing printed", thing("get", `"--silent"`, "") + "," + anySchema, "", "get of Test/Thing has printed nothing where a state was expected"},
-		{"no JSON", thing("get", `"--prints", "hello"`, "") + "," + anySchema, "", `get of Test/Thing has printed text that is not JSON: line 1 is "hello"`},
-		{"a line before the state", thing("get", `"--prints", "Warning: please upgrade\n{}"`, "") + "," + anySchema, "", `get of Test/Thing has printed text that is not JSON: line 1 is "Warning: please upgrade"`},
-		{"a line after the state", thing("get", `"--prints", "{}\nDone."`, "") + "," + anySchema, "", `get of Test/Thing has printed text that is not JSON: line 2 is "Done."`},
-		{"what a terminal would obey", thing("get", `"--prints", "\u001b[31mred"`, "") + "," + anySchema, "", `get of Test/Thing has printed text that is not JSON: line 1 is "\x1b[31mred"`},
-		{"no UTF-8", `"get": {"executable": "printf", "args": ["{\n\\377"]},` + anySchema, "", `get of Test/Thing has printed text that is not UTF-8: line 2 is "\xff"`},
-		{"an exit code, and text on standard output", `"get": {"executable": "./fails.sh"},` + anySchema, "", `get of Test/Thing has failed with exit code 2: it printed "Error: no such bus"`},
-		{"schema is no JSON", get + `, "schema": {"command": {"executable": "echo", "args": ["Warning: old"]}}`, "", `schema of Test/Thing has printed text that is not JSON: line 1 is "Warning: old"`},
-		{"schema is nothing", get + `, "schema": {"command": {"executable": "true"}}`, "", "schema of Test/Thing has printed 0 JSON values where a schema was expected"},
-		{"a list", thing("get", `"--prints", "[]"`, "") + "," + anySchema, "", "get of Test/Thing has printed a list where a state was expected: line 1 is \"[]\""},
-		{"more than a state", thing("get", `"--prints", "{} {}"`, "") + "," + anySchema, "", "get of Test/Thing has printed more than a state: line 1 is \"{} {}\""},
-		{"no differences", get + "," + thing("test", "", `, "return": "stateAndDiff"`) + "," + anySchema, "", "test of Test/Thing has printed no list of properties after the state"},
-		{"differences that are none", get + "," + thing("test", `"--prints", "{}\n[1]"`, `, "return": "stateAndDiff"`) + "," + anySchema, "", "test of Test/Thing has printed a list where a list of properties was expected: line 2 is \"[1]\""},
-		{"a verdict that is none", thing("get", `"--also", "{\"_inDesiredState\": \"yes\"}"`, "") + "," + anySchema, "", "get of Test/Thing has given a text as _inDesiredState, which must be true or false"},
-		{"not there", `"get": {"executable": "no-such-program"},` + anySchema, "", `get of Test/Thing: "no-such-program" is not found in $PATH`},
+		{"exit code without a meaning", thing("get", `"--ends", "3", "--says", "no such thing"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 3: no such thing`},
+		{"exit code with one", thing("get", `"--ends", "3", "--says", "no such thing"`, "") + `, "exitCodes": {"3": "Not found"},` + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 3: Not found`},
+		{"exit code of another meaning", thing("get", `"--ends", "4", "--says", "no such thing"`, "") + `, "exitCodes": {"3": "Not found"},` + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 4: no such thing`},
+		{"the usual meanings say nothing", thing("get", `"--ends", "1", "--says", "it is locked"`, "") + `, "exitCodes": {"0": "Success", "1": "Failure"},` + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 1: it is locked`},
+		{"others of these codes do", thing("get", `"--ends", "1", "--says", "it is locked"`, "") + `, "exitCodes": {"0": "Success", "1": "Invalid parameter"},` + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 1: Invalid parameter`},
+		{"an error without a plain line", thing("get", `"--ends", "1", "--says", "{\"error\": \"structured\"}"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 1: structured`},
+		{"a test that fails is no verdict", get + "," + thing("test", `"--ends", "1"`, `, "return": "state"`) + "," + anySchema, "", `the operation "test" of Test/Thing has failed with exit code 1`},
+		{"nothing printed", thing("get", `"--silent"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has printed nothing where a state was expected`},
+		{"no JSON", thing("get", `"--prints", "hello"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has printed text that is not JSON: line 1 is "hello"`},
+		{"a line before the state", thing("get", `"--prints", "Warning: please upgrade\n{}"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has printed text that is not JSON: line 1 is "Warning: please upgrade"`},
+		{"a line after the state", thing("get", `"--prints", "{}\nDone."`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has printed text that is not JSON: line 2 is "Done."`},
+		{"what a terminal would obey", thing("get", `"--prints", "\u001b[31mred"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has printed text that is not JSON: line 1 is "\x1b[31mred"`},
+		{"no UTF-8", `"get": {"executable": "printf", "args": ["{\n\\377"]},` + anySchema, "", `the operation "get" of Test/Thing has printed text that is not UTF-8: line 2 is "\xff"`},
+		{"an exit code, and text on standard output", `"get": {"executable": "./fails.sh"},` + anySchema, "", `the operation "get" of Test/Thing has failed with exit code 2: it printed "Error: no such bus"`},
+		{"schema is no JSON", get + `, "schema": {"command": {"executable": "echo", "args": ["Warning: old"]}}`, "", `the operation "schema" of Test/Thing has printed text that is not JSON: line 1 is "Warning: old"`},
+		{"schema is nothing", get + `, "schema": {"command": {"executable": "true"}}`, "", `the operation "schema" of Test/Thing has printed 0 JSON values where a schema was expected`},
+		{"a list", thing("get", `"--prints", "[]"`, "") + "," + anySchema, "", "the operation \"get\" of Test/Thing has printed a list where a state was expected: line 1 is \"[]\""},
+		{"more than a state", thing("get", `"--prints", "{} {}"`, "") + "," + anySchema, "", "the operation \"get\" of Test/Thing has printed more than a state: line 1 is \"{} {}\""},
+		{"no differences", get + "," + thing("test", "", `, "return": "stateAndDiff"`) + "," + anySchema, "", `the operation "test" of Test/Thing has printed no list of properties after the state`},
+		{"differences that are none", get + "," + thing("test", `"--prints", "{}\n[1]"`, `, "return": "stateAndDiff"`) + "," + anySchema, "", "the operation \"test\" of Test/Thing has printed a list where a list of properties was expected: line 2 is \"[1]\""},
+		{"a verdict that is none", thing("get", `"--also", "{\"_inDesiredState\": \"yes\"}"`, "") + "," + anySchema, "", `the operation "get" of Test/Thing has given a text as _inDesiredState, which must be true or false`},
+		{"not there", `"get": {"executable": "no-such-program"},` + anySchema, "", `the operation "get" of Test/Thing: "no-such-program" is not found in $PATH`},
 		{"no set", get + "," + anySchema, `{"file": "$ROOT/x", "size": 2}`, "Test/Thing is not in the desired state: _exist is false, not true; size is (none), not 2; and it has no set"},
 		{"no delete", get + "," + set + "," + anySchema, `{"file": "$ROOT/x", "_exist": false, "size": 2}`, ""},
 		{"no schema", get, "", "type: Test/Thing has neither a schema nor validate, so its valid properties are not known"},
 		{"the schema is wrong", get + `, "schema": {"embedded": {"type": 7}}`, "", "type: Test/Thing: the schema cannot be used: "},
 		{"validate refuses", get + "," + thing("validate", "", ""), `{"file": "$ROOT/x", "size": 13}`, "Test/Thing reports that the properties are not valid: 13 brings bad luck"},
-		{"validate says nothing", get + "," + thing("validate", `"--prints", "{}"`, ""), "", "validate of Test/Thing has not said whether the properties are valid: line 1 is \"{}\""},
-		{"validate is no JSON", get + "," + thing("validate", `"--prints", "all is well"`, ""), "", `validate of Test/Thing has printed text that is not JSON: line 1 is "all is well"`},
-		{"validate prints nothing", get + "," + thing("validate", `"--silent"`, ""), "", "validate of Test/Thing has printed nothing where one JSON object was expected"},
-		{"validate prints two", get + "," + thing("validate", `"--prints", "{}\n{\"valid\": true}"`, ""), "", "validate of Test/Thing has printed more than one JSON object: line 2 is `{\"valid\": true}`"},
+		{"validate says nothing", get + "," + thing("validate", `"--prints", "{}"`, ""), "", "the operation \"validate\" of Test/Thing has not said whether the properties are valid: line 1 is \"{}\""},
+		{"validate is no JSON", get + "," + thing("validate", `"--prints", "all is well"`, ""), "", `the operation "validate" of Test/Thing has printed text that is not JSON: line 1 is "all is well"`},
+		{"validate prints nothing", get + "," + thing("validate", `"--silent"`, ""), "", `the operation "validate" of Test/Thing has printed nothing where one JSON object was expected`},
+		{"validate prints two", get + "," + thing("validate", `"--prints", "{}\n{\"valid\": true}"`, ""), "", "the operation \"validate\" of Test/Thing has printed more than one JSON object: line 2 is `{\"valid\": true}`"},
 		{"validate gives no reason", get + "," + thing("validate", `"--prints", "{\"valid\": false, \"code\": 7}"`, ""), "", "Test/Thing reports that the properties are not valid: it gives no reason: line 1 is `{\"valid\": false, \"code\": 7}`"},
 		{"the schema comes from a command", get + `, "schema": {"command": {"executable": "python3", "args": ["thing.py", "schema"]}}`, `{"size": "x"}`, `the properties are not what Test/Thing takes: properties lacks "file", which is required; properties.size must be integer, not string`},
-		{"a state against the schema", thing("get", `"--also", "{\"size\": []}"`, "") + `, "schema": {"embedded": {"properties": {"size": {"type": "integer"}}}}`, "", "get of Test/Thing has given a state that its schema does not allow: size must be integer, not array"},
+		{"a state against the schema", thing("get", `"--also", "{\"size\": []}"`, "") + `, "schema": {"embedded": {"properties": {"size": {"type": "integer"}}}}`, "", `the operation "get" of Test/Thing has given a state that its schema does not allow: size must be integer, not array`},
 		{"an adapter", get + `, "adapter": {"inputKind": "single"},` + anySchema, "", "Test/Thing is an adapter, which runs resources and is not a resource itself"},
 		{"a group", get + `, "kind": "group",` + anySchema, "", "Test/Thing is of the kind group, and only resources can be run"},
 		{"condition", get + `, "condition": "[equals(1, 2)]",` + anySchema, "", "unknown DSC resource Test/Thing; found $RES/thing.dsc.resource.json, but its condition is false here"},
@@ -94,7 +94,7 @@ func TestCannotBeAbsent(t *testing.T) {
 	b.keep("x", "{}")
 	b.resource(thing("get", "", "") + "," + thing("set", "", "") + "," + anySchema)
 	_, err := b.check(b.instance("Test/Thing", `{"file": "$ROOT/x", "_exist": false}`))
-	require.EqualError(t, err, "Test/Thing has no delete, and its set does not handle _exist: false")
+	require.EqualError(t, err, `Test/Thing has no operation "delete", and its operation "set" does not handle _exist: false`)
 }
 
 // TestUnknownInAState checks that a property that the schema does not know is dropped from a state, and refused among
@@ -107,7 +107,7 @@ func TestUnknownInAState(t *testing.T) {
 	plan, err := b.check(b.instance("Test/Thing", `{"file": "$ROOT/kept", "size": 1}`))
 	require.NoError(t, err)
 	require.False(t, plan.Pending())
-	require.Equal(t, []string{`info: get of Test/Thing: the state has "Version", which is not known; it is ignored`}, b.said)
+	require.Equal(t, []string{`info: the operation "get" of Test/Thing: the state has "Version", which is not known; it is ignored`}, b.said)
 	require.NotContains(t, string(b.state.Before), "Version")
 	_, err = b.prepared(`{"name": "x", "type": "Test/Thing", "properties": {"Version": ""}}`)
 	require.EqualError(t, err, `properties: properties has "Version", which is not known`)
@@ -122,7 +122,7 @@ func TestTimeout(t *testing.T) {
 	d := b.instance("Test/Thing", `{}`)
 	d.Timeout = "200ms"
 	_, err := d.Check(t.Context(), b.checking())
-	require.EqualError(t, err, `get of Test/Thing: "slow.sh" timed out after 200ms and was killed`)
+	require.EqualError(t, err, `the operation "get" of Test/Thing: "slow.sh" timed out after 200ms and was killed`)
 	require.ErrorIs(t, err, modules.ErrTimeout)
 	pid := strings.TrimSpace(b.kept("pid"))
 	// The program is killed before the call returns, and disappears a little later.
@@ -155,9 +155,9 @@ func TestLies(t *testing.T) {
 
 func TestSecurityContext(t *testing.T) {
 	b := newBench(t)
-	context, want := "restricted", "get of Test/Thing refuses to run as root"
+	context, want := "restricted", `the operation "get" of Test/Thing refuses to run as root`
 	if os.Geteuid() != 0 {
-		context, want = "elevated", "get of Test/Thing needs root; use become"
+		context, want = "elevated", `the operation "get" of Test/Thing needs root; use "become"`
 	}
 	b.resource(`"get": {"executable": "true", "requireSecurityContext": "` + context + `"},` + anySchema)
 	_, err := b.check(b.instance("Test/Thing", `{}`))

@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 		{"hopeless in the folder", map[string]string{"a.dsc.resource.yaml": "type: A/B\nget: [\n"}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/a.dsc.resource.yaml: yaml: line 2: did not find expected node content"},
 		{"hopeless in one line", map[string]string{"z.dsc.resource.json": `{"schema": {"type": "object"}, "type": "A/B", "version": "1.0.0",`}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/z.dsc.resource.json: the manifest: unexpected EOF"},
 		{"nobody knows what it is", map[string]string{"z.dsc.resource.json": "{", "y.dscresource.json": `{"name": "A.B", "version": "1.0.0"}`}, nil, `"type": "A.B"`, "",
-			"unknown DSC resource A.B; found resources/y.dscresource.json, but: dscresource is missing, the key that contains name, version and get; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF"},
+			`unknown DSC resource A.B; found resources/y.dscresource.json, but: "dscresource" is missing, the key that contains "name", "version" and "get"; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF`},
 		{"nowhere", nil, nil, `"type": "A/B"`, "", "unknown DSC resource A/B; searched resources/ next to the manifest and $DIR"},
 		{"almost one of the folder", map[string]string{"a.dsc.resource.json": manifestOf("A/Note", "1.0.0", "", `"{}"`), "b.dsc.resource.json": manifestOf("A/Notes", "1.0.0", "", `"{}"`)}, nil, `"type": "a/nots"`, "",
 			"unknown DSC resource a/nots (did you mean A/Note?); searched resources/ next to the manifest and $DIR"},
@@ -233,6 +233,6 @@ func TestRootRunsNothingOfOthers(t *testing.T) {
 		require.Equal(t, "{}", got)
 		require.NoError(t, os.Chown(dir, 1000, 0))
 		_, err = b.got(`{"name": "x", "type": "A/B"}`)
-		require.EqualError(t, err, `get of A/B: "of-others" is not found in `+modules.DefaultPath+":"+b.resources)
+		require.EqualError(t, err, `the operation "get" of A/B: "of-others" is not found in `+modules.DefaultPath+":"+b.resources)
 	})
 }

@@ -106,8 +106,8 @@ func TestVerify(t *testing.T) {
 		{"it decides by itself, and is believed", get + "," + set(`, "--lazy"`, `, "implementsPretest": true`), size, believed, "", "get, set, get", `{"file":"$ROOT/x","size":1}`},
 		{"believed with what it prints", get + "," + set(`, "--lazy", "--also", "{\"size\": 3}"`, `, "return": "state"`), size, believed, "", "get, set", `{"file":"$ROOT/x","size":3}`},
 		{"believed, and it has changed nothing", get + "," + set(`, "--lazy", "--prints", "{\"size\": 1}\n[]"`, `, "return": "stateAndDiff"`), size, believed, "", "get, set", `{"size":1}`},
-		{"believed, and it says no", get + "," + set(`, "--lazy", "--also", "{\"_inDesiredState\": false}"`, `, "return": "state"`), size, believed, "set of Test/Thing reports that the instance is not in the desired state", "get, set", `{"file":"$ROOT/x","size":1}`},
-		{"believed, and it fails", get + "," + set(`, "--ends", "1"`, ""), size, believed, "set of Test/Thing has failed with exit code 1", "get, set", ""},
+		{"believed, and it says no", get + "," + set(`, "--lazy", "--also", "{\"_inDesiredState\": false}"`, `, "return": "state"`), size, believed, `set of Test/Thing reports that the instance is not in the desired state`, "get, set", `{"file":"$ROOT/x","size":1}`},
+		{"believed, and it fails", get + "," + set(`, "--ends", "1"`, ""), size, believed, `the operation "set" of Test/Thing has failed with exit code 1`, "get, set", ""},
 		{"nothing to do", get + "," + set(`, "--lazy"`, ""), `{"file": "$ROOT/x", "size": 1}`, believed, "", "get", ""},
 		{"deleted", get + "," + thing("delete", log, ""), `{"file": "$ROOT/x", "_exist": false}`, believed, "", "get, delete, get", `{"_exist":false,"file":"$ROOT/x"}`},
 	} {

@@ -87,10 +87,10 @@ func TestSaidOnce(t *testing.T) {
 		members, want string
 		said          []string
 	}{
-		{says("Traceback:", "  line 1", "KeyError"), "get of Test/Thing has failed with exit code 3: Traceback:\n  line 1\nKeyError", nil},
-		{says(`{"error": "it is full"}`, `{"warn": "careful"}`), "get of Test/Thing has failed with exit code 3: it is full", []string{"warning: careful"}},
-		{says(`{"error": "it is full"}`, "usage"), "get of Test/Thing has failed with exit code 3: usage", []string{"error: it is full"}},
-		{says("one", "two") + `, "exitCodes": {"3": "Not found"}`, "get of Test/Thing has failed with exit code 3: Not found", []string{"error: one\ntwo"}},
+		{says("Traceback:", "  line 1", "KeyError"), "the operation \"get\" of Test/Thing has failed with exit code 3: Traceback:\n  line 1\nKeyError", nil},
+		{says(`{"error": "it is full"}`, `{"warn": "careful"}`), `the operation "get" of Test/Thing has failed with exit code 3: it is full`, []string{"warning: careful"}},
+		{says(`{"error": "it is full"}`, "usage"), `the operation "get" of Test/Thing has failed with exit code 3: usage`, []string{"error: it is full"}},
+		{says("one", "two") + `, "exitCodes": {"3": "Not found"}`, `the operation "get" of Test/Thing has failed with exit code 3: Not found`, []string{"error: one\ntwo"}},
 	} {
 		b := newBench(t)
 		b.resource(test.members)

@@ -94,7 +94,7 @@ func TestFirstInPerl(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, plan.Pending(), "case does not count")
 	_, err = b.check(b.instance("Example.Colour", `{"file": "$ROOT/kept", "colour": "broken"}`))
-	require.EqualError(t, err, "test of Example.Colour has reported an error: there is no such colour (code 7)")
+	require.EqualError(t, err, `the operation "test" of Example.Colour has reported an error: there is no such colour (code 7)`)
 	require.NoError(t, b.run(b.instance("Example.Colour", `{"file": "$ROOT/kept", "_ensure": "absent"}`)))
 	require.Equal(t, "(absent)", b.kept("kept"))
 	require.NoError(t, b.run(b.instance("Example.Colour", `{"file": "$ROOT/kept", "_ensure": "absent"}`)))
@@ -118,7 +118,7 @@ schema:
     additionalProperties: false
     properties: {file: {type: string}, text: {type: string}, _exist: {type: boolean}}
 `)
-	const quirk = "get of Example.Sh/Line: _exist is a text where the schema has boolean; it is taken for one"
+	const quirk = "the operation \"get\" of Example.Sh/Line: _exist is a text where the schema has boolean; it is taken for one"
 	d := b.instance("Example.Sh/Line", `{"file": "$ROOT/kept", "text": "a b"}`)
 	require.NoError(t, b.run(d))
 	require.Equal(t, "a b", b.kept("kept"))
@@ -128,7 +128,7 @@ schema:
 	require.Equal(t, []string{"info: " + quirk}, b.said, "who changes nothing is not warned")
 	require.JSONEq(t, `{"file": "`+b.root+`/kept", "text": "a b", "_exist": true}`, string(b.state.Before))
 	_, err := b.check(b.instance("Example.Sh/Line", `{"text": "x"}`))
-	require.EqualError(t, err, "get of Example.Sh/Line has failed with exit code 2: Invalid parameter")
+	require.EqualError(t, err, `the operation "get" of Example.Sh/Line has failed with exit code 2: Invalid parameter`)
 	require.Contains(t, b.said, "error: file is missing")
 
 	b.keep("other", "[c")

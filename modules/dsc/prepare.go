@@ -157,7 +157,7 @@ func (d *DSC) exposes(m *manifest.Manifest, wanted map[string]any) error {
 		if o == nil {
 			continue
 		}
-		if path, err := exposed(o, name+" of "+m.Type, wanted, d.discreet); err != nil {
+		if path, err := exposed(o, fmt.Sprintf("the operation %q of %s", name, m.Type), wanted, d.discreet); err != nil {
 			return modules.Errorf(path, "%v", err)
 		}
 	}

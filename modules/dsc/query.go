@@ -46,7 +46,7 @@ func (in *instance) state(ctx context.Context) (map[string]any, error) {
 	case own != nil && own.get != nil:
 		return own.get(ctx, in)
 	case own != nil || in.resource.operation("get") == nil:
-		return nil, modules.Refuse("%s has no get", in.resource.as.Type)
+		return nil, modules.Refuse(`%s has no operation "get"`, in.resource.as.Type)
 	}
 	r, err := in.get(ctx)
 	if err == nil && len(r.restart) > 0 {
@@ -62,7 +62,7 @@ func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if v.untestable {
-		return nil, modules.Refuse("%s has neither test nor get", in.resource.as.Type)
+		return nil, modules.Refuse(`%s has neither the operation "test" nor "get"`, in.resource.as.Type)
 	}
 	differ := make([]string, 0, len(v.differ))
 	for _, name := range v.differ {

@@ -30,7 +30,7 @@ const maxNesting = 64
 // nested too deep.
 func validateValues(v any, path string, depth int) error {
 	if depth > maxNesting {
-		return modules.Errorf("properties", "properties are nested deeper than %d", maxNesting)
+		return modules.Errorf("properties", `"properties" are nested deeper than %d`, maxNesting)
 	}
 	switch v := v.(type) {
 	case map[string]any:

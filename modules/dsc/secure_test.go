@@ -49,10 +49,10 @@ func TestSecretsStayInside(t *testing.T) {
 
 	b.resource(thing("get", `"--says", "no hunter2-Krähe", "--ends", "1"`, "") + "," + anySchema)
 	_, err = b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}}`).Check(t.Context(), b.checking())
-	require.EqualError(t, err, "get of Test/Thing has failed with exit code 1: no <secureValue>")
+	require.EqualError(t, err, `the operation "get" of Test/Thing has failed with exit code 1: no <secureValue>`)
 	b.resource(thing("get", `"--prints", "{\"a\": \"hunter2-Krähe\""`, "") + "," + anySchema)
 	_, err = b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}}`).Check(t.Context(), b.checking())
-	require.EqualError(t, err, "get of Test/Thing has printed text that is not JSON: it ends too early: line 1 is `{\"a\": \"<secureValue>\"`")
+	require.EqualError(t, err, "the operation \"get\" of Test/Thing has printed text that is not JSON: it ends too early: line 1 is `{\"a\": \"<secureValue>\"`")
 }
 
 // TestSecretsInWhatNobodyParses checks that quotes of a program's output, and the full output for debugging, contain no
@@ -70,8 +70,8 @@ func TestSecretsInWhatNobodyParses(t *testing.T) {
 		require.NoError(t, err)
 		b.resource(thing("get", `"--prints", `+string(prints), "") + "," + anySchema)
 		_, err = b.instance("Test/Thing", `{"file": "$ROOT/x", "password": {"secureString": "hunter2-Krähe"}}`).Check(t.Context(), b.checking())
-		require.EqualError(t, err, "get of Test/Thing has printed text that is not JSON: "+test.err)
-		require.Equal(t, []string{"debug: get of Test/Thing printed:\n" + test.said}, b.said)
+		require.EqualError(t, err, `the operation "get" of Test/Thing has printed text that is not JSON: `+test.err)
+		require.Equal(t, []string{"debug: the operation \"get\" of Test/Thing printed:\n" + test.said}, b.said)
 	}
 }
 
@@ -79,8 +79,8 @@ func TestSecretsInWhatNobodyParses(t *testing.T) {
 // runs.
 func TestSecretsNeedStandardInput(t *testing.T) {
 	for _, test := range []struct{ name, input, want string }{
-		{"environment", `"args": ["thing.py", "get"], "input": "env"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from the environment, where other users can see secrets; the operation must read standard input"},
-		{"argument", `"args": ["thing.py", "get", {"jsonInputArg": "--input"}], "input": "stdin"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from its arguments, where other users can see secrets; the operation must read standard input"},
+		{"environment", `"args": ["thing.py", "get"], "input": "env"`, `properties.a[0]: properties.a[0] is secure, and the operation "get" of Test/Thing takes its input from the environment, where other users can see secrets; the operation must read standard input`},
+		{"argument", `"args": ["thing.py", "get", {"jsonInputArg": "--input"}], "input": "stdin"`, `properties.a[0]: properties.a[0] is secure, and the operation "get" of Test/Thing takes its input from its arguments, where other users can see secrets; the operation must read standard input`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)

@@ -52,11 +52,11 @@ func TestSensitiveInput(t *testing.T) {
 	}{
 		{"standard input", get + "," + thing("set", "", ""), ""},
 		{"get takes an argument", `"get": {"executable": "python3", "args": ["thing.py", "get", ` + jsonArg + `]}`,
-			"the resource is sensitive, and get of Test/Thing takes its input from its arguments" + byArgs},
+			`the resource is sensitive, and the operation "get" of Test/Thing takes its input from its arguments` + byArgs},
 		{"set takes an argument", get + `, "set": {"executable": "python3", "args": ["thing.py", "set", ` + jsonArg + `]}`,
-			"the resource is sensitive, and set of Test/Thing takes its input from its arguments" + byArgs},
+			`the resource is sensitive, and the operation "set" of Test/Thing takes its input from its arguments` + byArgs},
 		{"set takes the environment", get + `, "set": {"executable": "python3", "args": ["thing.py", "set", "--env"], "input": "env"}`,
-			"the resource is sensitive, and set of Test/Thing takes its input from the environment" + byArgs},
+			`the resource is sensitive, and the operation "set" of Test/Thing takes its input from the environment` + byArgs},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
@@ -86,9 +86,9 @@ func TestSensitiveInput(t *testing.T) {
 // TestSensitiveFirstDesign checks input as --name value.
 func TestSensitiveFirstDesign(t *testing.T) {
 	o := &manifest.Operation{Executable: "x", Input: manifest.InputArgs}
-	_, err := exposed(o, "set of X", map[string]any{"a": "b"}, true)
-	require.EqualError(t, err, "the resource is sensitive, and set of X takes its input from its arguments, where other users can see secrets; the operation must read standard input")
-	_, err = exposed(o, "set of X", nil, true)
+	_, err := exposed(o, `the operation "set" of X`, map[string]any{"a": "b"}, true)
+	require.EqualError(t, err, `the resource is sensitive, and the operation "set" of X takes its input from its arguments, where other users can see secrets; the operation must read standard input`)
+	_, err = exposed(o, `the operation "set" of X`, nil, true)
 	require.NoError(t, err)
 }
 
@@ -106,7 +106,7 @@ func TestReceivedSecret(t *testing.T) {
 	sender.Sensitive = true
 	b.keep("kept", "{}")
 	result := b.catalog(false, sender, receiver)[1]
-	require.Equal(t, "the resource is sensitive, and set of Test/Thing takes its input from its arguments, where other users can see secrets; the operation must read standard input", result.Error)
+	require.Equal(t, `the resource is sensitive, and the operation "set" of Test/Thing takes its input from its arguments, where other users can see secrets; the operation must read standard input`, result.Error)
 	require.Equal(t, "{}", b.kept("kept"))
 }
 
@@ -129,12 +129,12 @@ func TestAllThatWasPrinted(t *testing.T) {
 		said                 []modules.Note
 	}{
 		{"no state", thing("get", `"--prints", "Warning: s3cret\n{}", "--says", "trying"`, ""),
-			`get of Test/Thing has printed text that is not JSON: line 1 is "Warning: s3cret"`, "get of Test/Thing has printed text that is not JSON",
-			[]modules.Note{{Level: "info", Text: "trying"}, {Level: "debug", Text: "get of Test/Thing printed:\nWarning: s3cret\n{}"}}},
+			`the operation "get" of Test/Thing has printed text that is not JSON: line 1 is "Warning: s3cret"`, `the operation "get" of Test/Thing has printed text that is not JSON`,
+			[]modules.Note{{Level: "info", Text: "trying"}, {Level: "debug", Text: "the operation \"get\" of Test/Thing printed:\nWarning: s3cret\n{}"}}},
 		{"an exit code", `"get": {"executable": "sh", "args": ["-c", "echo one; echo s3cret; exit 3"], "input": "stdin"}`,
-			`get of Test/Thing has failed with exit code 3: it printed "s3cret"`, "get of Test/Thing has failed with exit code 3",
-			[]modules.Note{{Level: "debug", Text: "get of Test/Thing printed:\none\ns3cret"}}},
-		{"nothing to tell", thing("get", `"--ends", "3"`, ""), "get of Test/Thing has failed with exit code 3", "get of Test/Thing has failed with exit code 3", nil},
+			`the operation "get" of Test/Thing has failed with exit code 3: it printed "s3cret"`, `the operation "get" of Test/Thing has failed with exit code 3`,
+			[]modules.Note{{Level: "debug", Text: "the operation \"get\" of Test/Thing printed:\none\ns3cret"}}},
+		{"nothing to tell", thing("get", `"--ends", "3"`, ""), `the operation "get" of Test/Thing has failed with exit code 3`, `the operation "get" of Test/Thing has failed with exit code 3`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
@@ -161,7 +161,7 @@ func TestExportOfNoInstances(t *testing.T) {
 		b.write("lines", text)
 		b.resource(`"get": {"executable": "true"}, "export": {"executable": "cat", "args": ["lines"]},` + anySchema)
 		_, err := b.instance("Test/Thing", `{}`).Query(t.Context(), b.checking(), "export")
-		require.EqualError(t, err, "export of Test/Thing "+want)
-		require.Equal(t, []string{"debug: export of Test/Thing printed:\n" + text[:len(text)-1]}, b.said)
+		require.EqualError(t, err, `the operation "export" of Test/Thing `+want)
+		require.Equal(t, []string{"debug: the operation \"export\" of Test/Thing printed:\n" + text[:len(text)-1]}, b.said)
 	}
 }

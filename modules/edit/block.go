@@ -34,7 +34,7 @@ func Markers(marker, name string) (begin, end string) {
 func ValidateBlock(block, marker, name string) error {
 	errs := []error{modules.ValidateLine("marker", marker)}
 	if strings.ContainsAny(block, "\x00\r") {
-		errs = append(errs, &modules.PropertyError{Path: "block", Msg: "block has a NUL byte or a carriage return", Hint: `end its lines with \n; in a file with \r\n they get that`})
+		errs = append(errs, &modules.PropertyError{Path: "block", Msg: `"block" has a NUL byte or a carriage return`, Hint: `end its lines with \n; in a file with \r\n they get that`})
 	}
 	if marker == "" {
 		errs = append(errs, modules.ValidateLine("name", name))
@@ -43,9 +43,9 @@ func ValidateBlock(block, marker, name string) error {
 	lines := blockLines(block)
 	switch {
 	case marker != "" && !strings.Contains(marker, mark):
-		errs = append(errs, &modules.PropertyError{Path: "marker", Msg: "marker has no " + mark, Hint: `write a marker such as "# ` + mark + ` my block"`})
+		errs = append(errs, &modules.PropertyError{Path: "marker", Msg: `"marker" has no ` + mark, Hint: `write a marker such as "# ` + mark + ` my block"`})
 	case block != "" && (slices.Contains(lines, begin) || slices.Contains(lines, end)):
-		errs = append(errs, modules.Errorf("block", "block has a line that is one of its markers, %q and %q", begin, end))
+		errs = append(errs, modules.Errorf("block", `"block" has a line that is one of its markers, %q and %q`, begin, end))
 	}
 	return errors.Join(errs...)
 }

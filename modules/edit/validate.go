@@ -17,7 +17,7 @@ func ValidatePath(name, file string) error {
 	case path.IsAbs(name):
 		return modules.ValidatePath("name", name)
 	case name != "":
-		return &modules.PropertyError{Path: "path", Msg: "path is missing, and the name of the resource is not the path of a file", Hint: "write the path of the file, such as path: /etc/hosts"}
+		return &modules.PropertyError{Path: "path", Msg: `"path" is missing, and the name of the resource is not the path of a file`, Hint: "write the path of the file, such as path: /etc/hosts"}
 	}
 	return nil
 }

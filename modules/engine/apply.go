@@ -204,7 +204,7 @@ func (l listed) compare() {
 		return
 	}
 	slices.Sort(changed)
-	t.said.Message(modules.LevelWarning, "the action changed "+strings.Join(changed, ", ")+", but the property affects does not list this path: add it; until then, a check run takes all later predictions for unknown")
+	t.said.Message(modules.LevelWarning, "the action changed "+strings.Join(changed, ", ")+`, but the property "affects" does not list this path: add it; until then, a check run takes all later predictions for unknown`)
 	t.openApplied()
 	t.run.applied.WentBeyond(t.job.entry, t.resolved())
 }

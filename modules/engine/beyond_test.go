@@ -43,7 +43,7 @@ func TestAffectsThatAreIncomplete(t *testing.T) {
 	before := []modules.Grade{modules.Likely, modules.Likely, modules.Unknown, modules.Likely}
 	require.Equal(t, before, grades(run(true, string(listed))))
 	real := run(false, string(listed))
-	require.Equal(t, []modules.Note{{Level: "warning", Text: "the action changed " + filepath.Join(dir, "f") + ", but the property affects does not list this path: add it; until then, a check run takes all later predictions for unknown"}}, real[0].Messages)
+	require.Equal(t, []modules.Note{{Level: "warning", Text: "the action changed " + filepath.Join(dir, "f") + `, but the property "affects" does not list this path: add it; until then, a check run takes all later predictions for unknown`}}, real[0].Messages)
 	require.Equal(t, []modules.Grade{modules.Likely, modules.Unknown, modules.Unknown, modules.Unknown}, grades(run(true, string(listed))))
 	both, _ := json.Marshal([]string{filepath.Join(dir, "listed"), filepath.Join(dir, "f")})
 	require.Equal(t, []modules.Grade{modules.Likely, modules.Unknown, modules.Unknown, modules.Likely}, grades(run(true, string(both))))

@@ -235,7 +235,7 @@ func TestEngineStops(t *testing.T) {
 	}
 	results, stopped := runEntries(t, dir, wire.Catalog{FailOnError: true, Entries: three()})
 	require.Equal(t, "failed skipped skipped", brief(results))
-	require.Equal(t, wire.Result{Index: 2, Status: wire.Skipped, Because: "exec#false", Reason: wire.SkippedPlayEnded, Message: "skipped because its manifest has fail_on_error", Unmet: true}, results[2])
+	require.Equal(t, wire.Result{Index: 2, Status: wire.Skipped, Because: "exec#false", Reason: wire.SkippedPlayEnded, Message: `skipped because its manifest has "fail_on_error"`, Unmet: true}, results[2])
 	require.False(t, stopped)
 	// An entry that a failure would prevent is not certain.
 	results, _ = runEntries(t, dir, wire.Catalog{FailOnError: true, Check: true, Entries: three()})

@@ -43,7 +43,7 @@ func (e *exports) value(key string, skipped, ran bool) (json.RawMessage, error) 
 	case ran:
 		return nil, errors.New("the resource has no value with this name, or the value is too long or not text")
 	default:
-		return nil, errors.New("the resource has never run on this host, or its output was lost; to run the resource again, remove creates, onlyif and unless for one run")
+		return nil, errors.New(`the resource has never run on this host, or its output was lost; to run the resource again, remove "creates", "onlyif" and "unless" for one run`)
 	}
 	for deeper {
 		var part string

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -37,7 +38,7 @@ func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 			continue
 		}
 		if properties, err = with(properties, strings.Split(from.Property, "."), value); err != nil {
-			return "", modules.Refuse("%s cannot be received: %w", from.Property, err)
+			return "", modules.Refuse("%q cannot be received: %w", from.Property, err)
 		}
 	}
 	if unknown != "" {
@@ -98,7 +99,7 @@ func (in imports) value(from wire.Receive) (value json.RawMessage, known bool, e
 		return nil, false, nil
 	}
 	if value, err = sender.exported(from.Key); err != nil {
-		return nil, false, modules.Refuse("%s has not sent %s: %w", in.sender(from), from.Key, err)
+		return nil, false, modules.Refuse("%s has not sent %q: %w", in.sender(from), from.Key, err)
 	}
 	return value, true, nil
 }
@@ -122,18 +123,18 @@ func (in imports) misfits(properties json.RawMessage, err error) error {
 	for _, from := range in.job.entry.Receive {
 		sender, as := in.sender(from), ""
 		if from.From >= 0 {
-			as = " as " + from.Key
+			as = " as " + strconv.Quote(from.Key)
 		}
 		top, _, _ := strings.Cut(from.Property, ".")
 		kind := kindOf(properties, top)
 		if ofType && (mismatch.Field == top || mismatch.Field == "" && strings.HasPrefix(mismatch.Value, kind)) {
-			return modules.Refuse("%s cannot be the %s that %s has sent%s", from.Property, kind, sender, as)
+			return modules.Refuse("%q cannot be the %s that %s has sent%s", from.Property, kind, sender, as)
 		}
 		for _, p := range problems {
 			if p.Path == top || strings.HasPrefix(p.Path, top+".") || strings.HasPrefix(p.Path, top+"[") {
 				return &misfit{
 					text: fmt.Sprintf("%v; %s has sent this value%s", p, sender, as),
-					safe: fmt.Sprintf("%s cannot take the value that %s has sent%s", from.Property, sender, as),
+					safe: fmt.Sprintf("%q cannot take the value that %s has sent%s", from.Property, sender, as),
 				}
 			}
 		}

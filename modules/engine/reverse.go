@@ -31,7 +31,7 @@ func unkept(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("not done, because it could not be undone (reverse): %w", err)
+	return fmt.Errorf(`not done, because it could not be undone (the resource has "reverse"): %w`, err)
 }
 
 // reversal returns the resource that restores the current state, or the state before the first change; nil if that is

@@ -186,7 +186,7 @@ func TestWhatIsNotUndone(t *testing.T) {
 			[]string{"stable $/other"}, false},
 		"a failure that ends the play": {
 			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, other}},
-			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)` + waits, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
+			[]string{`failed $/no/where: the directory "$/no" does not exist (create it with a file resource that has ensure: directory)` + waits, `skipped $/other: skipped because its manifest has "fail_on_error"`}, false,
 		},
 		"a predicted failure that ends the play": {
 			wire.Catalog{FailOnError: true, Check: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing}},
@@ -282,7 +282,7 @@ func TestUndoneInReverse(t *testing.T) {
 	ends.FailOnError = true
 	for _, cat := range []wire.Catalog{whole(), ends} {
 		require.Equal(t, []string{
-			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; empty the directory, then the next complete run removes it (to keep it, add it to the manifest again without reverse)",
+			`failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; empty the directory, then the next complete run removes it (to keep it, add it to the manifest again without "reverse")`,
 		}, r.run(cat))
 	}
 	require.Equal(t, []string{"stable $/d"}, r.run(whole(dir)))
@@ -300,7 +300,7 @@ func TestUndoneByItself(t *testing.T) {
 
 // TestWhatCannotBeUndoneIsNotDone checks that also the check run refuses such a change.
 func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
-	const because = "not done, because it could not be undone (reverse): "
+	const because = "not done, because it could not be undone (the resource has \"reverse\"): "
 	for name, test := range map[string]struct {
 		build func(r *rememberer)
 		entry wire.Entry
@@ -487,7 +487,7 @@ func TestNothingIsUndoneElsewhere(t *testing.T) {
 			cat := whole()
 			for _, cat.Check = range []bool{true, false} {
 				require.Equal(t, []string{
-					"failed $/his/a: it has left the manifest, and cannot be undone: $/his/a was $/his/a when it was changed, and leads to $/etc/a now (to keep it, add it to the manifest again without reverse)",
+					`failed $/his/a: it has left the manifest, and cannot be undone: $/his/a was $/his/a when it was changed, and leads to $/etc/a now (to keep it, add it to the manifest again without "reverse")`,
 				}, r.run(cat))
 			}
 			require.Equal(t, before, modtest.State(t, r.dir))

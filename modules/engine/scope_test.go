@@ -121,7 +121,7 @@ func TestScopesTell(t *testing.T) {
 	results, _ = runEntries(t, dir, wire.Catalog{Entries: entries()})
 	require.Equal(t, "changed 2 of 2 resources", results[2].Message)
 	require.Equal(t, "exec#false", results[4].Because)
-	require.Equal(t, "skipped because its manifest has fail_on_error", results[4].Message)
+	require.Equal(t, `skipped because its manifest has "fail_on_error"`, results[4].Message)
 	require.Equal(t, "child manifest had 1 failed resources", results[5].Error)
 
 	after := func(target int) func(*wire.Entry) { return func(e *wire.Entry) { e.Require = []int{target} } }

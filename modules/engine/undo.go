@@ -220,7 +220,7 @@ func (u *undoing) settle(v *reversal, result *wire.Result) {
 		result.Message, result.Because = hasLeft+", and is not undone yet: "+v.kept, ""
 	case result.Status == wire.Changed: // the report adds the reason
 	case result.Status == wire.Failed:
-		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep it, add it to the manifest again without reverse)", maxText)
+		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+` (to keep it, add it to the manifest again without "reverse")`, maxText)
 	case done:
 		result.Message = hasLeft + "; the former state is there already"
 	}

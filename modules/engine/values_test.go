@@ -20,7 +20,7 @@ import (
 )
 
 // letItRun is the hint if an earlier run has left no value.
-const letItRun = "; to run the resource again, remove creates, onlyif and unless for one run"
+const letItRun = `; to run the resource again, remove "creates", "onlyif" and "unless" for one run`
 
 // A shelf is a note store that is kept between runs.
 type shelf struct {
@@ -135,7 +135,7 @@ func TestReceive(t *testing.T) {
 
 		results = play(t, dir, cat, nil)
 		require.Equal(t, "stable failed", brief(results))
-		require.Equal(t, "exec#token has not sent stdout: the resource has never run on this host, or its output was lost"+letItRun, results[1].Error)
+		require.Equal(t, `exec#token has not sent "stdout": the resource has never run on this host, or its output was lost`+letItRun, results[1].Error)
 
 		kept.broke = errors.New("it is another's")
 		results = play(t, dir, cat, remember)
@@ -177,19 +177,19 @@ func TestReceiveValues(t *testing.T) {
 		{"deep in a state that is new", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.0.x"))}, `{"in":[{"x":true}],"into":null,"port":true}`},
 		{"whole", []wire.Entry{gaugeOf(`"fine":true`), receiving(into, from("port", "state.in"))}, `{"in":[{"x":true}],"into":null,"port":[{"x":true}]}`},
 
-		{"no such member", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.1.x"))}, `gauge#g has not sent state.in.1.x: its sent value has no "1"`},
-		{"no state", []wire.Entry{say(nil), receiving(into, from("port", "state.port"))}, `exec#say has not sent state.port: it does not report its state`},
-		{"nothing of the kind", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "stdout"))}, `gauge#g has not sent stdout: the resource has no value with this name, or the value is too long or not text`},
-		{"too long", []wire.Entry{command("head -c 70000 /dev/zero", ""), receiving(into, from("port", "stdout"))}, `exec#head -c 70000 /dev/zero has not sent stdout: the resource has no value with this name, or the value is too long or not text`},
-		{"no text", []wire.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent stdout: the resource has no value with this name, or the value is too long or not text`},
-		{"excluded", []wire.Entry{with(say(nil), func(e *wire.Entry) { e.Excluded = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
-		{"hidden", []wire.Entry{say(func(e *wire.Entry) { e.Hidden = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
-		{"noop", []wire.Entry{say(func(e *wire.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: the resource has never run on this host, or its output was lost` + letItRun},
-		{"another type", []wire.Entry{say(nil), receiving(into, from("fine", "stdout"))}, `fine cannot be the string that exec#say has sent as stdout`},
-		{"another type for a content", []wire.Entry{say(nil), receiving(file("$/x", ""), from("content", "exit_code"))}, `content cannot be the number that exec#say has sent as exit_code`},
-		{"not valid", []wire.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; exec#printf bad has sent this value as stdout`},
-		{"not valid at all", []wire.Entry{say(nil), receiving(file("$/x", `"ensure":"present"`), from("mode", "stderr"))}, `mode: mode "b" is not an octal number (write an octal string such as mode: "0644"); exec#say has sent this value as stderr`},
-		{"into no object", []wire.Entry{say(nil), receiving(gaugeOf(`"port":80`), from("port.a", "stderr"))}, `port.a cannot be received: its parent is not an object`},
+		{"no such member", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.1.x"))}, `gauge#g has not sent "state.in.1.x": its sent value has no "1"`},
+		{"no state", []wire.Entry{say(nil), receiving(into, from("port", "state.port"))}, `exec#say has not sent "state.port": it does not report its state`},
+		{"nothing of the kind", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "stdout"))}, `gauge#g has not sent "stdout": the resource has no value with this name, or the value is too long or not text`},
+		{"too long", []wire.Entry{command("head -c 70000 /dev/zero", ""), receiving(into, from("port", "stdout"))}, `exec#head -c 70000 /dev/zero has not sent "stdout": the resource has no value with this name, or the value is too long or not text`},
+		{"no text", []wire.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent "stdout": the resource has no value with this name, or the value is too long or not text`},
+		{"excluded", []wire.Entry{with(say(nil), func(e *wire.Entry) { e.Excluded = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent "stdout": it was skipped`},
+		{"hidden", []wire.Entry{say(func(e *wire.Entry) { e.Hidden = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent "stdout": it was skipped`},
+		{"noop", []wire.Entry{say(func(e *wire.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent "stdout": the resource has never run on this host, or its output was lost` + letItRun},
+		{"another type", []wire.Entry{say(nil), receiving(into, from("fine", "stdout"))}, `"fine" cannot be the string that exec#say has sent as "stdout"`},
+		{"another type for a content", []wire.Entry{say(nil), receiving(file("$/x", ""), from("content", "exit_code"))}, `"content" cannot be the number that exec#say has sent as "exit_code"`},
+		{"not valid", []wire.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; exec#printf bad has sent this value as "stdout"`},
+		{"not valid at all", []wire.Entry{say(nil), receiving(file("$/x", `"ensure":"present"`), from("mode", "stderr"))}, `mode: mode "b" is not an octal number (write an octal string such as mode: "0644"); exec#say has sent this value as "stderr"`},
+		{"into no object", []wire.Entry{say(nil), receiving(gaugeOf(`"port":80`), from("port.a", "stderr"))}, `"port.a" cannot be received: its parent is not an object`},
 		{"from a failure", []wire.Entry{command("exit 3", ""), receiving(into, from("port", "stdout"))}, ``},
 		{"from nowhere", []wire.Entry{say(nil), receiving(into, wire.Receive{Property: "port", From: -1})}, `port comes from another host, which only a controller can query`},
 	} {
@@ -224,7 +224,7 @@ func TestReceiveSecret(t *testing.T) {
 	cat.Entries[1].Properties = file("$/token", "").Properties
 	results = play(t, t.TempDir(), cat, nil)
 	require.Equal(t, "changed failed", brief(results))
-	require.Equal(t, "mode cannot take the value that exec#token has sent as stdout", results[1].Error)
+	require.Equal(t, `"mode" cannot take the value that exec#token has sent as "stdout"`, results[1].Error)
 }
 
 func TestReceiveFromOtherHosts(t *testing.T) {

@@ -158,7 +158,7 @@ func (s *countingShelf) Replace(text []byte) error {
 func TestWhoWaitsBeginsNothingInAPlayThatHasEnded(t *testing.T) {
 	failing := slowly("bad", time.Second, time.Millisecond)
 	waiting := slowly("late", time.Second, 0)
-	const skipped = "skipped because its manifest has fail_on_error"
+	const skipped = `skipped because its manifest has "fail_on_error"`
 	for _, test := range []struct {
 		name   string
 		change func(*wire.Entry)

@@ -66,7 +66,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 func (j *job) leaveOut() {
 	j.result.Unmet, j.leftOut = true, true
 	ended := j.scope.ending()
-	reason, why := wire.SkippedPlayEnded, "skipped because its manifest has fail_on_error"
+	reason, why := wire.SkippedPlayEnded, `skipped because its manifest has "fail_on_error"`
 	if ended.isPart() {
 		reason, why = wire.SkippedBlockEnded, "skipped because its block has failed"
 	}

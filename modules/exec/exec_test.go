@@ -153,7 +153,7 @@ func TestNoSuchUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", properties, t.TempDir())
 		_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
-		require.EqualError(t, err, `user: running as user "4000000000" needs root: permission denied; use become`)
+		require.EqualError(t, err, `user: running as user "4000000000" needs root: permission denied; use "become"`)
 		return
 	}
 	_, err := apply(t, properties, t.TempDir(), false)
@@ -252,7 +252,7 @@ func TestUserNeedsRoot(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", `{"name":"true","user":"root"}`, "")
 		h := modules.ReadOnly(modtest.Host())
-		const want = `user: running as user "root" needs root: permission denied; use become`
+		const want = `user: running as user "root" needs root: permission denied; use "become"`
 		_, err := res.Check(t.Context(), h)
 		require.EqualError(t, err, want)
 		_, err = res.(modules.Refresher).Refresh(t.Context(), h, modules.Plan{})

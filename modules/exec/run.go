@@ -60,7 +60,7 @@ func (e *Exec) possible(ctx context.Context, h modules.Host) error {
 	if e.User != "" {
 		uid, err := h.Accounts.UserID(ctx, e.User)
 		if err == nil && uid != os.Geteuid() && os.Geteuid() != 0 {
-			err = fmt.Errorf("running as user %q needs root: %w; use become", e.User, fs.ErrPermission)
+			err = fmt.Errorf(`running as user %q needs root: %w; use "become"`, e.User, fs.ErrPermission)
 		}
 		if err != nil {
 			return cannot("user", err)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -40,11 +41,11 @@ func forShell(command string) string {
 	first := words[0].bare
 	switch {
 	case first == "cd":
-		return "cd " + none + ", or set cwd to the folder"
+		return `"cd" ` + none + `, or set "cwd" to the folder`
 	case slices.Contains(shellCommands, first):
-		return first + " " + none
+		return strconv.Quote(first) + " " + none
 	case assignment().MatchString(first):
-		return fmt.Sprintf("%s… %s, or set the variable under environment", first[:strings.Index(first, "=")+1], none)
+		return fmt.Sprintf(`%s… %s, or set the variable under "environment"`, first[:strings.Index(first, "=")+1], none)
 	}
 	inner := slices.Contains(interpreters, path.Base(first)) // they expand $ themselves
 	for i, w := range words {
@@ -62,7 +63,7 @@ func forShell(command string) string {
 			found = expansion().FindString(w.expanded)
 		}
 		if found != "" {
-			return fmt.Sprintf("%s %s, or put %[1]s in single quotes to pass it unchanged", found, none)
+			return fmt.Sprintf("%q %s, or write it in single quotes to pass it unchanged", found, none)
 		}
 		inner = inner || script().MatchString(w.bare)
 	}

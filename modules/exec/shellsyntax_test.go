@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,10 +10,10 @@ import (
 const asShell = " needs a shell, but exec does not start one; add provider: shell"
 
 func isForShell(found string) string {
-	return found + asShell + ", or put " + found + " in single quotes to pass it unchanged"
+	return strconv.Quote(found) + asShell + ", or write it in single quotes to pass it unchanged"
 }
 
-func isShellCommand(name string) string { return name + asShell }
+func isShellCommand(name string) string { return strconv.Quote(name) + asShell }
 
 func TestForShell(t *testing.T) {
 	for command, want := range map[string]string{
@@ -22,7 +23,7 @@ func TestForShell(t *testing.T) {
 		"make 2>&1":                                 isForShell("2>&1"),
 		"make 2>/dev/null":                          isForShell("2>/dev/null"),
 		"sort < /etc/passwd":                        isForShell("<"),
-		"cd /tmp && ls":                             isShellCommand("cd") + ", or set cwd to the folder",
+		"cd /tmp && ls":                             isShellCommand("cd") + `, or set "cwd" to the folder`,
 		"ls /a && ls /b":                            isForShell("&&"),
 		"ls | wc":                                   isForShell("|"),
 		"test -e /a || touch /a":                    isForShell("||"),
@@ -40,7 +41,7 @@ func TestForShell(t *testing.T) {
 		"ulimit -n 9":                               isShellCommand("ulimit"),
 		"command -v git":                            isShellCommand("command"),
 		"for i in 1 2; do echo $i; done":            isShellCommand("for"),
-		"LANG=C sort":                               "LANG=…" + asShell + ", or set the variable under environment",
+		"LANG=C sort":                               "LANG=…" + asShell + `, or set the variable under "environment"`,
 		"sh -c 'echo x' > /tmp/x":                   isForShell(">"),
 		"":                                          "",
 		"  ":                                        "",
@@ -83,7 +84,7 @@ func TestWarnings(t *testing.T) {
 	for _, w := range e.Warnings() {
 		found = append(found, w.Path+": "+w.Msg)
 	}
-	require.Equal(t, []string{"command: " + isForShell("|"), "onlyif: " + isShellCommand("cd") + ", or set cwd to the folder"}, found)
+	require.Equal(t, []string{"command: " + isForShell("|"), "onlyif: " + isShellCommand("cd") + `, or set "cwd" to the folder`}, found)
 	e.Provider = "shell"
 	require.Empty(t, e.Warnings())
 }

@@ -64,7 +64,7 @@ func (f *Fcontext) Validate() error {
 	}
 	switch {
 	case f.Type == "" && f.Ensure != absent:
-		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write one such as httpd_sys_content_t; semanage fcontext -l lists them"})
+		errs = append(errs, &modules.PropertyError{Path: "type", Msg: `"type" cannot be empty`, Hint: "write one such as httpd_sys_content_t; semanage fcontext -l lists them"})
 	case f.Type != "" && f.Type != semanage.None && !wordShape().MatchString(f.Type):
 		errs = append(errs, modules.Errorf("type", "%q is not an SELinux type", f.Type))
 	case f.Type == semanage.None && f.User+f.Range != "":

@@ -119,12 +119,12 @@ func TestValidate(t *testing.T) {
 		`{"name":"data","target":"/srv","type":"<<none>>","ftype":"d"}`: "",
 		`{"name":"srv","type":"etc_t"}`:                                 `name: "srv" is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes (write one such as /srv/web(/.*)?)`,
 		`{"name":"data","target":"/a b","type":"etc_t"}`:                `target: "/a b" is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes (write one such as /srv/web(/.*)?)`,
-		`{"name":"/srv"}`:                                     "type: type cannot be empty (write one such as httpd_sys_content_t; semanage fcontext -l lists them)",
+		`{"name":"/srv"}`:                                     `type: "type" cannot be empty (write one such as httpd_sys_content_t; semanage fcontext -l lists them)`,
 		`{"name":"/srv","type":"a b"}`:                        `type: "a b" is not an SELinux type`,
 		`{"name":"/srv","type":"<<none>>","user":"system_u"}`: "type: <<none>> has neither user nor range",
 		`{"name":"/srv","type":"t","user":"a b"}`:             `user: "a b" is not an SELinux user`,
 		`{"name":"/srv","type":"t","range":"a b"}`:            `range: "a b" is not a range of levels`,
-		`{"name":"/srv","type":"t","restorecon":["srv"]}`:     "restorecon[0]: file path must be absolute",
+		`{"name":"/srv","type":"t","restorecon":["srv"]}`:     "restorecon[0]: file path must be absolute (write a path that begins with /)",
 	})
 }
 

@@ -166,7 +166,7 @@ func (c *comparison) checkAbsent(ctx context.Context) (modules.Plan, error) {
 func (c *comparison) checkDirectory(ctx context.Context) (modules.Plan, error) {
 	switch {
 	case c.at.Kind == modules.Directory && c.at.link && c.Recurse:
-		return modules.Plan{}, modules.Refuse("%s is a symlink; recurse is for the directory that it leads to", c.Name)
+		return modules.Plan{}, modules.Refuse(`%s is a symlink; "recurse" is for the directory that it leads to`, c.Name)
 	case c.at.Kind == modules.Directory && c.at.link:
 		return c.replaceLink(ctx)
 	case c.at.Kind == modules.Directory:

@@ -424,7 +424,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "a link to a tree", Tree: append([]modtest.Node{{Path: "t", Link: "d"}}, tree...),
 			Properties: own(`"name":"$ROOT/t","ensure":"directory","recurse":true,"mode":"0750"`),
-			Err:        "$ROOT/t is a symlink; recurse is for the directory that it leads to",
+			Err:        `$ROOT/t is a symlink; "recurse" is for the directory that it leads to`,
 		},
 		// absent
 		{

@@ -69,7 +69,7 @@ func (f *File) Prepare(ctx context.Context, src modules.Source) (err error) {
 		return f.prepareRemote(ctx, src)
 	case hasSource:
 		if f.Content, err = src.File(ctx, f.Source); err != nil {
-			return modules.Errorf("source", "%v", err)
+			return modules.AboutProperty("source", err)
 		}
 		f.Source = ""
 	case hasContent:

@@ -31,7 +31,7 @@ func TestValidate(t *testing.T) {
 		{Name: "the root directory", Of: root(File{Name: "/", Ensure: "directory"})},
 		{Name: "absent needs nothing else", Of: File{Name: "/etc/motd", Ensure: "absent"}},
 		{Name: "absent by force", Of: File{Name: "/etc/motd", Ensure: "absent", Force: true}},
-		{Name: "relative", Of: root(File{Name: "etc/motd"}), Err: "name: file path must be absolute"},
+		{Name: "relative", Of: root(File{Name: "etc/motd"}), Err: "name: file path must be absolute (write a path that begins with /)"},
 		{Name: "dots", Of: root(File{Name: "/etc/../motd"}), Err: "name: file path must be canonical (write /motd)"},
 		{Name: "slash at the end", Of: root(File{Name: "/etc/"}), Err: "name: file path must be canonical (write /etc)"},
 		{Name: "NUL", Of: root(File{Name: "/a\x00"}), Err: "name: file path must not contain a NUL byte"},
@@ -156,7 +156,7 @@ func checkRefusesWhatIsDenied(t *testing.T) {
 	uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
 	own := func(name string) File { return File{Name: name, Owner: uid, Group: gid, Mode: "0644"} }
 	with := func(f File, change func(f *File)) File { change(&f); return f }
-	closed := `user $UID may not write in "$ROOT/closed"; use become`
+	closed := `user $UID may not write in "$ROOT/closed"; use "become"`
 	for _, test := range []struct {
 		name string
 		file File
@@ -167,11 +167,11 @@ func checkRefusesWhatIsDenied(t *testing.T) {
 		{"make directories", with(own("closed/a/b"), func(f *File) { f.Ensure = directory }), closed},
 		{"remove", File{Name: "closed/f", Ensure: absent}, closed},
 		{"remove a tree", File{Name: "closed", Ensure: absent, Force: true}, closed},
-		{"look", own("shut/f"), "lstat $ROOT/shut/f: permission denied; use become"},
-		{"read", with(own("secret"), func(f *File) { f.Content = modules.TextContent("y") }), "open $ROOT/secret: permission denied; use become"},
-		{"list", File{Name: "hidden", Ensure: absent}, "open $ROOT/hidden: permission denied; use become"},
-		{"give away", with(own("f"), func(f *File) { f.Owner = "0" }), "user $UID may not give files to user 0; use become"},
-		{"give a new file away", with(own("new"), func(f *File) { f.Group = "1048576" }), "user $UID may not give files to group 1048576, which it is not in; use become"},
+		{"look", own("shut/f"), `lstat $ROOT/shut/f: permission denied; use "become"`},
+		{"read", with(own("secret"), func(f *File) { f.Content = modules.TextContent("y") }), `open $ROOT/secret: permission denied; use "become"`},
+		{"list", File{Name: "hidden", Ensure: absent}, `open $ROOT/hidden: permission denied; use "become"`},
+		{"give away", with(own("f"), func(f *File) { f.Owner = "0" }), `user $UID may not give files to user 0; use "become"`},
+		{"give a new file away", with(own("new"), func(f *File) { f.Group = "1048576" }), `user $UID may not give files to group 1048576, which it is not in; use "become"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.file.Name = filepath.Join(root, test.file.Name)
@@ -255,8 +255,8 @@ func TestNewIsTheActingUsers(t *testing.T) {
 }
 
 func TestStrict(t *testing.T) {
-	all := "owner: the property owner is missing or empty (the play sets strict: true) (set owner here, or under defaults of the play)\n" +
-		"group: the property group is missing or empty (the play sets strict: true) (set group here, or under defaults of the play)\nmode: the property mode is missing or empty (the play sets strict: true) (set mode here, or under defaults of the play)"
+	all := "owner: the property \"owner\" is missing or empty (the play sets strict: true) (set \"owner\" here, or under \"defaults\" of the play)\n" +
+		"group: the property \"group\" is missing or empty (the play sets strict: true) (set \"group\" here, or under \"defaults\" of the play)\nmode: the property \"mode\" is missing or empty (the play sets strict: true) (set \"mode\" here, or under \"defaults\" of the play)"
 	require.EqualError(t, (&File{Name: "/a", Ensure: directory}).ValidateStrict(), all)
 	require.NoError(t, (&File{Name: "/a", Ensure: absent}).ValidateStrict())
 	require.NoError(t, (&File{Name: "/a", Owner: "0", Group: "0", Mode: "0644"}).ValidateStrict())

@@ -213,15 +213,15 @@ func (f *File) applyBelow(ctx context.Context, h modules.Host, s steps) error {
 func (f *File) validateBelow() error {
 	switch {
 	case f.Recurse && f.Ensure == absent:
-		return &modules.PropertyError{Path: "recurse", Msg: "'recurse' applies to owner, group and mode, and cannot be used with 'ensure: absent'", Hint: "write force: true to remove a directory with everything in it"}
+		return &modules.PropertyError{Path: "recurse", Msg: "'recurse' applies to 'owner', 'group' and 'mode', and cannot be used with 'ensure: absent'", Hint: "write force: true to remove a directory with everything in it"}
 	case f.Recurse && f.Ensure != directory:
 		return &modules.PropertyError{Path: "recurse", Msg: "'recurse: true' is only valid with 'ensure: directory'", Hint: "write ensure: directory"}
 	case f.Recurse && f.Name == "/":
 		return modules.Errorf("recurse", "'recurse' is not for the root directory")
 	case f.Recurse && f.Owner == "" && f.Group == "" && f.Mode == "" && f.FileMode == "":
-		return &modules.PropertyError{Path: "recurse", Msg: "'recurse' has nothing to apply to the files in the directory", Hint: "write owner, group, mode or file_mode"}
+		return &modules.PropertyError{Path: "recurse", Msg: "'recurse' has nothing to apply to the files in the directory", Hint: `write "owner", "group", "mode" or "file_mode"`}
 	case f.FileMode != "" && !f.Recurse:
-		return &modules.PropertyError{Path: "file_mode", Msg: "'file_mode' is only valid with 'recurse: true'", Hint: "write mode"}
+		return &modules.PropertyError{Path: "file_mode", Msg: "'file_mode' is only valid with 'recurse: true'", Hint: `write "mode"`}
 	}
 	return nil
 }

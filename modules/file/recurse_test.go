@@ -21,11 +21,11 @@ import (
 
 func TestRecurseRefused(t *testing.T) {
 	for properties, want := range map[string]string{
-		`{"name":"/d","ensure":"absent","recurse":true,"force":true}`:               "recurse: 'recurse' applies to owner, group and mode, and cannot be used with 'ensure: absent' (write force: true to remove a directory with everything in it)",
+		`{"name":"/d","ensure":"absent","recurse":true,"force":true}`:               "recurse: 'recurse' applies to 'owner', 'group' and 'mode', and cannot be used with 'ensure: absent' (write force: true to remove a directory with everything in it)",
 		`{"name":"/d","recurse":true,"owner":"a"}`:                                  "recurse: 'recurse: true' is only valid with 'ensure: directory' (write ensure: directory)",
-		`{"name":"/d","ensure":"directory","recurse":true}`:                         "recurse: 'recurse' has nothing to apply to the files in the directory (write owner, group, mode or file_mode)",
+		`{"name":"/d","ensure":"directory","recurse":true}`:                         `recurse: 'recurse' has nothing to apply to the files in the directory (write "owner", "group", "mode" or "file_mode")`,
 		`{"name":"/","ensure":"directory","recurse":true,"owner":"a"}`:              "recurse: 'recurse' is not for the root directory",
-		`{"name":"/d","ensure":"directory","file_mode":"0644"}`:                     "file_mode: 'file_mode' is only valid with 'recurse: true' (write mode)",
+		`{"name":"/d","ensure":"directory","file_mode":"0644"}`:                     `file_mode: 'file_mode' is only valid with 'recurse: true' (write "mode")`,
 		`{"name":"/d","ensure":"directory","recurse":true,"file_mode":"0888"}`:      `file_mode: mode "0888" has a digit outside 0-7 (write an octal string such as mode: "0644")`,
 		`{"name":"/d","ensure":"directory","recurse":true,"file_mode":"rw-r--r--"}`: `file_mode: mode "rw-r--r--" is neither octal nor symbolic (write it as in mode: "0640" or mode: "u=rw,g=r,o=", with the letters u, g, o, a and r, w, x, X, s, t)`,
 	} {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -76,7 +77,7 @@ func (f *File) prepareRemote(ctx context.Context, src modules.Source) error {
 	}
 	content, err := get(ctx, f.download())
 	if err != nil {
-		return modules.Errorf("source", "%v", err)
+		return modules.AboutProperty("source", err)
 	}
 	f.Content, f.Source, f.MaxSize, f.Fetch = content, "", 0, ""
 	if f.Checksum == unchecked {
@@ -101,7 +102,7 @@ func (f *File) validateRemote() error {
 		}{{"checksum", f.Checksum != "" && !f.Content.Promised()}, {"fetch", f.Fetch != ""}, {"max_size", f.MaxSize != 0}} {
 			switch {
 			case p.given && f.Source != "": // the source may turn out to be a URL
-				return &modules.PropertyError{Path: "source", Msg: "'" + p.name + "' is about a source that is a URL, and this one is a file", Hint: "remove " + p.name + ", or write source: https://…"}
+				return &modules.PropertyError{Path: "source", Msg: "'" + p.name + "' is about a source that is a URL, and this one is a file", Hint: "remove " + strconv.Quote(p.name) + ", or write source: https://…"}
 			case p.given:
 				return &modules.PropertyError{Path: p.name, Msg: "'" + p.name + "' is about a source that is a URL", Hint: "write source: https://…"}
 			}
@@ -111,9 +112,9 @@ func (f *File) validateRemote() error {
 	u, err := url.Parse(f.Source)
 	switch {
 	case err != nil || u.Hostname() == "": // the text of err has all of it
-		return &modules.PropertyError{Path: "source", Msg: "source is not a valid URL", Hint: "write https://host/path, with %XX for special characters"}
+		return &modules.PropertyError{Path: "source", Msg: `"source" is not a valid URL`, Hint: "write https://host/path, with %XX for special characters"}
 	case u.User != nil:
-		return &modules.PropertyError{Path: "source", Msg: "a source may not have a user or a password", Hint: "an archive has username, password and headers"}
+		return &modules.PropertyError{Path: "source", Msg: "a source may not have a user or a password", Hint: `an archive has the properties "username", "password" and "headers"`}
 	case f.Checksum == "":
 		return &modules.PropertyError{Path: "source", Msg: "a download needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it, or checksum: none`}
 	case f.Checksum == unchecked && !strings.EqualFold(u.Scheme, "https"):
@@ -121,9 +122,9 @@ func (f *File) validateRemote() error {
 	case f.Checksum == unchecked && f.Fetch == byHost:
 		return &modules.PropertyError{Path: "checksum", Msg: "with 'fetch: host' only a checksum shows whether the file is the right one", Hint: `write checksum: "sha256:…", or fetch: controller`}
 	case f.Checksum != unchecked && !modules.IsDigest(f.digestWanted()):
-		return &modules.PropertyError{Path: "checksum", Msg: "checksum is neither a SHA-256 nor none", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
+		return &modules.PropertyError{Path: "checksum", Msg: `"checksum" is neither a SHA-256 nor none`, Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
 	case f.MaxSize < 0 || f.MaxSize > largestMaxSize:
-		return modules.Errorf("max_size", "max_size %d is not between 0 and %d", f.MaxSize, largestMaxSize)
+		return modules.Errorf("max_size", `"max_size" must be from 0 to %[2]d, not %[1]d`, f.MaxSize, largestMaxSize)
 	}
 	return nil
 }

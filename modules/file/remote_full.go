@@ -55,7 +55,7 @@ func verify(file *os.File, d modules.Download) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != d.SHA256 {
-		return fmt.Errorf("%s: checksum mismatch, expected %q got %q (if you trust the new file, correct the property checksum)", d, d.SHA256, got)
+		return fmt.Errorf(`%s: checksum mismatch, expected %q got %q (if you trust the new file, correct the property "checksum")`, d, d.SHA256, got)
 	}
 	_, err := file.Seek(0, io.SeekStart)
 	return err

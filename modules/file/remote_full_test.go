@@ -31,7 +31,7 @@ func TestFetchByHost(t *testing.T) {
 		roots               *x509.CertPool
 	}{
 		{"right", right, "", roots},
-		{"wrong", strings.Repeat("0", 64), `download failed: $URL/f?…: checksum mismatch, expected "` + strings.Repeat("0", 64) + `" got "` + right + `" (if you trust the new file, correct the property checksum)`, roots},
+		{"wrong", strings.Repeat("0", 64), `download failed: $URL/f?…: checksum mismatch, expected "` + strings.Repeat("0", 64) + `" got "` + right + `" (if you trust the new file, correct the property "checksum")`, roots},
 		{"not trusted", right, "certificate signed by unknown authority", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -23,12 +23,12 @@ func TestRemoteRefused(t *testing.T) {
 		{Name: "without a checksum", Of: File{Name: "/f", Source: "https://example.org/f"}, Err: `source: a download needs a checksum (write checksum: "sha256:…", as sha256sum prints it, or checksum: none)`},
 		{Name: "http without", Of: File{Name: "/f", Source: "http://example.org/f", Checksum: "none"}, Err: `checksum: a download over http:// can be changed on the way (write https://, or checksum: "sha256:…")`},
 		{Name: "by the host without", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "none", Fetch: "host"}, Err: `checksum: with 'fetch: host' only a checksum shows whether the file is the right one (write checksum: "sha256:…", or fetch: controller)`},
-		{Name: "another checksum", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "md5:0"}, Err: `checksum: checksum is neither a SHA-256 nor none (write checksum: "sha256:…", with 64 hexadecimal digits)`},
-		{Name: "a password", Of: File{Name: "/f", Source: "https://ann:hunter2@example.org/f", Checksum: right}, Err: "source: a source may not have a user or a password (an archive has username, password and headers)"},
-		{Name: "no host", Of: File{Name: "/f", Source: "https:///f", Checksum: right}, Err: "source: source is not a valid URL (write https://host/path, with %XX for special characters)"},
-		{Name: "no URL", Of: File{Name: "/f", Source: "https://ann:hun%ter2@x/f", Checksum: right}, Err: "source: source is not a valid URL (write https://host/path, with %XX for special characters)"},
-		{Name: "too large", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: right, MaxSize: 2 << 20}, Err: "max_size: max_size 2097152 is not between 0 and 1048576"},
-		{Name: "a checksum of a file", Of: File{Name: "/f", Source: "files/f", Checksum: right}, Err: "source: 'checksum' is about a source that is a URL, and this one is a file (remove checksum, or write source: https://…)"},
+		{Name: "another checksum", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: "md5:0"}, Err: `checksum: "checksum" is neither a SHA-256 nor none (write checksum: "sha256:…", with 64 hexadecimal digits)`},
+		{Name: "a password", Of: File{Name: "/f", Source: "https://ann:hunter2@example.org/f", Checksum: right}, Err: `source: a source may not have a user or a password (an archive has the properties "username", "password" and "headers")`},
+		{Name: "no host", Of: File{Name: "/f", Source: "https:///f", Checksum: right}, Err: `source: "source" is not a valid URL (write https://host/path, with %XX for special characters)`},
+		{Name: "no URL", Of: File{Name: "/f", Source: "https://ann:hun%ter2@x/f", Checksum: right}, Err: `source: "source" is not a valid URL (write https://host/path, with %XX for special characters)`},
+		{Name: "too large", Of: File{Name: "/f", Source: "https://example.org/f", Checksum: right, MaxSize: 2 << 20}, Err: `max_size: "max_size" must be from 0 to 1048576, not 2097152`},
+		{Name: "a checksum of a file", Of: File{Name: "/f", Source: "files/f", Checksum: right}, Err: `source: 'checksum' is about a source that is a URL, and this one is a file (remove "checksum", or write source: https://…)`},
 		{Name: "fetch of a text", Of: File{Name: "/f", Content: modules.TextContent("x"), Fetch: "host"}, Err: "fetch: 'fetch' is about a source that is a URL (write source: https://…)"},
 	}
 	modtest.Validates(t, cases)

@@ -27,7 +27,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	c := &comparison{File: f, h: h, at: at}
 	switch {
 	case f.Recurse && at.Kind == modules.Directory:
-		return nil, modules.Refuse("recurse changes the files in %s, which a file resource cannot restore", f.Name)
+		return nil, modules.Refuse(`"recurse" changes the files in %s, which a file resource cannot restore`, f.Name)
 	case err != nil:
 		return nil, modules.PermissionRefusal(err)
 	case at.link:

@@ -53,13 +53,13 @@ func TestValidateRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, validate, text, stdout, stderr string
 	}{
-		{"no", "sh -c 'echo out; echo \"$1:1: bad\" >&2; echo failed >&2; exit 3' sh %s", "the validate command exited with status 3, so the file was not written: $ROOT/d/f:1: bad", "out\n", "$ROOT/d/f:1: bad\nfailed\n"},
-		{"says nothing", "false %s", "the validate command exited with status 1, so the file was not written", "", ""},
-		{"killed", "sh -c 'kill -9 $$' sh %s", "the validate command exited with status 137, so the file was not written", "", ""},
+		{"no", "sh -c 'echo out; echo \"$1:1: bad\" >&2; echo failed >&2; exit 3' sh %s", `the command of "validate" exited with status 3, so the file was not written: $ROOT/d/f:1: bad`, "out\n", "$ROOT/d/f:1: bad\nfailed\n"},
+		{"says nothing", "false %s", `the command of "validate" exited with status 1, so the file was not written`, "", ""},
+		{"killed", "sh -c 'kill -9 $$' sh %s", `the command of "validate" exited with status 137, so the file was not written`, "", ""},
 		{"not there", "no-such-program %s", `validate: "no-such-program" is not found in ` + modules.DefaultPath, "", ""},
-		{"writes", "sh -c 'echo x >\"$1\"; touch -t 200001010000 \"$1\"' sh %s", "the file changed while the validate command was running", "", ""},
-		{"replaces", "sh -c 'rm \"$1\" && echo new >\"$1\"' sh %s", "the file changed while the validate command was running", "", ""},
-		{"removes", "rm %s", "the file changed while the validate command was running", "", ""},
+		{"writes", "sh -c 'echo x >\"$1\"; touch -t 200001010000 \"$1\"' sh %s", `the file changed while the command of "validate" was running`, "", ""},
+		{"replaces", "sh -c 'rm \"$1\" && echo new >\"$1\"' sh %s", `the file changed while the command of "validate" was running`, "", ""},
+		{"removes", "rm %s", `the file changed while the command of "validate" was running`, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := modtest.Root(t)

@@ -28,7 +28,7 @@ func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 		return f.checkManaged(ctx, h, m)
 	}
 	if by := incharge(h.Files); by != "" {
-		return modules.Plan{}, modules.Refuse("%s manages the firewall of this host, and would ignore this rule: remove the property provider", by)
+		return modules.Plan{}, modules.Refuse(`%s manages the firewall of this host, and would ignore this rule: remove the property "provider"`, by)
 	}
 	is, err := look(ctx, h)
 	if err != nil {
@@ -203,7 +203,7 @@ func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 // may returns an error unless the user is root.
 func may(files modules.FileRights) error {
 	if !modules.HasRootRights(files, loadFiles[0]) {
-		return modules.Refuse("only root may see and change which packets come in; use become")
+		return modules.Refuse(`only root may see and change which packets come in; use "become"`)
 	}
 	return nil
 }

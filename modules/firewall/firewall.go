@@ -91,7 +91,7 @@ func (f *Firewall) Validate() error {
 		errs = append(errs, modules.Errorf("zone", "%q is not a valid zone name", f.Zone))
 	}
 	if f.Zone != "" && f.Provider != "" && f.Provider != firewalld {
-		errs = append(errs, modules.Errorf("zone", "zone is only valid with firewalld"))
+		errs = append(errs, modules.Errorf("zone", `"zone" is only valid with firewalld`))
 	}
 	for n, source := range f.Source {
 		if _, err := parseSource(source); err != nil {
@@ -105,11 +105,11 @@ func (f *Firewall) Validate() error {
 	case f.Port != "" && f.Service != "":
 		errs = append(errs, modules.Errorf("service", "'port' and 'service' are mutually exclusive"))
 	case f.Service != "" && !known:
-		errs = append(errs, &modules.PropertyError{Path: "service", Msg: fmt.Sprintf("no ports are known of a service %q", f.Service), Hint: "write its port and protocol"})
+		errs = append(errs, &modules.PropertyError{Path: "service", Msg: fmt.Sprintf("no ports are known of a service %q", f.Service), Hint: `write its "port" and "protocol"`})
 	case f.Port == "" && f.Protocol != "":
 		errs = append(errs, modules.Errorf("protocol", "'protocol' needs 'port'"))
 	case f.Port == "" && f.Service == "" && len(f.Source) == 0 && f.Interface == "" && f.Ensure != absent && f.Restore == nil:
-		errs = append(errs, &modules.PropertyError{Path: "port", Msg: "the rule does not select any packets", Hint: "write port, service, source or interface"})
+		errs = append(errs, &modules.PropertyError{Path: "port", Msg: "the rule does not select any packets", Hint: `write "port", "service", "source" or "interface"`})
 	}
 	return errors.Join(errs...)
 }

@@ -110,7 +110,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),
-			Err: "firewalld manages the firewall of this host, and would ignore this rule: remove the property provider",
+			Err: `firewalld manages the firewall of this host, and would ignore this rule: remove the property "provider"`,
 		},
 		{
 			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
@@ -255,10 +255,10 @@ func TestValidate(t *testing.T) {
 		{Of: Firewall{Name: "x", Port: "1", Source: []string{"192.0.2.7/24"}}, Err: `source[0]: "192.0.2.7/24" has bits set after its prefix: the network is 192.0.2.0/24 (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`},
 		{Of: Firewall{Name: "x", Port: "1", Source: []string{"office"}}, Err: `source[0]: "office" is neither an address nor a network (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`},
 		{Of: Firewall{Name: "x", Port: "1", Interface: "eth0; drop"}, Err: `interface: "eth0; drop" is not a valid interface name`},
-		{Of: Firewall{Name: "x", Service: "gopher"}, Err: `service: no ports are known of a service "gopher" (write its port and protocol)`},
+		{Of: Firewall{Name: "x", Service: "gopher"}, Err: `service: no ports are known of a service "gopher" (write its "port" and "protocol")`},
 		{Of: Firewall{Name: "x", Service: "ssh", Port: "22"}, Err: "service: 'port' and 'service' are mutually exclusive"},
 		{Of: Firewall{Name: "x", Protocol: udp, Interface: "eth0"}, Err: "protocol: 'protocol' needs 'port'"},
-		{Of: Firewall{Name: "x"}, Err: "port: the rule does not select any packets (write port, service, source or interface)"},
+		{Of: Firewall{Name: "x"}, Err: `port: the rule does not select any packets (write "port", "service", "source" or "interface")`},
 	})
 }
 

@@ -68,7 +68,7 @@ func (f *Firewall) about(h modules.Host, m manager) (all []string, want managed,
 		return r.About, managed{r.InForce, r.Kept}, nil
 	}
 	if f.Port == "" && f.Service == "" && f.Interface == "" && len(f.Source) == 0 {
-		return nil, managed{}, modules.Refuse("%s identifies a rule by its contents, not by a name: write port, service, source or interface of the rule to remove", m.name())
+		return nil, managed{}, modules.Refuse(`%s identifies a rule by its contents, not by a name: write "port", "service", "source" or "interface" of the rule to remove`, m.name())
 	}
 	there := *f
 	there.Ensure = present

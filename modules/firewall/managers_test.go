@@ -202,7 +202,7 @@ func TestManagersConverge(t *testing.T) {
 		},
 		{
 			Name: "ufw, absent by name", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","ensure":"absent"`),
-			Err: "ufw identifies a rule by its contents, not by a name: write port, service, source or interface of the rule to remove",
+			Err: `ufw identifies a rule by its contents, not by a name: write "port", "service", "source" or "interface" of the rule to remove`,
 		},
 		{
 			Name: "ufw, of a zone", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","port":"443","zone":"internal"`),

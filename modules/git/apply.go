@@ -197,7 +197,7 @@ func (p program) fetch(ctx context.Context, commit string) error {
 	if p.g.Depth > 0 {
 		_, err := p.do(ctx, "fetch", "--quiet", "--no-tags", "--depth", strconv.Itoa(p.g.Depth), "origin", commit)
 		if err != nil {
-			err = fmt.Errorf("%w (if the source does not support a partial history, remove depth)", err)
+			err = fmt.Errorf(`%w (if the source does not support a partial history, remove "depth")`, err)
 		}
 		return err
 	}

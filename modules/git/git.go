@@ -80,7 +80,7 @@ func (g *Git) Validate() error {
 		errs = append(errs, modules.Errorf("name", "the root directory of the host cannot be a checkout"))
 	}
 	if g.Depth < 0 {
-		errs = append(errs, modules.Errorf("depth", "depth %d is less than 0", g.Depth))
+		errs = append(errs, modules.Errorf("depth", `"depth" must be 0 or more, not %d`, g.Depth))
 	}
 	return errors.Join(errs...)
 }
@@ -92,9 +92,9 @@ func (g *Git) validateSource() error {
 	case g.Source == "" && g.Ensure == absent:
 		return nil
 	case g.Source == "":
-		return wrong("source cannot be empty")
+		return wrong(`"source" cannot be empty`)
 	case strings.ContainsAny(g.Source, "\x00\r\n"):
-		return wrong("source must be one line, without NUL bytes")
+		return wrong(`"source" must be one line, without NUL bytes`)
 	case strings.HasPrefix(g.Source, "/"):
 		return modules.ValidatePath("source", g.Source)
 	}
@@ -103,29 +103,29 @@ func (g *Git) validateSource() error {
 		if onHost().MatchString(g.Source) {
 			return nil
 		}
-		return wrong("source is not a repository")
+		return wrong(`"source" is not a repository`)
 	}
 	u, err := url.Parse(g.Source)
 	if err != nil {
-		return wrong("source is not a valid URL")
+		return wrong(`"source" is not a valid URL`)
 	}
 	switch scheme {
 	case "file":
 		if u.Host != "" || u.Path == "" {
-			return wrong("source is not a repository")
+			return wrong(`"source" is not a repository`)
 		}
 	case "https", "http", "ssh", "git":
 		if u.Host == "" || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") {
-			return wrong("source names no host")
+			return wrong(`"source" names no host`)
 		}
 		if _, password := u.User.Password(); password || u.User != nil && scheme != "ssh" {
 			return &modules.PropertyError{
-				Path: "source", Msg: "a user or password in source would be seen in the arguments of git",
+				Path: "source", Msg: `a user or password in "source" would be seen in the arguments of git`,
 				Hint: "remove it, and store it in the user's ~/.netrc or credential helper",
 			}
 		}
 	default:
-		return wrong("source has the scheme " + scheme + ", which is not supported")
+		return wrong(`"source" has the scheme ` + scheme + ", which is not supported")
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func validateRevision(name string) error {
 // Warnings implements [modules.Warner].
 func (g *Git) Warnings() []*modules.PropertyError {
 	if g.Ensure != absent && strings.HasPrefix(g.Source, "http://") && g.Signers == "" && !commitID().MatchString(g.Revision) {
-		return []*modules.PropertyError{{Path: "source", Msg: "a transfer over http can be changed on the way", Hint: "write https, a commit as revision, or signers"}}
+		return []*modules.PropertyError{{Path: "source", Msg: "a transfer over http can be changed on the way", Hint: `write https, a commit as "revision", or "signers"`}}
 	}
 	return nil
 }

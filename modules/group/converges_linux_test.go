@@ -115,6 +115,6 @@ func TestRefusesWithoutRoot(t *testing.T) {
 		res := modtest.Decode(t, modules.Registry{group.Type()}, "group", `{"name":"no-such-group"}`, "")
 		_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 		require.ErrorIs(t, err, os.ErrPermission)
-		require.Regexp(t, `^user \d+ may not write in "/etc"; use become$`, err.Error())
+		require.Regexp(t, `^user \d+ may not write in "/etc"; use "become"$`, err.Error())
 	})
 }

@@ -86,11 +86,11 @@ func (c *Check) question(h *wire.HealthCheck) error {
 	case c.Command != "" && rules:
 		return &modules.PropertyError{Path: "goss_rules", Msg: "'command' or 'goss_rules' are mutually exclusive", Hint: "write two health checks"}
 	case c.Command == "" && !rules:
-		return &modules.PropertyError{Msg: "'format' flag is required", Hint: "write command: PROGRAM ARGUMENT..., or goss_rules"}
+		return &modules.PropertyError{Msg: "'format' flag is required", Hint: `write command: PROGRAM ARGUMENT..., or "goss_rules"`}
 	case c.Format == gossFormat && !rules:
-		return &modules.PropertyError{Path: "format", Msg: "a command answers in the format nagios", Hint: "write goss_rules, or remove format"}
+		return &modules.PropertyError{Path: "format", Msg: "a command answers in the format nagios", Hint: `write "goss_rules", or remove "format"`}
 	case c.Format == nagiosFormat && rules:
-		return &modules.PropertyError{Path: "format", Msg: "goss_rules have the format goss", Hint: "remove format"}
+		return &modules.PropertyError{Path: "format", Msg: `"goss_rules" needs the format goss`, Hint: `remove "format"`}
 	case rules:
 		return c.rules(h)
 	}

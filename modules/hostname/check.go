@@ -42,7 +42,7 @@ func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	if have != n.static() {
 		switch {
 		case !modules.HasRootRights(h.Files, "/etc/hostname"):
-			return modules.Plan{}, modules.Refuse("only root may name the host; use become")
+			return modules.Plan{}, modules.Refuse(`only root may name the host; use "become"`)
 		case !modules.HasProgram(h.Files, modules.DefaultPath, "hostname"):
 			return modules.Plan{}, modules.Refuse("the program hostname is not found in %s; install the package hostname", modules.DefaultPath)
 		}

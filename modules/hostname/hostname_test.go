@@ -94,7 +94,7 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	require.NoError(t, (&Hostname{Name: "this host", Static: "web1"}).Validate())
-	require.EqualError(t, (&Hostname{Name: "web1", Static: "a b", Pretty: "x\ny"}).Validate(), "pretty: pretty must be one line, without NUL bytes\nstatic"+wrong[len("name"):])
+	require.EqualError(t, (&Hostname{Name: "web1", Static: "a b", Pretty: "x\ny"}).Validate(), "pretty: \"pretty\" must be one line, without NUL bytes\nstatic"+wrong[len("name"):])
 }
 
 // TestReversal brings back names that differed, also after another one.

@@ -69,10 +69,10 @@ func (r *HTTP) Validate() error {
 		r.validateHeaders(),
 	}
 	if r.Body != "" && len(r.JSON) > 0 {
-		errs = append(errs, modules.Errorf("json", "body and json are two things to send"))
+		errs = append(errs, modules.Errorf("json", `"body" and "json" are two things to send`))
 	}
 	if len(r.Body) > maxBody {
-		errs = append(errs, modules.Errorf("body", "body has more than %s", modules.FormatSize(maxBody)))
+		errs = append(errs, modules.Errorf("body", `"body" has more than %s`, modules.FormatSize(maxBody)))
 	}
 	if r.readOnly() && (r.Unless != "" || r.RefreshOnly) {
 		errs = append(errs, &modules.PropertyError{
@@ -93,7 +93,7 @@ func validateURL(property, text string) error {
 		return &modules.PropertyError{Path: property, Msg: "this is not an http or https URL", Hint: "write one such as http://127.0.0.1:8080/health"}
 	}
 	if u.User != nil {
-		return &modules.PropertyError{Path: property, Msg: "the URL contains a user name", Hint: "write username and password"}
+		return &modules.PropertyError{Path: property, Msg: "the URL contains a user name", Hint: `write "username" and "password"`}
 	}
 	return nil
 }

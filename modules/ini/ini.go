@@ -73,16 +73,16 @@ func (i *Ini) validateOption() error {
 	errs := []error{modules.ValidateLine("section", i.Section), modules.ValidateLine("option", i.Option)}
 	switch {
 	case strings.ContainsAny(i.Section, "[]") || strings.TrimSpace(i.Section) != i.Section:
-		errs = append(errs, modules.Errorf("section", "section %q has a bracket, or blanks around it", i.Section))
+		errs = append(errs, modules.Errorf("section", `section %q has a bracket, or blanks around it`, i.Section))
 	case i.Option == "" && i.Ensure != absent:
-		errs = append(errs, modules.Errorf("option", "option cannot be empty"))
+		errs = append(errs, modules.Errorf("option", `"option" cannot be empty`))
 	case i.Option == "" && i.Section == "":
-		errs = append(errs, &modules.PropertyError{Path: "option", Msg: "ensure: absent needs an option or a section", Hint: "write option, or section for all of one"})
+		errs = append(errs, &modules.PropertyError{Path: "option", Msg: `ensure: absent needs "option" or "section"`, Hint: `write "option", or "section" for a whole section`})
 	case i.Option == "" && (i.Value != "" || i.Values != nil):
-		errs = append(errs, modules.Errorf("value", "a value needs an option"))
+		errs = append(errs, modules.Errorf("value", `"value" needs "option"`))
 	}
 	if i.Option != "" && (strings.TrimSpace(i.Option) != i.Option || strings.ContainsAny(i.Option[:1], "[#;") || strings.Contains(i.Option, "=")) {
-		errs = append(errs, modules.Errorf("option", "option %q begins with one of [, # and ;, has a = or blanks around it", i.Option))
+		errs = append(errs, modules.Errorf("option", `option %q begins with one of [, # and ;, has a = or blanks around it`, i.Option))
 	}
 	return errors.Join(errs...)
 }
@@ -96,10 +96,10 @@ func (i *Ini) validateValues() error {
 		errs = append(errs, modules.Errorf("bare", "'bare: true' is only valid without a value"))
 	}
 	if i.Values != nil && len(i.Values) == 0 && i.Ensure != absent {
-		errs = append(errs, &modules.PropertyError{Path: "values", Msg: "values cannot be empty", Hint: "ensure: absent removes an option"})
+		errs = append(errs, &modules.PropertyError{Path: "values", Msg: `"values" cannot be empty`, Hint: "ensure: absent removes an option"})
 	}
 	if i.Separator != "" && strings.Trim(i.Separator, " \t") != "=" && strings.Trim(i.Separator, " \t") != ":" {
-		errs = append(errs, modules.Errorf("separator", "separator %q is not = or :, optionally with blanks around it", i.Separator))
+		errs = append(errs, modules.Errorf("separator", `separator %q is not = or :, optionally with blanks around it`, i.Separator))
 	}
 	line := func(property, value string) {
 		errs = append(errs, modules.ValidateLine(property, value))

@@ -74,7 +74,7 @@ func (k *Kmod) possible(h modules.Host, is live) error {
 	case is.builtIn:
 		return modules.Refuse("%s is built into the kernel of this host, and cannot be removed", k.Name)
 	case !modules.HasRootRights(h.Files, "/etc/modprobe.d"):
-		return modules.Refuse("only root may load and remove modules; use become")
+		return modules.Refuse(`only root may load and remove modules; use "become"`)
 	case !modules.HasProgram(h.Files, modules.DefaultPath, "modprobe"):
 		return modules.Refuse("modprobe is not found in %s; install the package kmod; in a container, load the module on the host of the container", modules.DefaultPath)
 	}

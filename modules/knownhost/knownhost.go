@@ -53,11 +53,11 @@ func (k *KnownHost) Validate() error {
 		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q names no host", k.Name), Hint: "write one name or address, with a port as [host]:2222"})
 	}
 	if k.Ensure != absent && len(k.Keys) == 0 && k.Restore == nil {
-		errs = append(errs, &modules.PropertyError{Path: "keys", Msg: "keys cannot be empty", Hint: "ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the fingerprints on the console of the host"})
+		errs = append(errs, &modules.PropertyError{Path: "keys", Msg: `"keys" cannot be empty`, Hint: "ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the fingerprints on the console of the host"})
 	}
 	for n, key := range k.Keys {
 		if _, err := publickey.Parse(key); err != nil || !publickey.IsType(strings.Fields(key)[0]) {
-			errs = append(errs, &modules.PropertyError{Path: fmt.Sprintf("keys[%d]", n), Msg: "this is not a public key", Hint: "write type and key, such as: ssh-ed25519 AAAA…"})
+			errs = append(errs, &modules.PropertyError{Path: fmt.Sprintf("keys[%d]", n), Msg: "this is not a public key", Hint: "write the type and the key, such as: ssh-ed25519 AAAA…"})
 		}
 	}
 	return errors.Join(errs...)

@@ -61,10 +61,10 @@ func TestValidate(t *testing.T) {
 		{Name: "with a port", Of: KnownHost{Name: "[192.0.2.1]:2222", Keys: []string{one, two}}},
 		{Name: "absent", Of: KnownHost{Name: "h", Ensure: absent}},
 		{Name: "two names", Of: KnownHost{Name: "a,b", Ensure: absent}, Err: `name: "a,b" names no host (write one name or address, with a port as [host]:2222)`},
-		{Name: "no keys", Of: KnownHost{Name: "h"}, Err: "keys: keys cannot be empty (ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the fingerprints on the console of the host)"},
-		{Name: "with the name", Of: KnownHost{Name: "h", Keys: []string{"h " + one}}, Err: "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
-		{Name: "empty", Of: KnownHost{Name: "h", Keys: []string{""}}, Err: "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
-		{Name: "path", Of: KnownHost{Name: "h", Keys: []string{one}, Path: "x"}, Err: "path: file path must be absolute"},
+		{Name: "no keys", Of: KnownHost{Name: "h"}, Err: `keys: "keys" cannot be empty (ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the fingerprints on the console of the host)`},
+		{Name: "with the name", Of: KnownHost{Name: "h", Keys: []string{"h " + one}}, Err: "keys[0]: this is not a public key (write the type and the key, such as: ssh-ed25519 AAAA…)"},
+		{Name: "empty", Of: KnownHost{Name: "h", Keys: []string{""}}, Err: "keys[0]: this is not a public key (write the type and the key, such as: ssh-ed25519 AAAA…)"},
+		{Name: "path", Of: KnownHost{Name: "h", Keys: []string{one}, Path: "x"}, Err: "path: file path must be absolute (write a path that begins with /)"},
 	})
 }
 

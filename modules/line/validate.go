@@ -28,13 +28,13 @@ func (l *Line) validateWhat() error {
 	case hasLine && l.hasBlock():
 		return modules.Errorf("block", "'line' and 'block' are mutually exclusive, with 'regexp' and 'marker'")
 	case l.Ensure == absent && !hasLine && !l.hasBlock():
-		return &modules.PropertyError{Path: "line", Msg: "nothing to remove is given", Hint: "write line, regexp, block or marker"}
+		return &modules.PropertyError{Path: "line", Msg: "nothing to remove is given", Hint: `write "line", "regexp", "block" or "marker"`}
 	case l.Ensure == absent:
 		return nil
 	case l.hasBlock() && l.Block == "":
-		return &modules.PropertyError{Path: "block", Msg: "block cannot be empty", Hint: "ensure: absent removes a block"}
+		return &modules.PropertyError{Path: "block", Msg: `"block" cannot be empty`, Hint: "ensure: absent removes a block"}
 	case !l.hasBlock() && l.Line == "":
-		return &modules.PropertyError{Path: "line", Msg: "line cannot be empty", Hint: "write the line, or a block; ensure: absent removes what regexp matches"}
+		return &modules.PropertyError{Path: "line", Msg: `"line" cannot be empty`, Hint: `write the line, or a block; ensure: absent removes what "regexp" matches`}
 	}
 	return nil
 }

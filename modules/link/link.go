@@ -56,13 +56,13 @@ func (l *Link) validateName() error {
 func (l *Link) validateTarget() error {
 	switch {
 	case l.Target == "" && l.Ensure != absent:
-		return &modules.PropertyError{Path: "target", Msg: "target cannot be empty", Hint: "write the path that the link points to, such as target: /opt/app/current"}
+		return &modules.PropertyError{Path: "target", Msg: `"target" cannot be empty`, Hint: "write the path that the link points to, such as target: /opt/app/current"}
 	case strings.ContainsRune(l.Target, 0):
-		return modules.Errorf("target", "target must not contain a NUL byte")
+		return modules.Errorf("target", `"target" must not contain a NUL byte`)
 	case len(l.Target) > maxTarget:
-		return modules.Errorf("target", "target has %d bytes, more than the %d that a link can hold", len(l.Target), maxTarget)
+		return modules.Errorf("target", `"target" has %d bytes, more than the %d that a link can hold`, len(l.Target), maxTarget)
 	case l.Target != "" && l.itself():
-		return modules.Errorf("target", "target %q leads back to the link itself", l.Target)
+		return modules.Errorf("target", `target %q leads back to the link itself`, l.Target)
 	}
 	return nil
 }

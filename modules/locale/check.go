@@ -63,7 +63,7 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: l.kind(), Key: spelling(l.Name), State: want})
 		plan.Effects = append(plan.Effects, modules.Differ(archiveKind, localeArchive)...)
 		if !modules.HasRootRights(h.Files, archive) {
-			return modules.Plan{}, modules.Refuse("only root may generate locales; use become")
+			return modules.Plan{}, modules.Refuse(`only root may generate locales; use "become"`)
 		}
 	}
 	switch {

@@ -73,7 +73,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		return modules.Plan{}, err
 	}
 	if d.steps.do != nothing && os.Geteuid() != 0 {
-		return modules.Plan{}, modules.Refuse("only root may mount and unmount; use become")
+		return modules.Plan{}, modules.Refuse(`only root may mount and unmount; use "become"`)
 	}
 	d.plan.Action, d.plan.Steps = strings.Join(d.actions, " and "), d.steps
 	return d.plan, nil

@@ -67,7 +67,7 @@ func (m *Mount) Validate() error {
 	if m.Ensure != unmounted && m.Ensure != absent && m.Restore == nil {
 		for _, of := range []struct{ property, value string }{{"device", m.Device}, {"fstype", m.Fstype}} {
 			if of.value == "" {
-				errs = append(errs, modules.Errorf(of.property, "%s cannot be empty", of.property))
+				errs = append(errs, modules.Errorf(of.property, "%q cannot be empty", of.property))
 			}
 		}
 	}
@@ -77,10 +77,10 @@ func (m *Mount) Validate() error {
 		}
 	}
 	if m.Dump < 0 || m.Dump > 1 {
-		errs = append(errs, modules.Errorf("dump", "dump %d is neither 0 nor 1", m.Dump))
+		errs = append(errs, modules.Errorf("dump", `"dump" must be 0 or 1, not %d`, m.Dump))
 	}
 	if m.Pass < 0 || m.Pass > 9 {
-		errs = append(errs, modules.Errorf("pass", "pass %d is outside 0-9", m.Pass))
+		errs = append(errs, modules.Errorf("pass", `"pass" must be from 0 to 9, not %d`, m.Pass))
 	}
 	return errors.Join(errs...)
 }

@@ -58,15 +58,15 @@ func TestValidate(t *testing.T) {
 	modtest.Validates(t, []modtest.Verdict[Mount]{
 		{Name: "a device", Of: Mount{Name: "/data", Device: "/dev/sdb1", Fstype: "ext4"}},
 		{Name: "absent", Of: Mount{Name: "/data", Ensure: absent}},
-		{Name: "no device", Of: Mount{Name: "/data", Ensure: mounted}, Err: "device: device cannot be empty\nfstype: fstype cannot be empty"},
-		{Name: "relative", Of: Mount{Name: "data", Ensure: absent}, Err: "name: file path must be absolute"},
+		{Name: "no device", Of: Mount{Name: "/data", Ensure: mounted}, Err: "device: \"device\" cannot be empty\nfstype: \"fstype\" cannot be empty"},
+		{Name: "relative", Of: Mount{Name: "data", Ensure: absent}, Err: "name: file path must be absolute (write a path that begins with /)"},
 		{Name: "the root", Of: Mount{Name: "/", Ensure: unmounted}, Err: "name: the root directory cannot be unmounted"},
 		{Name: "two options", Of: Mount{Name: "/data", Ensure: absent, Options: []string{"ro,nosuid"}}, Err: `options[0]: "ro,nosuid" is not one option`},
-		{Name: "dump", Of: Mount{Name: "/data", Ensure: absent, Dump: 2}, Err: "dump: dump 2 is neither 0 nor 1"},
+		{Name: "dump", Of: Mount{Name: "/data", Ensure: absent, Dump: 2}, Err: `dump: "dump" must be 0 or 1, not 2`},
 		{Name: "an option for a device", Of: Mount{Name: "/data", Device: "--bind", Fstype: "tmpfs"}, Err: `device: "--bind" begins with a dash, so a program would take it for an option`},
 		{Name: "a type that is a path", Of: Mount{Name: "/data", Device: "/dev/sdb1", Fstype: "../../tmp/x"}, Err: `fstype: "../../tmp/x" is not the name of a file system, such as ext4`},
 		{Name: "an option with a carriage return", Of: Mount{Name: "/data", Ensure: absent, Options: []string{"ro\rx"}}, Err: `options[0]: "ro\rx" is not one option`},
-		{Name: "pass", Of: Mount{Name: "/data", Ensure: absent, Pass: 10}, Err: "pass: pass 10 is outside 0-9"},
+		{Name: "pass", Of: Mount{Name: "/data", Ensure: absent, Pass: 10}, Err: `pass: "pass" must be from 0 to 9, not 10`},
 	})
 }
 
@@ -145,7 +145,7 @@ func TestPlans(t *testing.T) {
 			h.Files.FileReader = tells{h.Files.FileReader, test.mounts}
 			want := test.action
 			if test.does != "" && os.Geteuid() != 0 {
-				want = "only root may mount and unmount; use become"
+				want = `only root may mount and unmount; use "become"`
 			}
 			plan, err := m.Check(t.Context(), h)
 			if err != nil {

@@ -237,7 +237,7 @@ func apkArguments(t transaction, options ...string) []string {
 
 // held implements [holding].
 func (apk) held(string, State) (bool, error) {
-	return false, modules.Refuse("apk cannot hold packages; write the version in the property ensure: apk stores the version in /etc/apk/world, and upgrades keep this version")
+	return false, modules.Refuse(`apk cannot hold packages; write the version in the property "ensure": apk stores the version in /etc/apk/world, and upgrades keep this version`)
 }
 
 func (apk) holds() []string { return nil }

@@ -173,7 +173,7 @@ func checkFindsRefusals(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(m.root, "var/lib/dpkg"), 0o555))
 	_, err := m.decode(t, `{"name":"demo"}`).Check(t.Context(), modules.ReadOnly(m.Host))
 	require.ErrorContains(t, err, "may not write in")
-	require.True(t, strings.HasSuffix(err.Error(), `/var/lib/dpkg"; use become`), err)
+	require.True(t, strings.HasSuffix(err.Error(), `/var/lib/dpkg"; use "become"`), err)
 }
 
 func TestNoManager(t *testing.T) {

@@ -68,7 +68,7 @@ func TestHeld(t *testing.T) {
 	}
 	for m, want := range map[holding]string{
 		dnf{rpmdb{at(nil)}}: "dnf holds packages by its plugin versionlock, which is not there; install python3-dnf-plugin-versionlock",
-		apk{}:               "apk cannot hold packages; write the version in the property ensure: apk stores the version in /etc/apk/world, and upgrades keep this version",
+		apk{}:               `apk cannot hold packages; write the version in the property "ensure": apk stores the version in /etc/apk/world, and upgrades keep this version`,
 		pacman{}:            "pacman holds the packages of IgnorePkg in /etc/pacman.conf; set IgnorePkg with an ini resource",
 	} {
 		_, err := m.held("foo", State{})

@@ -123,12 +123,12 @@ func (l place) validateName(name string) error {
 	case l.provider == pipProvider && !pipName().MatchString(name):
 		return &modules.PropertyError{
 			Path: "name", Msg: quote(name) + " is not a name of a Python package",
-			Hint: `write it as its index does, such as flask or uvicorn[standard], and its version in ensure`,
+			Hint: `write it as its index does, such as flask or uvicorn[standard], and its version in "ensure"`,
 		}
 	case l.provider == npmProvider && (!npmName().MatchString(name) || strings.HasPrefix(name, "-")):
 		return &modules.PropertyError{
 			Path: "name", Msg: quote(name) + " is not a name of an npm package",
-			Hint: `write it as its registry does, such as pm2 or @babel/core, and its version in ensure`,
+			Hint: `write it as its registry does, such as pm2 or @babel/core, and its version in "ensure"`,
 		}
 	}
 	return nil
@@ -188,10 +188,10 @@ func (l place) validateIndex() error {
 	u, err := url.Parse(l.index)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(l.index, " \r\n\t"):
-		return &modules.PropertyError{Path: "index", Msg: "index is not a valid URL", Hint: "write https://host/path"} // the text of err has all of it
+		return &modules.PropertyError{Path: "index", Msg: `"index" is not a valid URL`, Hint: "write https://host/path"} // the text of err has all of it
 	case l.provider == npmProvider && (u.User != nil || u.RawQuery != ""):
 		return &modules.PropertyError{
-			Path: "index", Msg: "a user, a password or a token in index would be seen in the arguments of npm",
+			Path: "index", Msg: `a user, a password or a token in "index" would be seen in the arguments of npm`,
 			Hint: "remove the user, password or token from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
 		}
 	}

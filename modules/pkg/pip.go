@@ -110,7 +110,7 @@ func (y *pip) list(ctx context.Context) (map[string]string, error) {
 		y.missing = true
 		return map[string]string{}, nil
 	case strings.Contains(exit.Stderr.Text, noPip):
-		return nil, modules.Refuse("%s has no pip; install the package python3-pip, or set virtualenv", y.program)
+		return nil, modules.Refuse(`%s has no pip; install the package python3-pip, or set "virtualenv"`, y.program)
 	case exit.Code != 0:
 		return nil, y.failure("pip list", exit)
 	}

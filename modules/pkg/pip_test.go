@@ -288,13 +288,13 @@ func TestLanguageValidate(t *testing.T) {
 		`{"name":"flask","provider":"npm","python":"python3"}`: "python: 'python' is only for packages of pip (write provider: pip, or remove it)",
 		`{"name":"flask","provider":"apt","user":"app"}`:       "user: 'user' is only for packages of pip and npm (write provider: pip or provider: npm, or remove it)",
 		`{"name":"flask","provider":"pip","hold":true}`:        "hold: 'hold' is only for packages of the operating system, not for provider: pip",
-		`{"name":"flask==1.0","provider":"pip"}`:               `name: "flask==1.0" is not a name of a Python package (write it as its index does, such as flask or uvicorn[standard], and its version in ensure)`,
-		`{"name":"pm2@5","provider":"npm"}`:                    `name: "pm2@5" is not a name of an npm package (write it as its registry does, such as pm2 or @babel/core, and its version in ensure)`,
-		`{"name":"--global","provider":"npm"}`:                 `name: "--global" is not a name of an npm package (write it as its registry does, such as pm2 or @babel/core, and its version in ensure)`,
+		`{"name":"flask==1.0","provider":"pip"}`:               `name: "flask==1.0" is not a name of a Python package (write it as its index does, such as flask or uvicorn[standard], and its version in "ensure")`,
+		`{"name":"pm2@5","provider":"npm"}`:                    `name: "pm2@5" is not a name of an npm package (write it as its registry does, such as pm2 or @babel/core, and its version in "ensure")`,
+		`{"name":"--global","provider":"npm"}`:                 `name: "--global" is not a name of an npm package (write it as its registry does, such as pm2 or @babel/core, and its version in "ensure")`,
 		`{"name":"pm2","provider":"npm","ensure":"next"}`:      `ensure: "next" is not a version of an npm package (write latest, or a version such as 5.3.0)`,
-		`{"name":"pm2","provider":"npm","index":"https://u:p@host/"}`: "index: a user, a password or a token in index would be seen in the arguments of npm " +
+		`{"name":"pm2","provider":"npm","index":"https://u:p@host/"}`: `index: a user, a password or a token in "index" would be seen in the arguments of npm ` +
 			"(remove the user, password or token from the URL, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600)",
-		`{"name":"flask","provider":"pip","index":"ftp://host"}`:                 "index: index is not a valid URL (write https://host/path)",
+		`{"name":"flask","provider":"pip","index":"ftp://host"}`:                 `index: "index" is not a valid URL (write https://host/path)`,
 		`{"name":"flask","provider":"pip","options":["install"]}`:                `options[0]: "install" is not an option (write an option and its value as one word, such as --find-links=/srv/wheels)`,
 		`{"name":"flask","provider":"pip","options":["--index-url=https://h/"]}`: "options[0]: the option --index-url has a property (write index)",
 		`{"name":"flask","provider":"pip","options":["--extra-index-url=https://u:p@h/"]}`: "options[0]: a user or a password in the option --extra-index-url would be seen in the arguments of pip " +

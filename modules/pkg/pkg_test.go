@@ -37,7 +37,7 @@ func TestValidate(t *testing.T) {
 		{"a URL with a password", `{"name":"a","source":"https://u:p@example.net/a.deb"}`, "source: a source may not have a user or a password"},
 		{"the latest of a file", `{"name":"a","ensure":"latest","path":"/a.deb"}`, "ensure: a package file has only one version, so latest is not possible (write the version that it has)"},
 		{"two files", `{"name":"a","source":"a.deb","path":"/a.deb"}`, "path: 'source' and 'path' are mutually exclusive"},
-		{"no checksum", `{"name":"a","path":"/a.deb","checksum":"x"}`, "checksum: checksum is not a SHA-256 (write checksum: \"sha256:…\", with 64 hexadecimal digits)"},
+		{"no checksum", `{"name":"a","path":"/a.deb","checksum":"x"}`, "checksum: \"checksum\" is not a SHA-256 (write checksum: \"sha256:…\", with 64 hexadecimal digits)"},
 		{"a checksum of nothing", `{"name":"a","checksum":"` + strings.Repeat("a", 64) + `"}`, "checksum: 'checksum' is about a package that is in a file (write source: https://… or path: /…)"},
 		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf", "zypper", "apk", "pacman", "pip", "npm"`},
 		{"no unit", `{"name":"a","cache_valid":"3600"}`, `cache_valid: invalid duration "3600" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},

@@ -40,12 +40,12 @@ func (p *Package) Prepare(ctx context.Context, src modules.Source) (err error) {
 	case !modules.IsURL(p.Source):
 		p.Content, err = src.File(ctx, p.Source)
 	case src.Download == nil:
-		return &modules.PropertyError{Path: "source", Msg: "no controller to download the package", Hint: "write path, for a file that the host has"}
+		return &modules.PropertyError{Path: "source", Msg: "no controller to download the package", Hint: `write "path", for a file that the host has`}
 	default:
 		p.Content, err = src.Download(ctx, modules.Download{URL: p.Source, SHA256: p.digest(), MaxSize: maxSource})
 	}
 	if err != nil {
-		return modules.Errorf("source", "%v", err)
+		return modules.AboutProperty("source", err)
 	}
 	p.Source = ""
 	return nil
@@ -54,7 +54,7 @@ func (p *Package) Prepare(ctx context.Context, src modules.Source) (err error) {
 func (p *Package) validateSource() error {
 	switch {
 	case p.Checksum != "" && !modules.IsDigest(p.digest()):
-		return &modules.PropertyError{Path: "checksum", Msg: "checksum is not a SHA-256", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
+		return &modules.PropertyError{Path: "checksum", Msg: `"checksum" is not a SHA-256`, Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
 	case p.Source != "" && p.Path != "":
 		return modules.Errorf("path", "'source' and 'path' are mutually exclusive")
 	case p.local() && p.Ensure == latest:
@@ -63,14 +63,14 @@ func (p *Package) validateSource() error {
 		u, err := url.Parse(p.Source)
 		switch {
 		case err != nil || u.Hostname() == "": // the text of err has all of it
-			return &modules.PropertyError{Path: "source", Msg: "source is not a valid URL", Hint: "write https://host/path, with %XX for special characters"}
+			return &modules.PropertyError{Path: "source", Msg: `"source" is not a valid URL`, Hint: "write https://host/path, with %XX for special characters"}
 		case u.User != nil:
 			return modules.Errorf("source", "a source may not have a user or a password")
 		case p.Checksum == "" && p.Content.IsZero():
 			return &modules.PropertyError{Path: "source", Msg: "a downloaded package needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it`}
 		}
 	case p.Source != "" && p.Checksum != "":
-		return &modules.PropertyError{Path: "source", Msg: "'checksum' needs a source that is a URL or an absolute path, but this source is a file next to the manifest", Hint: "remove checksum"}
+		return &modules.PropertyError{Path: "source", Msg: "'checksum' needs a source that is a URL or an absolute path, but this source is a file next to the manifest", Hint: `remove "checksum"`}
 	case !p.local() && p.Checksum != "":
 		return &modules.PropertyError{Path: "checksum", Msg: "'checksum' is about a package that is in a file", Hint: "write source: https://… or path: /…"}
 	}

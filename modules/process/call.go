@@ -20,7 +20,7 @@ func (p *Properties) UnmarshalJSON(b []byte) error {
 	}
 	object, ok := v.(map[string]any)
 	if !ok && v != nil {
-		return errors.New("properties must be an object")
+		return errors.New(`"properties" must be an object`)
 	}
 	*p = object
 	return nil

@@ -20,7 +20,7 @@ type failure struct {
 func (p *provider) told(kind modules.ErrorKind, message string) *failure {
 	become := ""
 	if kind == modules.ErrorForbidden {
-		become = "; use become"
+		become = `; use "become"`
 	}
 	return &failure{message: message, Failure: process.Failure{
 		Text:  fmt.Sprintf("provider %s: %s%s", p.full(), message, become),

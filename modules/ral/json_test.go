@@ -100,13 +100,13 @@ func TestAnswersToGet(t *testing.T) {
 			"stable\n  info: i\n  warning: w\n  warning: plain\n  error: e\n  warning: http://x: y"},
 
 		{"an error of all", map[string]string{"get": `{"error":{"message":"no database","kind":"failed"},"resources":[]}`}, "", "failed: provider thing::canned: no database [failed]"},
-		{"a forbidden one", map[string]string{"get": `{"error":{"message":"not you","kind":"forbidden"}}`}, "", "failed: provider thing::canned: not you; use become [forbidden]"},
+		{"a forbidden one", map[string]string{"get": `{"error":{"message":"not you","kind":"forbidden"}}`}, "", `failed: provider thing::canned: not you; use "become" [forbidden]`},
 		{"no kind", map[string]string{"get": `{"error":{"message":["one","two"]}}`}, "", "failed: provider thing::canned: one; two [failed]"},
 		{"a kind that is none", map[string]string{"get": `{"error":{"message":"x","kind":"odd"}}`}, "", "failed: provider thing::canned: x (kind odd) [failed]"},
 		{"no message", map[string]string{"get": `{"error":{}}`}, "", `failed: provider thing::canned: it reports an error without a message: "{}" [failed]`},
 		{"a code", map[string]string{"get": `{"error":{"message":"x","kind":"unknown","code":2147942405}}`}, "", "failed: provider thing::canned: x (code 2147942405) [unknown]"},
 		{"a code and a kind that is none", map[string]string{"get": `{"error":{"message":"x","kind":"odd","code":"E7"}}`}, "", "failed: provider thing::canned: x (kind odd, code E7) [failed]"},
-		{"a code alone", map[string]string{"get": `{"error":{"code":7,"kind":"forbidden"}}`}, "", "failed: provider thing::canned: it reports an error without a message: `{\"code\":7,\"kind\":\"forbidden\"}`; use become [forbidden]"},
+		{"a code alone", map[string]string{"get": `{"error":{"code":7,"kind":"forbidden"}}`}, "", "failed: provider thing::canned: it reports an error without a message: `{\"code\":7,\"kind\":\"forbidden\"}`; use \"become\" [forbidden]"},
 		{"no message, but standard error", map[string]string{"get": `{"error":{"message":" "}}`, "get.err": "info: trying\nno such bus\n"}, "",
 			"failed: provider thing::canned: it reports an error without a message: `{\"message\":\" \"}`; on standard error: \"no such bus\" [failed]\n  info: trying\n  warning: no such bus"},
 		{"an error that is a text", map[string]string{"get": `{"error":"no database"}`}, "", "failed: provider thing::canned: no database [failed]"},
@@ -205,14 +205,14 @@ func TestAnswersToSet(t *testing.T) {
 		{"derived, without changes", map[string]string{"set": `{"derive":true}`}, "", done},
 		{"no change told, and yet it is so", map[string]string{"set": `{"changes":[]}`}, "", done},
 		{"others", map[string]string{"set": `{"changes":[{"name":"n","a":{"is":"2","was":"1"},"b":{"is":true,"was":false}},{"name":"m","a":{"is":"9","was":null}},{"name":"o","error":{"message":"poor","kind":"forbidden"}}]}`}, "",
-			done + "\n  info: changed \"m\", too: a from unset to 9\n  warning: of \"o\", too: provider thing::canned: poor; use become\n  info: changed b from false to true"},
+			done + "\n  info: changed \"m\", too: a from unset to 9\n  warning: of \"o\", too: provider thing::canned: poor; use \"become\"\n  info: changed b from false to true"},
 		{"told in two entries", map[string]string{"set": `{"changes":[{"name":"n","a":{"is":"2","was":"1"}},{"name":"n","l":{"is":[],"was":["x"]}}]}`}, "", done + "\n  info: changed l from [\"x\"] to []"},
 		{"levels", map[string]string{"set": `{"derive":true}`, "set.err": "INFO: on my way\n"}, "", done + "\n  info: on my way"},
 
 		{"believed", map[string]string{"set": `{"derive":true}`, "get.2": there}, `,"verify":false`, done},
 		{"believed, and it says no", map[string]string{"set": `{"changes":[]}`}, `,"verify":false`, "failed: provider thing::canned: it reports that it has changed nothing [failed]\n  a: 1 -> 2"},
 		{"claimed", map[string]string{"set": `{"derive":true}`, "get.2": there}, "", "failed: failed to reach desired state: a mismatch: state=1 requested=2 [failed]\n  a: 1 -> 2"},
-		{"an error of all", map[string]string{"set": `{"error":{"message":"not you","kind":"forbidden"},"changes":[{"name":"n","a":{"is":"2","was":"1"}}]}`}, "", "failed: provider thing::canned: not you; use become [forbidden]\n  a: 1 -> 2"},
+		{"an error of all", map[string]string{"set": `{"error":{"message":"not you","kind":"forbidden"},"changes":[{"name":"n","a":{"is":"2","was":"1"}}]}`}, "", "failed: provider thing::canned: not you; use \"become\" [forbidden]\n  a: 1 -> 2"},
 		{"an error of the resource", map[string]string{"set": `{"changes":[{"name":"n","error":{"message":"cannot be","kind":"unknown"}}]}`}, "", "failed: provider thing::canned: cannot be [unknown]\n  a: 1 -> 2"},
 		{"an exit code", map[string]string{"set": `{"derive":true}`, "set.exit": "1"}, "", "failed: provider thing::canned: set ended with exit code 1: it printed `{\"derive\":true}` [failed]\n  a: 1 -> 2"},
 		{"text", map[string]string{"set": "done"}, "", "failed: provider thing::canned: set printed an invalid answer: line 1 is \"done\" [failed]\n  a: 1 -> 2"},
@@ -270,7 +270,7 @@ func TestErrorsOfOneInABatch(t *testing.T) {
 	).results(t)
 	require.Equal(t, `changed: set a through thing::canned
   a: 1 -> 2
-failed: provider thing::canned: not this one; use become [forbidden]
+failed: provider thing::canned: not this one; use "become" [forbidden]
   a: 1 -> 2
 changed: set a through thing::canned
   a: 1 -> 2`, briefs(all))
@@ -340,7 +340,7 @@ func TestNoop(t *testing.T) {
 	})
 	t.Run("safe, and it will fail", func(t *testing.T) {
 		dir := canned(t, metadata, map[string]string{"get": get, "set": `{"changes":[{"name":"n","error":{"message":"no","kind":"forbidden"}}]}`})
-		require.Equal(t, "failed: provider thing::canned: no; use become [forbidden]", brief(of(t, dir, want).checked().results(t)[0]))
+		require.Equal(t, `failed: provider thing::canned: no; use "become" [forbidden]`, brief(of(t, dir, want).checked().results(t)[0]))
 	})
 	t.Run("not said to be safe", func(t *testing.T) {
 		dir := canned(t, strings.Replace(metadata, "noop_safe: true, ", "", 1), map[string]string{"get": get})

@@ -66,7 +66,7 @@ func (r *Ral) exposed(m *metadata) error {
 	if !r.discreet || m.Invoke != invokeSimple || len(r.Properties) == 0 {
 		return nil
 	}
-	return modules.Refuse("provider %s passes the values of a sensitive resource as command arguments, which other users can read; use a provider with invoke: json", m.full())
+	return modules.Refuse("provider %s passes the values of a sensitive resource as command arguments, which other users can read; use a provider whose metadata has invoke: json", m.full())
 }
 
 // Requires implements [modules.Requirer].
@@ -110,7 +110,7 @@ func (r *Ral) validateWho() error {
 	switch {
 	case r.TypeName == "" && r.Provider == "":
 		errs = append(errs, &modules.PropertyError{
-			Path: "type", Msg: "neither type nor provider is given", Hint: "write type: service, or provider: service::systemd",
+			Path: "type", Msg: `neither "type" nor "provider" is given`, Hint: "write type: service, or provider: service::systemd",
 		})
 	case r.TypeName != "" && !plainName().MatchString(r.TypeName):
 		errs = append(errs, modules.Errorf("type", "%q is not the name of a type: letters, digits, - and _", r.TypeName))

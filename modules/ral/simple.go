@@ -26,7 +26,7 @@ const (
 func unfit(text string) error {
 	switch {
 	case strings.ContainsAny(text, "\n\r"):
-		return fmt.Errorf("%q has a line break, which a provider with invoke: simple cannot read", text)
+		return fmt.Errorf("%q has a line break, which this provider cannot read (its metadata has invoke: simple)", text)
 	case strings.ContainsRune(text, 0):
 		return errors.New("has a NUL byte")
 	}

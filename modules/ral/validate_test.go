@@ -33,7 +33,7 @@ func TestValidate(t *testing.T) {
 		{`"type":"elsewhere","properties":{"any":["x"]}`, nil},
 		{`"type":"both","properties":{"b":1}`, nil},
 
-		{`"properties":{}`, []string{"type: neither type nor provider is given (write type: service, or provider: service::systemd)"}},
+		{`"properties":{}`, []string{`type: neither "type" nor "provider" is given (write type: service, or provider: service::systemd)`}},
 		{`"type":"a/b"`, []string{`type: "a/b" is not the name of a type: letters, digits, - and _`}},
 		{`"provider":"a::b::c"`, []string{`provider: "a::b::c" is not the name of a provider (write systemd or service::systemd)`}},
 		{`"type":"kv","provider":"other::python"`, []string{`provider: provider "other::python" is not of type "kv"`}},
@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 		{`"type":"kv","properties":{"tags":"a"}`, []string{`properties.tags: "a" is not a list (the type of this attribute is array[string])`}},
 		{`"type":"kv","properties":{"value":["a"]}`, []string{`properties.value: a list is not a single value (the type of this attribute is string)`}},
 		{`"type":"both","properties":{"c":1}`, []string{`properties.c: provider both::p has no attribute "c" (known attributes: b)`}},
-		{`"type":"s","properties":{"a":"x\ny"}`, []string{`properties.a: the value "x\ny" has a line break, which a provider with invoke: simple cannot read`}},
+		{`"type":"s","properties":{"a":"x\ny"}`, []string{`properties.a: the value "x\ny" has a line break, which this provider cannot read (its metadata has invoke: simple)`}},
 		{`"type":"s","properties":{"a":null}`, []string{"properties.a: the value null cannot be written in the simple convention"}},
 		{`"type":"s","properties":{"l":["x,y"]}`, []string{`properties.l: the value "x,y" cannot be an element of a list in the simple convention`}},
 	} {
@@ -71,9 +71,9 @@ func TestValidate(t *testing.T) {
 	}
 	r := &Ral{Name: "a\nb", TypeName: "s"}
 	require.NoError(t, r.Prepare(t.Context(), source(dir)))
-	require.EqualError(t, r.Validate(), `name: the name "a\nb" has a line break, which a provider with invoke: simple cannot read`)
+	require.EqualError(t, r.Validate(), `name: the name "a\nb" has a line break, which this provider cannot read (its metadata has invoke: simple)`)
 	r = &Ral{Name: "a\x00b", TypeName: "kv"}
-	require.EqualError(t, r.Validate(), "name: the name must not contain a NUL byte")
+	require.EqualError(t, r.Validate(), `name: the name must not contain a NUL byte`)
 }
 
 // TestHostHoldsToMetadata checks that the host refuses, before any call of the provider, properties that the controller
@@ -137,7 +137,7 @@ func TestSensitive(t *testing.T) {
 	r := of(t, dir, `{"name":"n","type":"thing","properties":{"a":"s3cret"}}`)
 	r.entries[0].Sensitive = true
 	got := r.results(t)[0]
-	require.Equal(t, "provider thing::canned: forbidden; use become", got.Error)
+	require.Equal(t, `provider thing::canned: forbidden; use "become"`, got.Error)
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "s3cret")
@@ -224,7 +224,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // TestSensitiveAttributes checks that secrets are only passed on standard input.
 func TestSensitiveAttributes(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
-	const want = "provider conf::conf passes the values of a sensitive resource as command arguments, which other users can read; use a provider with invoke: json"
+	const want = "provider conf::conf passes the values of a sensitive resource as command arguments, which other users can read; use a provider whose metadata has invoke: json"
 	dir := folder(t, nil)
 	r := of(t, dir,
 		`{"name":"x","type":"conf","properties":{"ensure":"present","text":"s3cret"}}`,

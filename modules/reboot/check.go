@@ -60,7 +60,7 @@ func (r *Reboot) restart(h modules.Host, why string) (modules.Plan, error) {
 	case err != nil:
 		return modules.Plan{}, err
 	case os.Geteuid() != 0:
-		return modules.Plan{}, modules.Refuse("only root may restart the host; use become")
+		return modules.Plan{}, modules.Refuse(`only root may restart the host; use "become"`)
 	case command(h.Files) == nil:
 		return modules.Plan{}, modules.Refuse("neither systemctl nor reboot is found in %s: a host without both, such as a container, is restarted from outside", modules.DefaultPath)
 	case h.Private == "":

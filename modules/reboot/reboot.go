@@ -50,7 +50,7 @@ func (r *Reboot) timeout() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(r.Timeout)
 	if err != nil || d < least || d > most {
-		return 0, modules.Errorf("timeout", "timeout %q is not a duration from 10s to 24h", r.Timeout)
+		return 0, modules.Errorf("timeout", `timeout %q is not a duration from 10s to 24h`, r.Timeout)
 	}
 	return d, nil
 }

@@ -66,7 +66,7 @@ func TestPlans(t *testing.T) {
 			plan, err := r.Check(t.Context(), modules.ReadOnly(hostThat(t, test.files...)))
 			switch {
 			case os.Geteuid() != 0 && (test.why != "" || test.err != ""):
-				require.EqualError(t, err, "only root may restart the host; use become")
+				require.EqualError(t, err, `only root may restart the host; use "become"`)
 			case test.err != "":
 				require.EqualError(t, err, test.err)
 			case test.why == "":

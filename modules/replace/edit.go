@@ -28,7 +28,7 @@ func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
 		return edit.Done{}, err
 	}
 	if err == nil && again != want {
-		return edit.Done{}, modules.Refuse("regexp matches the text of replace, so each run would replace again (write another expression, or use a line resource)")
+		return edit.Done{}, modules.Refuse(`"regexp" matches the text of "replace", so each run would replace again (write another expression, or use a line resource)`)
 	}
 	t.SetBody(want)
 	action := "replaced 1 place"

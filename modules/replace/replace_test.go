@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-const again = "regexp matches the text of replace, so each run would replace again (write another expression, or use a line resource)"
+const again = `"regexp" matches the text of "replace", so each run would replace again (write another expression, or use a line resource)`
 
 var edits = []struct {
 	name    string
@@ -93,7 +93,7 @@ func FuzzEdit(f *testing.F) {
 func TestValidate(t *testing.T) {
 	modtest.Validates(t, []modtest.Verdict[Replace]{
 		{Name: "the name is the path", Of: Replace{Name: "/a", Regexp: "x"}},
-		{Name: "no path", Of: Replace{Name: "a", Regexp: "x"}, Err: "path: path is missing, and the name of the resource is not the path of a file (write the path of the file, such as path: /etc/hosts)"},
+		{Name: "no path", Of: Replace{Name: "a", Regexp: "x"}, Err: `path: "path" is missing, and the name of the resource is not the path of a file (write the path of the file, such as path: /etc/hosts)`},
 		{Name: "no expression", Of: Replace{Name: "/a", Regexp: "("}, Err: "regexp: invalid regular expression: missing closing ) in \"(\" (use the syntax of RE2, which has no look-around and no back-references)"},
 		{Name: "everywhere", Of: Replace{Name: "/a", Regexp: "x*"}, Err: "regexp: the expression matches the empty text, so it matches everywhere (write x+ in place of x*)"},
 		{Name: "no group", Of: Replace{Name: "/a", Regexp: "x", Replace: `\1`}, Err: `replace: the expression has no group \1 (write \\ for a backslash)`},

@@ -28,13 +28,13 @@ func (r *Repository) on(h modules.Host) (definition, error) {
 	case err != nil || r.Restore != nil || r.Ensure == absent:
 		return d, err
 	case provider == apt && len(r.Suites) == 0:
-		return definition{}, modules.Refuse("this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
+		return definition{}, modules.Refuse(`this host has apt, for which "suites" is needed (write suites: [bookworm] with "components", or suites: [./])`)
 	case provider == apt && len(r.URIs) == 0:
-		return definition{}, modules.Refuse("this host has apt, which has neither mirrorlist nor metalink (write uris)")
+		return definition{}, modules.Refuse(`this host has apt, which has neither "mirrorlist" nor "metalink" (write "uris")`)
 	case provider != apt && len(r.Suites) > 0:
-		return definition{}, modules.Refuse("this host has %s, which has no suites (remove suites and components, or select hosts with control)", provider)
+		return definition{}, modules.Refuse(`this host has %s, which has no "suites" (remove "suites" and "components", or select hosts with "control")`, provider)
 	case provider == "zypper" && r.Metalink != "":
-		return definition{}, modules.Refuse("zypper has no metalink (write mirrorlist or uris)")
+		return definition{}, modules.Refuse(`zypper has no "metalink" (write "mirrorlist" or "uris")`)
 	case provider != apt && (r.Priority < 0 || r.Priority > 99):
 		return definition{}, modules.Refuse("priority %d is outside 1-99, which %s has", r.Priority, provider)
 	}

@@ -167,7 +167,7 @@ func (r *Repository) bytes(ctx context.Context, h modules.Host, do *keySteps) ([
 	case r.Restore != nil: // whatever it was
 		return key, nil
 	case r.Checksum != "" && digestOf(key) != r.digest():
-		return nil, modules.Refuse("the checksum of the key is sha256:%s, not the value of the property checksum (if you trust this key, change checksum)", digestOf(key))
+		return nil, modules.Refuse(`the checksum of the key is sha256:%s, not the value of the property "checksum" (if you trust this key, change "checksum")`, digestOf(key))
 	case !bytes.Contains(key, []byte(armourBegins)):
 		if len(key) == 0 || key[0]&0x80 == 0 { // first byte of an OpenPGP packet (RFC 9580, 4.2)
 			return nil, modules.Refuse("the file at the URL is not a public key")

@@ -183,7 +183,7 @@ func (r *Repository) validatePlace() error {
 	}
 	switch {
 	case given == 0:
-		errs = append(errs, &modules.PropertyError{Path: "uris", Msg: "uris cannot be empty", Hint: "say where the repository is: uris: [https://…], or mirrorlist, or metalink"})
+		errs = append(errs, &modules.PropertyError{Path: "uris", Msg: `"uris" cannot be empty`, Hint: `say where the repository is: uris: [https://…], or "mirrorlist", or "metalink"`})
 	case given > 1:
 		errs = append(errs, modules.Errorf("uris", "'uris', 'mirrorlist' and 'metalink' are mutually exclusive"))
 	}
@@ -221,18 +221,18 @@ func (r *Repository) validatePlace() error {
 	flat := slices.ContainsFunc(r.Suites, func(suite string) bool { return strings.HasSuffix(suite, "/") })
 	switch {
 	case len(r.Suites) == 0 && (r.Provider == apt || len(r.Components)+len(r.Types)+len(r.Architectures) > 0):
-		errs = append(errs, &modules.PropertyError{Path: "suites", Msg: "for apt, suites cannot be empty", Hint: "write suites: [bookworm] with components, or suites: [./] for a flat repository"})
+		errs = append(errs, &modules.PropertyError{Path: "suites", Msg: `for apt, "suites" cannot be empty`, Hint: `write suites: [bookworm] with "components", or suites: [./] for a flat repository`})
 	case flat && len(r.Components) > 0:
-		errs = append(errs, modules.Errorf("components", "a suite that ends with a slash has no components"))
+		errs = append(errs, modules.Errorf("components", `a suite that ends with a slash has no "components"`))
 	case len(r.Suites) > 0 && !flat && len(r.Components) == 0:
-		errs = append(errs, &modules.PropertyError{Path: "components", Msg: "components cannot be empty", Hint: "write components: [main]"})
+		errs = append(errs, &modules.PropertyError{Path: "components", Msg: `"components" cannot be empty`, Hint: "write components: [main]"})
 	case len(r.Suites) > 0 && r.Provider != "" && r.Provider != apt:
-		errs = append(errs, modules.Errorf("suites", "%s has no suites", r.Provider))
+		errs = append(errs, modules.Errorf("suites", `%s has no "suites"`, r.Provider))
 	case len(r.Suites) > 0 && len(r.URIs) == 0:
-		errs = append(errs, modules.Errorf("uris", "apt has neither mirrorlist nor metalink"))
+		errs = append(errs, modules.Errorf("uris", `apt has neither "mirrorlist" nor "metalink"`))
 	}
 	if r.Priority < -32768 || r.Priority > 32767 {
-		errs = append(errs, modules.Errorf("priority", "priority %d is outside -32768-32767", r.Priority))
+		errs = append(errs, modules.Errorf("priority", `"priority" must be from -32768 to 32767, not %d`, r.Priority))
 	}
 	return errors.Join(errs...)
 }
@@ -270,7 +270,7 @@ func (r *Repository) validateKey() error {
 	case r.Checksum == "":
 		return &modules.PropertyError{Path: "signed_by", Msg: "a key that is downloaded needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it, once you have compared its fingerprint`}
 	case !modules.IsDigest(r.digest()):
-		return &modules.PropertyError{Path: "checksum", Msg: "checksum is not a SHA-256", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
+		return &modules.PropertyError{Path: "checksum", Msg: `"checksum" is not a SHA-256`, Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
 	}
 	return nil
 }

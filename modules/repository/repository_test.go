@@ -120,17 +120,17 @@ func TestValidate(t *testing.T) {
 		{Name: "absent", Of: base(func(r *Repository) { *r = Repository{Name: "x", Ensure: absent} })},
 		{Name: "a name", Of: base(func(r *Repository) { r.Name = "a b" }), Err: `name: "a b" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`},
 		{Name: "up", Of: base(func(r *Repository) { r.Name = "../x" }), Err: `name: "../x" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`},
-		{Name: "nowhere", Of: base(func(r *Repository) { r.URIs, r.Suites, r.Components = nil, nil, nil }), Err: "uris: uris cannot be empty (say where the repository is: uris: [https://…], or mirrorlist, or metalink)"},
+		{Name: "nowhere", Of: base(func(r *Repository) { r.URIs, r.Suites, r.Components = nil, nil, nil }), Err: `uris: "uris" cannot be empty (say where the repository is: uris: [https://…], or "mirrorlist", or "metalink")`},
 		{Name: "twice", Of: base(func(r *Repository) { r.Metalink = "https://m" }), Err: "uris: 'uris', 'mirrorlist' and 'metalink' are mutually exclusive"},
 		{Name: "two lines", Of: base(func(r *Repository) { r.URIs = []string{"https://a\nTrusted: yes"} }), Err: "uris[0]: this is not a URI (write one such as https://deb.example.net/debian or file:/srv/repo)"},
 		{Name: "a password", Of: base(func(r *Repository) { r.URIs = []string{"https://u:p@a/"} }), Err: "uris[0]: all users of the host could read a user and a password here (apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600)"},
-		{Name: "no suites", Of: base(func(r *Repository) { r.Suites = nil }), Err: "suites: for apt, suites cannot be empty (write suites: [bookworm] with components, or suites: [./] for a flat repository)"},
-		{Name: "no components", Of: base(func(r *Repository) { r.Components = nil }), Err: "components: components cannot be empty (write components: [main])"},
-		{Name: "components of a path", Of: base(func(r *Repository) { r.Suites = []string{"./"} }), Err: "components: a suite that ends with a slash has no components"},
-		{Name: "suites of dnf", Of: base(func(r *Repository) { r.Provider = "dnf" }), Err: "suites: dnf has no suites"},
+		{Name: "no suites", Of: base(func(r *Repository) { r.Suites = nil }), Err: `suites: for apt, "suites" cannot be empty (write suites: [bookworm] with "components", or suites: [./] for a flat repository)`},
+		{Name: "no components", Of: base(func(r *Repository) { r.Components = nil }), Err: `components: "components" cannot be empty (write components: [main])`},
+		{Name: "components of a path", Of: base(func(r *Repository) { r.Suites = []string{"./"} }), Err: `components: a suite that ends with a slash has no "components"`},
+		{Name: "suites of dnf", Of: base(func(r *Repository) { r.Provider = "dnf" }), Err: `suites: dnf has no "suites"`},
 		{Name: "types", Of: base(func(r *Repository) { r.Types = []string{"rpm"} }), Err: `types[0]: "rpm" is neither deb nor deb-src`},
 		{Name: "a setting that is a property", Of: base(func(r *Repository) { r.Options = map[string]string{"Signed-By": "/k"} }), Err: "options.Signed-By: Signed-By has a property of its own (write signed_by)"},
-		{Name: "a setting of two lines", Of: base(func(r *Repository) { r.Options = map[string]string{"Languages": "a\nb"} }), Err: "options.Languages: options.Languages must be one line, without NUL bytes"},
+		{Name: "a setting of two lines", Of: base(func(r *Repository) { r.Options = map[string]string{"Languages": "a\nb"} }), Err: `options.Languages: "options.Languages" must be one line, without NUL bytes`},
 		{Name: "an armoured key", Of: base(func(r *Repository) { r.SignedBy = key })},
 		{Name: "half a key", Of: base(func(r *Repository) { r.SignedBy = key[:60] }), Err: "signed_by: the armour of the key is not whole: it begins with " + armourBegins + " and ends with " + armourEnds},
 		{Name: "no key", Of: base(func(r *Repository) { r.SignedBy = "0xABCD" }), Err: "signed_by: this is not a public key (write an armoured key, https://…, or an absolute path)"},
@@ -178,7 +178,7 @@ func TestDownloadedKey(t *testing.T) {
 	require.Equal(t, uint32(0x21cf02), crc24([]byte("123456789")), "as catalogues of such sums have it")
 	r := &Repository{Checksum: "sha256:" + strings.Repeat("0", 64)}
 	_, err = r.bytes(t.Context(), modtest.Host(), &keySteps{content: modules.TextContent(key)})
-	require.EqualError(t, err, "the checksum of the key is sha256:"+digestOf([]byte(key))+", not the value of the property checksum (if you trust this key, change checksum)")
+	require.EqualError(t, err, "the checksum of the key is sha256:"+digestOf([]byte(key))+`, not the value of the property "checksum" (if you trust this key, change "checksum")`)
 }
 
 // TestPredictsPackages runs a check in which a package comes from a repository that does not exist yet.
@@ -199,7 +199,7 @@ func TestPredictsPackages(t *testing.T) {
 	r := &Repository{Name: "x", managers: pkg.Repositories{}, URIs: []string{"file:/a"}}
 	require.NoError(t, r.Validate())
 	_, err := r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
-	require.EqualError(t, err, "this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
+	require.EqualError(t, err, `this host has apt, for which "suites" is needed (write suites: [bookworm] with "components", or suites: [./])`)
 }
 
 func TestDescribe(t *testing.T) {

@@ -106,11 +106,11 @@ func (s *Scaffold) validateName() error {
 	case s.Name == "": // the tag reports it
 		return nil
 	case strings.ContainsRune(s.Name, 0):
-		return modules.Errorf("name", "name must not contain a NUL byte")
+		return modules.Errorf("name", `"name" must not contain a NUL byte`)
 	case !path.IsAbs(s.Name):
-		return modules.Errorf("name", "name must be an absolute path")
+		return modules.Errorf("name", `"name" must be an absolute path`)
 	case path.Clean(s.Name) != s.Name:
-		return &modules.PropertyError{Path: "name", Msg: "name must be a canonical path", Hint: "write " + path.Clean(s.Name)}
+		return &modules.PropertyError{Path: "name", Msg: `"name" must be a canonical path`, Hint: "write " + path.Clean(s.Name)}
 	}
 	return nil
 }
@@ -120,11 +120,11 @@ func (s *Scaffold) delimiters() error {
 	case s.Engine == "none" && s.LeftDelimiter+s.RightDelimiter != "":
 		return modules.Errorf("engine", "files that are copied as they are have no delimiters")
 	case s.LeftDelimiter == "" && s.RightDelimiter != "":
-		return modules.Errorf("left_delimiter", "left_delimiter must be given together with right_delimiter")
+		return modules.Errorf("left_delimiter", `"left_delimiter" must be given together with "right_delimiter"`)
 	case s.RightDelimiter == "" && s.LeftDelimiter != "":
-		return modules.Errorf("right_delimiter", "right_delimiter must be given together with left_delimiter")
+		return modules.Errorf("right_delimiter", `"right_delimiter" must be given together with "left_delimiter"`)
 	case s.LeftDelimiter != "" && s.LeftDelimiter == s.RightDelimiter:
-		return modules.Errorf("right_delimiter", "right_delimiter must differ from left_delimiter")
+		return modules.Errorf("right_delimiter", `"right_delimiter" must differ from "left_delimiter"`)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (s *Scaffold) delimiters() error {
 func (s *Scaffold) validateTree() error {
 	switch {
 	case s.Tree == nil && s.Source == "":
-		return modules.Errorf("source", "source cannot be empty")
+		return modules.Errorf("source", `"source" cannot be empty`)
 	case s.Tree == nil:
 		return nil
 	}
@@ -144,23 +144,23 @@ func (s *Scaffold) validateTree() error {
 
 func validatePost(at string, entry map[string]string) error {
 	if len(entry) != 1 {
-		return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post has %d globs in one list item", len(entry)), Hint: `write each with its own dash: - "*.sh": COMMAND`}
+		return &modules.PropertyError{Path: at, Msg: fmt.Sprintf(`"post" has %d globs in one list item`, len(entry)), Hint: `write each with its own dash: - "*.sh": COMMAND`}
 	}
 	for glob, command := range entry {
 		if glob == "" {
-			return modules.Errorf(at, "post keys cannot be empty")
+			return modules.Errorf(at, `a key of "post" cannot be empty`)
 		}
 		if _, err := path.Match(glob, ""); err != nil || strings.Contains(glob, "/") {
-			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("the key %q under post is not a valid pattern for file names", glob), Hint: `write a pattern without a folder, such as "*.sh"`}
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf(`the key %q under "post" is not a valid pattern for file names`, glob), Hint: `write a pattern without a folder, such as "*.sh"`}
 		}
 		words, err := shellquote.Split(command)
 		switch {
 		case strings.TrimSpace(command) == "":
-			return modules.Errorf(at, "post value for key %q cannot be empty", glob)
+			return modules.Errorf(at, `the value of the key %q in "post" cannot be empty`, glob)
 		case err != nil:
-			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post value for key %q: %s", glob, strings.ToLower(err.Error())), Hint: modules.QuoteHint(err)}
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf(`the value of the key %q in "post": %s`, glob, strings.ToLower(err.Error())), Hint: modules.QuoteHint(err)}
 		case len(words) == 0 || words[0] == "" || strings.ContainsRune(command, 0):
-			return modules.Errorf(at, "post value for key %q is not a command", glob)
+			return modules.Errorf(at, `the value of the key %q in "post" is not a command`, glob)
 		}
 	}
 	return nil

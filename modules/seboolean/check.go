@@ -132,7 +132,7 @@ func (b *Seboolean) want(have values, system semanage.System) (values, error) {
 		}
 		return want, nil
 	case !b.persistent() && !system.Running:
-		return want, modules.Refuse("SELinux does not run on this host, so a boolean has only its stored value, not a current one: remove the property persistent")
+		return want, modules.Refuse(`SELinux does not run on this host, so a boolean has only its stored value, not a current one: remove the property "persistent"`)
 	}
 	if system.Running {
 		want.live = word(*b.Value)

@@ -51,7 +51,7 @@ func (b *Seboolean) Validate() error {
 	case b.Ensure == absent && b.Persistent != nil:
 		errs = append(errs, modules.Errorf("persistent", "'persistent' is about a value, and absent has none"))
 	case b.Ensure != absent && b.Value == nil:
-		errs = append(errs, &modules.PropertyError{Path: "value", Msg: "value cannot be empty", Hint: "write true or false"})
+		errs = append(errs, &modules.PropertyError{Path: "value", Msg: `"value" cannot be empty`, Hint: "write true or false"})
 	}
 	return errors.Join(errs...)
 }

@@ -47,7 +47,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "nothing to have it now", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
-			Err: "SELinux does not run on this host, so a boolean has only its stored value, not a current one: remove the property persistent",
+			Err: `SELinux does not run on this host, so a boolean has only its stored value, not a current one: remove the property "persistent"`,
 		},
 		{Name: "no SELinux", Properties: with(`"name":"httpd_can_network_connect","value":true`), Err: "this host has no SELinux: the file /etc/selinux/config does not exist (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and nothing to keep", Properties: with(`"name":"httpd_can_network_connect","ensure":"absent"`)},
@@ -91,7 +91,7 @@ func TestValidate(t *testing.T) {
 	modtest.Decodes(t, Type(), map[string]string{
 		`{"name":"httpd_enable_cgi","value":true}`:         "",
 		`{"name":"a b","value":true}`:                      `name: "a b" is not a valid boolean: use letters, digits and underscores`,
-		`{"name":"a"}`:                                     "value: value cannot be empty (write true or false)",
+		`{"name":"a"}`:                                     `value: "value" cannot be empty (write true or false)`,
 		`{"name":"a","ensure":"absent","value":true}`:      "value: an absent boolean has the value of the policy",
 		`{"name":"a","ensure":"absent","persistent":true}`: "persistent: 'persistent' is about a value, and absent has none",
 	})

@@ -53,7 +53,7 @@ func (s *Selinux) Validate() error {
 	switch s.mode() {
 	case "", enforcing, permissive, disabled:
 	default:
-		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is not a mode", s.Name), Hint: "write enforcing, permissive or disabled, or the property mode"})
+		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is not a mode", s.Name), Hint: `write enforcing, permissive or disabled, or the property "mode"`})
 	}
 	if s.Policy != "" && !policyShape().MatchString(s.Policy) {
 		errs = append(errs, modules.Errorf("policy", "%q is not a policy: write the name of a folder in /etc/selinux", s.Policy))

@@ -74,7 +74,7 @@ func TestValidate(t *testing.T) {
 	modtest.Decodes(t, Type(), map[string]string{
 		`{"name":"enforcing","policy":"targeted"}`:  "",
 		`{"name":"for a test","mode":"permissive"}`: "",
-		`{"name":"on"}`:                        `name: "on" is not a mode (write enforcing, permissive or disabled, or the property mode)`,
+		`{"name":"on"}`:                        `name: "on" is not a mode (write enforcing, permissive or disabled, or the property "mode")`,
 		`{"name":"enforcing","policy":"../x"}`: `policy: "../x" is not a policy: write the name of a folder in /etc/selinux`,
 	})
 }

@@ -15,7 +15,7 @@ const Timeout = 10 * time.Minute
 // program names its package.
 func MayChange(files modules.Files, program string) error {
 	if !modules.HasRootRights(files, Config) {
-		return modules.Refuse("only root may change SELinux; use become")
+		return modules.Refuse(`only root may change SELinux; use "become"`)
 	}
 	if modules.HasProgram(files, modules.DefaultPath, program) {
 		return nil

@@ -54,7 +54,7 @@ func (p *Seport) Validate() error {
 	}
 	switch {
 	case p.Type == "" && p.Ensure != absent:
-		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write one such as http_port_t; semanage port -l lists them"})
+		errs = append(errs, &modules.PropertyError{Path: "type", Msg: `"type" cannot be empty`, Hint: "write one such as http_port_t; semanage port -l lists them"})
 	case p.Type != "" && !typeShape().MatchString(p.Type):
 		errs = append(errs, modules.Errorf("type", "%q is not an SELinux type", p.Type))
 	}

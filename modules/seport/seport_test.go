@@ -111,7 +111,7 @@ func TestValidate(t *testing.T) {
 		`{"name":"http","type":"http_port_t"}`:      `name: "http" is not a port (write 8080/tcp or 10000-10100/udp)`,
 		`{"name":"0","type":"http_port_t"}`:         `name: "0" is not a range of ports from 1 to 65535`,
 		`{"name":"9-8/tcp","type":"http_port_t"}`:   `name: "9-8/tcp" is not a range of ports from 1 to 65535`,
-		`{"name":"80"}`:                           "type: type cannot be empty (write one such as http_port_t; semanage port -l lists them)",
+		`{"name":"80"}`:                           `type: "type" cannot be empty (write one such as http_port_t; semanage port -l lists them)`,
 		`{"name":"80","type":"a b"}`:              `type: "a b" is not an SELinux type`,
 		`{"name":"80","type":"t","range":"s0 x"}`: `range: "s0 x" is not a range of levels`,
 	})
@@ -129,6 +129,6 @@ func TestOrdinaryUser(t *testing.T) {
 		require.NoError(t, os.Chmod(root+"/etc/selinux", 0o555))
 		t.Cleanup(func() { os.Chmod(root+"/etc/selinux", 0o755) })
 		_, err := (&Seport{Name: "8081", Type: "http_port_t"}).Check(t.Context(), modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-		require.EqualError(t, err, "only root may change SELinux; use become")
+		require.EqualError(t, err, `only root may change SELinux; use "become"`)
 	})
 }

@@ -83,7 +83,7 @@ func (s *Service) find(ctx context.Context, h modules.Host) (*found, error) {
 		return nil, err
 	}
 	if _, ok := m.(openrc); ok && s.Masked != nil {
-		return nil, modules.Refuse("OpenRC cannot mask services; remove masked")
+		return nil, modules.Refuse(`OpenRC cannot mask services; remove "masked"`)
 	}
 	u, err := m.look(ctx, h, s.Name)
 	s.seen = u
@@ -131,7 +131,7 @@ func (f *found) possible() error {
 	case is(f.Masked, true) && !f.u.masked():
 		return f.maskable()
 	case is(f.Enable, true) && !f.u.enabled() && !f.u.masked() && !f.u.stale && (f.u.fileState == "" || f.u.fileState == "bad"):
-		return modules.Refuse("service %s has no unit file that could be enabled; remove enable", f.u.id)
+		return modules.Refuse(`service %s has no unit file that could be enabled; remove "enable"`, f.u.id)
 	case is(f.Enable, false) && !f.u.disabled() && !f.u.stale:
 		return f.disableable()
 	}

@@ -179,6 +179,6 @@ func TestOnSystemdOrdinaryUser(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, modules.Plan{}, plan)
 		_, err = modtest.Decode(t, builtin.Types(), "service", `{"name":"cron","ensure":"stopped"}`, "").Check(t.Context(), h)
-		require.EqualError(t, err, "only root may change services here; use become")
+		require.EqualError(t, err, `only root may change services here; use "become"`)
 	})
 }

@@ -143,7 +143,7 @@ func (s *Service) validateMasked() error {
 	case s.Ensure != stopped:
 		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot run", Hint: "write ensure: stopped"}
 	case s.Enable != nil && *s.Enable:
-		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot be enabled", Hint: "remove enable"}
+		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot be enabled", Hint: `remove "enable"`}
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestValidate(t *testing.T) {
 		{`{"name":"a","timeout":"0s"}`, `timeout: invalid timeout "0s" (write a duration from 1s to 24h, such as 30s or 5m)`},
 		{`{"name":"a","timeout":"25h"}`, `timeout: invalid timeout "25h" (write a duration from 1s to 24h, such as 30s or 5m)`},
 		{`{"name":"a","masked":true}`, `masked: a masked service cannot run (write ensure: stopped)`},
-		{`{"name":"a","masked":true,"ensure":"stopped","enable":true}`, `masked: a masked service cannot be enabled (remove enable)`},
+		{`{"name":"a","masked":true,"ensure":"stopped","enable":true}`, `masked: a masked service cannot be enabled (remove "enable")`},
 		{`{"name":"a","masked":false,"provider":"openrc"}`, `masked: OpenRC has no masked services`},
 		{`{"name":"a","action":"reloaded"}`, ""},
 		{`{"name":"a","action":"restarted","ensure":"stopped"}`, `action: a service that is restarted cannot stay stopped`},

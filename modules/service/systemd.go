@@ -116,7 +116,7 @@ func (systemd) refused(h modules.Host, u unit, verbs []verb) error {
 // uncertain implements [manager]: only polkit knows its rules.
 func (systemd) uncertain(h modules.Host) bool { return !isRoot(h) }
 
-var errNotRoot = modules.Refuse("only root may change services here; use become")
+var errNotRoot = modules.Refuse(`only root may change services here; use "become"`)
 
 // isRoot reports whether the process may give files to root, as only root can.
 func isRoot(h modules.Host) bool {

@@ -56,7 +56,7 @@ func (s *Sudoers) Validate() error {
 		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("sudo reads no file that is called %q", s.Name), Hint: "write a name without slashes and dots, and without a ~ at its end"})
 	}
 	if s.Ensure != absent && len(s.Rules) == 0 && s.Was == nil {
-		errs = append(errs, modules.Errorf("rules", "rules cannot be empty"))
+		errs = append(errs, modules.Errorf("rules", `"rules" cannot be empty`))
 	}
 	for n, rule := range s.Rules {
 		property := "rules[" + strconv.Itoa(n) + "]"

@@ -81,11 +81,11 @@ func TestValidate(t *testing.T) {
 	modtest.Validates(t, []modtest.Verdict[Sudoers]{
 		{Name: "rules", Of: Sudoers{Name: "deploy", Rules: []string{rule}}},
 		{Name: "absent", Of: Sudoers{Name: "10-deploy", Ensure: absent}},
-		{Name: "no rules", Of: Sudoers{Name: "deploy"}, Err: "rules: rules cannot be empty"},
+		{Name: "no rules", Of: Sudoers{Name: "deploy"}, Err: `rules: "rules" cannot be empty`},
 		{Name: "a dot", Of: Sudoers{Name: "deploy.conf", Ensure: absent}, Err: `name: sudo reads no file that is called "deploy.conf" (write a name without slashes and dots, and without a ~ at its end)`},
 		{Name: "a backup", Of: Sudoers{Name: "deploy~", Ensure: absent}, Err: `name: sudo reads no file that is called "deploy~" (write a name without slashes and dots, and without a ~ at its end)`},
 		{Name: "a path", Of: Sudoers{Name: "/etc/sudoers", Ensure: absent}, Err: `name: sudo reads no file that is called "/etc/sudoers" (write a name without slashes and dots, and without a ~ at its end)`},
-		{Name: "two lines", Of: Sudoers{Name: "deploy", Rules: []string{"a\nb"}}, Err: "rules[0]: rules[0] must be one line, without NUL bytes"},
+		{Name: "two lines", Of: Sudoers{Name: "deploy", Rules: []string{"a\nb"}}, Err: `rules[0]: "rules[0]" must be one line, without NUL bytes`},
 		{Name: "goes on", Of: Sudoers{Name: "deploy", Rules: []string{rule, `a \`}}, Err: "rules[1]: a rule is one line, so a backslash cannot continue it"},
 	})
 }

@@ -143,7 +143,7 @@ func sameFile(told, path string) bool {
 // may returns an error unless the user is root.
 func may(files modules.FileRights) error {
 	if !modules.HasRootRights(files, fstab.Path) {
-		return modules.Refuse("only root can set up swap space; use become")
+		return modules.Refuse(`only root can set up swap space; use "become"`)
 	}
 	return nil
 }

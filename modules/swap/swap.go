@@ -85,10 +85,10 @@ func (s *Swap) Validate() error {
 	case s.device() && s.Size != "":
 		errs = append(errs, modules.Errorf("size", "a device has the size that it has"))
 	case s.Name != "" && !s.device() && s.Size == "" && s.Ensure != absent && s.Restore == nil:
-		errs = append(errs, &modules.PropertyError{Path: "size", Msg: "size cannot be empty", Hint: "write how large the file is, such as 2G"})
+		errs = append(errs, &modules.PropertyError{Path: "size", Msg: `"size" cannot be empty`, Hint: "write how large the file is, such as 2G"})
 	}
 	if s.Priority != nil && (*s.Priority < 0 || *s.Priority > 32767) {
-		errs = append(errs, modules.Errorf("priority", "priority %d is outside 0-32767", *s.Priority))
+		errs = append(errs, modules.Errorf("priority", `"priority" must be from 0 to 32767, not %d`, *s.Priority))
 	}
 	for n, option := range s.Options {
 		if option == "" || strings.ContainsAny(option, ", \t\n\x00") || strings.HasPrefix(option, "pri=") {

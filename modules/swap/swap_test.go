@@ -189,13 +189,13 @@ func TestValidate(t *testing.T) {
 		{Of: Swap{Name: "/swap", Size: "65536", Options: []string{"nofail"}}},
 		{Of: Swap{Name: "/dev/sdb2"}},
 		{Of: Swap{Name: "/swap", Ensure: absent}},
-		{Of: Swap{Name: "/swap"}, Err: "size: size cannot be empty (write how large the file is, such as 2G)"},
+		{Of: Swap{Name: "/swap"}, Err: `size: "size" cannot be empty (write how large the file is, such as 2G)`},
 		{Of: Swap{Name: "/swap", Size: "2GB"}, Err: `size: "2GB" is not a size` + size},
 		{Of: Swap{Name: "/swap", Size: "39K"}, Err: `size: "39K" is not a size` + size},
 		{Of: Swap{Name: "/swap", Size: "41K"}, Err: `size: "41K" is not a size` + size},
 		{Of: Swap{Name: "/swap", Size: "999999999999999T"}, Err: `size: "999999999999999T" is not a size` + size},
 		{Of: Swap{Name: "/dev/sdb2", Size: "2G"}, Err: "size: a device has the size that it has"},
-		{Of: Swap{Name: "/swap", Size: "2G", Priority: &low}, Err: "priority: priority -1 is outside 0-32767"},
+		{Of: Swap{Name: "/swap", Size: "2G", Priority: &low}, Err: `priority: "priority" must be from 0 to 32767, not -1`},
 		{Of: Swap{Name: "/swap", Size: "2G", Options: []string{"pri=5"}}, Err: `options[0]: "pri=5" is not one option`},
 	})
 }

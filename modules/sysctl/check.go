@@ -100,7 +100,7 @@ var untilBoot = map[string]string{
 // settable returns an error if the value could not be set.
 func (s *Sysctl) settable(h modules.Host, have string) error {
 	if !modules.HasRootRights(h.Files, "/etc/sysctl.conf") { // below /proc/sys root has no right to make files
-		return modules.Refuse("only root may set %s; use become", s.Name)
+		return modules.Refuse(`only root may set %s; use "become"`, s.Name)
 	}
 	if is, err := h.Files.Knowing(settingEffect).Stat(s.at()); err == nil && is.Mode&0o222 == 0 {
 		return modules.Refuse("the kernel reports %s, and lets no user set it (set 'runtime: false')", s.Name)

@@ -52,7 +52,7 @@ func (s *Sysctl) Validate() error {
 	}
 	switch {
 	case s.Ensure != absent && strings.TrimSpace(s.Value) == "" && s.Restore == nil:
-		errs = append(errs, modules.Errorf("value", "value cannot be empty"))
+		errs = append(errs, modules.Errorf("value", `"value" cannot be empty`))
 	case !s.persists() && !s.sets() && s.Restore == nil:
 		errs = append(errs, modules.Errorf("persist", "'runtime: false' and 'persist: false' together change nothing"))
 	}

@@ -63,13 +63,13 @@ func TestValidate(t *testing.T) {
 	modtest.Validates(t, []modtest.Verdict[Sysctl]{
 		{Name: "a value", Of: Sysctl{Name: "vm.swappiness", Value: "1"}},
 		{Name: "absent", Of: Sysctl{Name: "vm.swappiness", Ensure: absent}},
-		{Name: "no value", Of: Sysctl{Name: "vm.swappiness"}, Err: "value: value cannot be empty"},
-		{Name: "two lines", Of: Sysctl{Name: "vm.swappiness", Value: "1\n2"}, Err: "value: value must be one line, without NUL bytes"},
+		{Name: "no value", Of: Sysctl{Name: "vm.swappiness"}, Err: `value: "value" cannot be empty`},
+		{Name: "two lines", Of: Sysctl{Name: "vm.swappiness", Value: "1\n2"}, Err: `value: "value" must be one line, without NUL bytes`},
 		{Name: "up", Of: Sysctl{Name: "vm/../kernel", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
 		{Name: "a path", Of: Sysctl{Name: "/proc/sys/vm", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
 		{Name: "a line", Of: Sysctl{Name: "vm.swappiness=1", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
 		{Name: "nothing", Of: Sysctl{Name: "vm.swappiness", Value: "1", Runtime: &no, Persist: &no}, Err: "persist: 'runtime: false' and 'persist: false' together change nothing"},
-		{Name: "path", Of: Sysctl{Name: "vm.swappiness", Value: "1", Path: "a"}, Err: "path: file path must be absolute"},
+		{Name: "path", Of: Sysctl{Name: "vm.swappiness", Value: "1", Path: "a"}, Err: "path: file path must be absolute (write a path that begins with /)"},
 	})
 }
 

@@ -22,7 +22,7 @@ const (
 type BootUnit struct{ Args []string }
 
 // errNoBootUnit is why nothing would be taken back when the host starts again.
-var errNoBootUnit = modules.Refuse("confirm_boot needs root and a host on which systemd runs; remove confirm_boot, or write confirm: never")
+var errNoBootUnit = modules.Refuse(`"confirm_boot" needs root and a host on which systemd runs; remove "confirm_boot", or write confirm: never`)
 
 // Install enables the unit. It counts from the next start of the host.
 func (b BootUnit) Install() error {
@@ -34,7 +34,7 @@ func (b BootUnit) Install() error {
 		return err
 	}
 	if strings.ContainsAny(self, "%\\\"' \t\n$") {
-		return modules.Refuse("confirm_boot cannot start a program at %q", self)
+		return modules.Refuse(`"confirm_boot" cannot start a program at %q`, self)
 	}
 	text := strings.NewReplacer("$SELF", self, "$ARGS", strings.Join(b.Args, " ")).Replace(bootUnitText)
 	if err := os.MkdirAll(bootWants, 0o755); err != nil {

@@ -53,7 +53,7 @@ func (r rights) MayReplace(path string) error {
 	around, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return deny("user %d may not reach %q; use become", os.Geteuid(), dir)
+		return deny(`user %d may not reach %q; use "become"`, os.Geteuid(), dir)
 	case err != nil || !around.IsDir():
 		return ifThere(err)
 	}
@@ -102,7 +102,7 @@ func mayAccess(path string, mode uint32, verb string) error {
 		if os.Geteuid() == 0 {
 			return denyAll("the kernel does not let root %s %q", verb, path)
 		}
-		return deny("user %d may not %s %q; use become", os.Geteuid(), verb, path)
+		return deny(`user %d may not %s %q; use "become"`, os.Geteuid(), verb, path)
 	case unix.EROFS:
 		return readOnly(path)
 	default:
@@ -130,7 +130,7 @@ func mayUnlink(dir fs.FileInfo, path string) error {
 	if err != nil || owns(file) {
 		return ifThere(err)
 	}
-	return deny("%q belongs to user %d and its directory is sticky, so user %d may not replace or remove it; use become",
+	return deny(`%q belongs to user %d and its directory is sticky, so user %d may not replace or remove it; use "become"`,
 		path, describe(file).UID, os.Geteuid())
 }
 
@@ -161,12 +161,12 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 	case mount.Flags&readOnlyMount != 0:
 		return readOnly(path)
 	case !owns(info):
-		return deny("%q belongs to user %d, so user %d may not change its owner or mode; use become", path, have.UID, os.Geteuid())
+		return deny(`%q belongs to user %d, so user %d may not change its owner or mode; use "become"`, path, have.UID, os.Geteuid())
 	case flagged != nil:
 		return flagged
 	case a.GID < 0 || a.GID == have.GID:
 		if setsGID(have, a) && mayGive(modules.Attributes{UID: -1, GID: have.GID}) != nil {
-			return deny("user %d is not in group %d of %q, so the kernel removes the setgid bit whenever the mode changes; use become", os.Geteuid(), have.GID, path)
+			return deny(`user %d is not in group %d of %q, so the kernel removes the setgid bit whenever the mode changes; use "become"`, os.Geteuid(), have.GID, path)
 		}
 		a.GID = -1 // no change, so it may be a group that the owner is not in
 	}
@@ -241,14 +241,14 @@ func mayGive(a modules.Attributes) error {
 		return nil
 	}
 	if a.UID >= 0 && a.UID != euid {
-		return deny("user %d may not give files to user %d; use become", euid, a.UID)
+		return deny(`user %d may not give files to user %d; use "become"`, euid, a.UID)
 	}
 	if a.GID < 0 || a.GID == os.Getegid() {
 		return nil
 	}
 	groups, err := os.Getgroups()
 	if err == nil && !slices.Contains(groups, a.GID) {
-		err = deny("user %d may not give files to group %d, which it is not in; use become", euid, a.GID)
+		err = deny(`user %d may not give files to group %d, which it is not in; use "become"`, euid, a.GID)
 	}
 	return err
 }

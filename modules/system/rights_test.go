@@ -49,12 +49,12 @@ func TestMayReplace(t *testing.T) {
 			"$ROOT/f/new":     "",
 			"$ROOT/sticky/f":  "",
 			"$ROOT/closed":    "",
-			"$ROOT/closed/f":  `user $UID may not write in "$ROOT/closed"; use become`,
-			"$ROOT/l/f":       `user $UID may not write in "$ROOT/l"; use become`,
-			"$ROOT/blind/f":   `user $UID may not read "$ROOT/blind"; use become`,
-			"$ROOT/flat/f":    `user $UID may not write in "$ROOT/flat"; use become`,
-			"$ROOT/flat/f/in": `user $UID may not reach "$ROOT/flat/f"; use become`,
-			"/proc":           `user $UID may not write in "/"; use become`,
+			"$ROOT/closed/f":  `user $UID may not write in "$ROOT/closed"; use "become"`,
+			"$ROOT/l/f":       `user $UID may not write in "$ROOT/l"; use "become"`,
+			"$ROOT/blind/f":   `user $UID may not read "$ROOT/blind"; use "become"`,
+			"$ROOT/flat/f":    `user $UID may not write in "$ROOT/flat"; use "become"`,
+			"$ROOT/flat/f/in": `user $UID may not reach "$ROOT/flat/f"; use "become"`,
+			"/proc":           `user $UID may not write in "/"; use "become"`,
 		} {
 			refuses(t, want, root, files.MayReplace(strings.Replace(path, "$ROOT", root, 1)))
 		}
@@ -81,7 +81,7 @@ func TestMayReplaceInStickyDirectory(t *testing.T) {
 		}
 		require.NoError(t, files.MayReplace(filepath.Join(dir, "new")))
 		err := files.MayReplace(filepath.Join(dir, "f"))
-		refuses(t, `"$ROOT/f" belongs to user 0 and its directory is sticky, so user $UID may not replace or remove it; use become`, dir, err)
+		refuses(t, `"$ROOT/f" belongs to user 0 and its directory is sticky, so user $UID may not replace or remove it; use "become"`, dir, err)
 		require.ErrorIs(t, files.Remove(t.Context(), filepath.Join(dir, "f"), false), fs.ErrPermission)
 	})
 }
@@ -100,9 +100,9 @@ func TestMaySetAttributes(t *testing.T) {
 			{"$ROOT/f", os.Geteuid(), os.Getegid(), ""},
 			{"$ROOT/none", 0, 0, ""}, // for others to report
 			{"$ROOT/f/none", 0, 0, ""},
-			{"$ROOT/f", 0, -1, "user $UID may not give files to user 0; use become"},
-			{"$ROOT/f", -1, 1 << 20, "user $UID may not give files to group 1048576, which it is not in; use become"},
-			{"/", -1, -1, `"/" belongs to user 0, so user $UID may not change its owner or mode; use become`},
+			{"$ROOT/f", 0, -1, `user $UID may not give files to user 0; use "become"`},
+			{"$ROOT/f", -1, 1 << 20, `user $UID may not give files to group 1048576, which it is not in; use "become"`},
+			{"/", -1, -1, `"/" belongs to user 0, so user $UID may not change its owner or mode; use "become"`},
 		} {
 			path := strings.Replace(test.path, "$ROOT", root, 1)
 			a := modules.Attributes{Mode: 0o600, UID: test.uid, GID: test.gid}

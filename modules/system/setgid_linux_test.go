@@ -54,7 +54,7 @@ func TestSetgidOfAnotherGroup(t *testing.T) {
 			require.NoError(t, statErr)
 			require.Equal(t, !test.err, info.Mode()&(fs.ModePerm|fs.ModeSetgid) == test.want, "%+v: %v", test, info.Mode())
 			if err != nil {
-				require.EqualError(t, err, `user 65534 is not in group 12345 of "`+at+`", so the kernel removes the setgid bit whenever the mode changes; use become`)
+				require.EqualError(t, err, `user 65534 is not in group 12345 of "`+at+`", so the kernel removes the setgid bit whenever the mode changes; use "become"`)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func TestStage(t *testing.T) {
 	change := func(temp string) error { return os.WriteFile(temp, []byte("longer"), 0o600) }
 	require.EqualError(t, stage(t.Context(), "/f", strings.NewReader("text"), want, func(temp string) error {
 		return errors.Join(os.Remove(temp), change(temp))
-	}), "the file changed while the validate command was running")
+	}), `the file changed while the command of "validate" was running`)
 
 	require.NoError(t, os.Chmod(dir, 0o755))
 	err := stage(t.Context(), "/f", strings.NewReader("text"), want, func(string) error { panic("it has a file") })

@@ -96,7 +96,7 @@ func approved(dir *os.Root, file *os.File, temp string, approve func(string) err
 	return nil
 }
 
-var errChecked = errors.New("the file changed while the validate command was running")
+var errChecked = errors.New(`the file changed while the command of "validate" was running`)
 
 // openParent opens the directory that holds path. All later operations happen in this directory, even if its path is
 // replaced by a link meanwhile.

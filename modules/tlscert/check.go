@@ -69,7 +69,7 @@ func (c *TLSCert) authority(h modules.Host) (*authority, error) {
 func (by *authority) mayOutlive(c *TLSCert) error {
 	left := time.Until(by.said.ends)
 	if left < time.Duration(c.days())*day {
-		return modules.Refuse("the authority %s expires on %s, before a certificate with 'days: %d' would (renew the authority, or write fewer days)", c.CACert, by.said.ends.UTC().Format(time.DateOnly), c.days())
+		return modules.Refuse(`the authority %s expires on %s, before a certificate with 'days: %d' would (renew the authority, or write a smaller number for "days")`, c.CACert, by.said.ends.UTC().Format(time.DateOnly), c.days())
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (c *TLSCert) Validate() error {
 		return errors.Join(errs...)
 	}
 	if c.Key == "" && (c.CSR == "" || c.CACert == "") {
-		errs = append(errs, &modules.PropertyError{Path: "key", Msg: "key cannot be empty", Hint: "write the path of its private key, which a tls_key resource makes"})
+		errs = append(errs, &modules.PropertyError{Path: "key", Msg: `"key" cannot be empty`, Hint: "write the path of its private key, which a tls_key resource makes"})
 	}
 	if c.Key != "" && c.Key == c.Name {
 		errs = append(errs, modules.Errorf("key", "the certificate would take the place of its key"))
@@ -88,13 +88,13 @@ func (c *TLSCert) Validate() error {
 	given := len(c.Names) > 0 || len(c.Parts) > 0
 	switch {
 	case c.CSR == "" && !given:
-		errs = append(errs, &modules.PropertyError{Path: "names", Msg: "names cannot be empty without a subject", Hint: "write names: [www.example.net]"})
+		errs = append(errs, &modules.PropertyError{Path: "names", Msg: `"names" cannot be empty without a subject`, Hint: "write names: [www.example.net]"})
 	case c.CSR != "" && c.CSR == c.Name:
 		errs = append(errs, modules.Errorf("csr", "the certificate would take the place of its request"))
 	case c.CSR != "" && c.Ensure == request:
 		errs = append(errs, modules.Errorf("csr", "'csr' applies to a certificate, and cannot be used with 'ensure: request'"))
 	case c.CSR != "" && (given || len(c.Usage) > 0):
-		errs = append(errs, modules.Errorf("csr", "names, subject and usage come from the request"))
+		errs = append(errs, modules.Errorf("csr", `"names", "subject" and "usage" come from the request`))
 	}
 	for i, name := range c.Names {
 		parsed, err := parseName(name)
@@ -141,10 +141,10 @@ func (c *TLSCert) validateSigning() (errs []error) {
 		return errs
 	}
 	if c.Days < 0 || c.Days > mostDays {
-		errs = append(errs, modules.Errorf("days", "days %d is outside 1-%d", c.Days, mostDays))
+		errs = append(errs, modules.Errorf("days", `"days" must be from 1 to %[2]d, not %[1]d`, c.Days, mostDays))
 	}
 	if c.Renew < 0 || c.Renew >= c.days() {
-		errs = append(errs, &modules.PropertyError{Path: "renew", Msg: fmt.Sprintf("renew %d is not between 1 and 'days: %d'", c.Renew, c.days()), Hint: "it would be renewed in each run"})
+		errs = append(errs, &modules.PropertyError{Path: "renew", Msg: fmt.Sprintf(`"renew" %d is not between 1 and 'days: %d'`, c.Renew, c.days()), Hint: "it would be renewed in each run"})
 	}
 	switch {
 	case c.CACert != "" && c.CAKey == "":
@@ -152,7 +152,7 @@ func (c *TLSCert) validateSigning() (errs []error) {
 	case c.CAKey != "" && c.CACert == "":
 		errs = append(errs, modules.Errorf("ca_cert", "'ca_key' needs 'ca_cert', the certificate of the authority"))
 	case c.CACert != "" && c.CACert == c.Name:
-		errs = append(errs, modules.Errorf("ca_cert", "the certificate would overwrite the certificate of its authority (for a self-signed certificate, remove ca_cert)"))
+		errs = append(errs, modules.Errorf("ca_cert", `the certificate would overwrite the certificate of its authority (for a self-signed certificate, remove "ca_cert")`))
 	}
 	return errs
 }

@@ -62,7 +62,7 @@ func (k *TLSKey) Validate() error {
 	_, err := modules.ParseMode(cmp.Or(k.Mode, "0600"))
 	errs := []error{modules.ValidatePath("name", k.Name), err}
 	if k.Bits != 0 && (k.Bits < leastBits || k.Bits > mostBits) {
-		errs = append(errs, modules.Errorf("bits", "bits %d is outside %d-%d", k.Bits, leastBits, mostBits))
+		errs = append(errs, modules.Errorf("bits", `"bits" must be from %[2]d to %[3]d, not %[1]d`, k.Bits, leastBits, mostBits))
 	}
 	switch algorithm := k.algorithm(); {
 	case k.Bits != 0 && k.Curve != "":

@@ -128,7 +128,7 @@ func TestValidate(t *testing.T) {
 	modtest.Validates(t, []modtest.Verdict[TLSKey]{
 		{Of: TLSKey{Name: "/k"}},
 		{Of: TLSKey{Name: "/k", Algorithm: "rsa", Bits: 4096}},
-		{Of: TLSKey{Name: "/k", Bits: 1024}, Err: "bits: bits 1024 is outside 2048-16384"},
+		{Of: TLSKey{Name: "/k", Bits: 1024}, Err: `bits: "bits" must be from 2048 to 16384, not 1024`},
 		{Of: TLSKey{Name: "/k", Algorithm: "ecdsa", Bits: 4096}, Err: "bits: 'bits' is of rsa, got 'algorithm: ecdsa'"},
 		{Of: TLSKey{Name: "/k", Algorithm: "rsa", Curve: "p256"}, Err: "curve: 'curve' is of ecdsa, got 'algorithm: rsa'"},
 		{Of: TLSKey{Name: "/k", Bits: 2048, Curve: "p256"}, Err: "curve: 'bits' is of rsa and 'curve' of ecdsa"},

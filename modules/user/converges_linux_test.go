@@ -67,7 +67,7 @@ func newUsers() []modtest.Fixture {
 		{Name: "no group", Properties: `{"name":"app","group":"apps"}`, Err: `group: group "apps" does not exist; create the group with an earlier group resource`},
 		{Name: "no group with that id", Properties: `{"name":"app","group":"4242"}`, Err: `group: group "4242" does not exist; create the group with an earlier group resource`},
 		{Name: "no other group", Properties: `{"name":"bob","groups":["docker","apps"]}`, Err: `groups[1]: group "apps" does not exist; create the group with an earlier group resource`},
-		{Name: "nothing to unlock", Properties: `{"name":"app","password_lock":false}`, Err: `password_lock: user "app" has no password, so without the lock anyone could log in; set password_hash`},
+		{Name: "nothing to unlock", Properties: `{"name":"app","password_lock":false}`, Err: `password_lock: user "app" has no password, so without the lock anyone could log in; set "password_hash"`},
 		{Name: "no place for a home", Properties: `{"name":"app","home":"/home/a/b"}`, Err: `home: "/home/a" is not a directory; let an earlier file resource make it`},
 		{Name: "no home for keys", Properties: `{"name":"nobody","ssh_keys":["` + annKey + `"]}`, Err: `ssh_keys: user "nobody" has no home, since "/nonexistent" is not there; set create_home: true`},
 	}

@@ -115,7 +115,7 @@ func (d *draft) giveAccess() error {
 }
 
 func noPassword(user string) error {
-	return modules.Refuse("password_lock: user %q has no password, so without the lock anyone could log in; set password_hash", user)
+	return modules.Refuse(`password_lock: user %q has no password, so without the lock anyone could log in; set "password_hash"`, user)
 }
 
 // free refuses an id that another user has.

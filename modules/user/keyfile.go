@@ -64,7 +64,7 @@ func (f *keyFile) whose(ctx context.Context, home modules.FileInfo) error {
 		return nil
 	}
 	if f.plan.isNew {
-		return modules.Refuse("ssh_keys: the home %q already exists and belongs to user %d; set the property uid, or remove the home first", f.plan.after.Home, home.UID)
+		return modules.Refuse(`ssh_keys: the home %q already exists and belongs to user %d; set the property "uid", or remove the home first`, f.plan.after.Home, home.UID)
 	}
 	_, err := f.plan.h.Accounts.UserID(ctx, f.Name) // records that the result is uncertain
 	return err

@@ -76,10 +76,10 @@ func (u *User) Validate() error {
 	}
 	// About the list, which may not be known yet, and not about the boolean.
 	if u.Append && u.Groups == nil {
-		errs = append(errs, modules.Errorf("groups", "'append: true' needs groups"))
+		errs = append(errs, modules.Errorf("groups", `'append: true' needs "groups"`))
 	}
 	if u.SSHKeysExclusive && u.SSHKeys == nil {
-		errs = append(errs, modules.Errorf("ssh_keys", "'ssh_keys_exclusive: true' needs ssh_keys"))
+		errs = append(errs, modules.Errorf("ssh_keys", `'ssh_keys_exclusive: true' needs "ssh_keys"`))
 	}
 	if _, err := parseExpiry(u.Expires); err != nil {
 		errs = append(errs, err)

@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 		{Name: "id", Of: User{Name: "app", UID: number(-1)}, Err: "uid: id -1 is outside 0-4294967294"},
 		{Name: "group", Of: User{Name: "app", Group: "-g"}, Err: `group: "-g" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
 		{Name: "groups", Of: User{Name: "app", Groups: []string{"a", "b,c", ""}}, Err: `groups[1]: "b,c" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)` + "\ngroups[2]: the name of a group is empty"},
-		{Name: "append", Of: User{Name: "app", Append: true}, Err: "groups: 'append: true' needs groups"},
+		{Name: "append", Of: User{Name: "app", Append: true}, Err: `groups: 'append: true' needs "groups"`},
 		{Name: "relative shell", Of: User{Name: "app", Shell: "sh"}, Err: `shell: "sh" is not an absolute path`},
 		{Name: "colon in the home", Of: User{Name: "app", Home: "/home/a:b"}, Err: `home: "/home/a:b" has a colon or a control character`},
 		{Name: "dots in the home", Of: User{Name: "app", Home: "/home/../etc"}, Err: `home: "/home/../etc" is not canonical (write /etc)`},
@@ -61,7 +61,7 @@ func TestValidate(t *testing.T) {
 		{Name: "date", Of: User{Name: "app", Expires: "31.12.2030"}, Err: `expires: "31.12.2030" is not a date after 1970-01-01 (write a date such as 2030-12-31, or the word never)`},
 		{Name: "no such date", Of: User{Name: "app", Expires: "2030-02-30"}, Err: `expires: "2030-02-30" is not a date after 1970-01-01 (write a date such as 2030-12-31, or the word never)`},
 		{Name: "first date", Of: User{Name: "app", Expires: "1970-01-01"}, Err: `expires: "1970-01-01" is not a date after 1970-01-01 (write a date such as 2030-12-31, or the word never)`},
-		{Name: "exclusive", Of: User{Name: "app", SSHKeysExclusive: true}, Err: "ssh_keys: 'ssh_keys_exclusive: true' needs ssh_keys"},
+		{Name: "exclusive", Of: User{Name: "app", SSHKeysExclusive: true}, Err: `ssh_keys: 'ssh_keys_exclusive: true' needs "ssh_keys"`},
 		{Name: "root", Of: User{Name: "root", Ensure: absent}, Err: "ensure: the user root cannot be absent"},
 		{Name: "home of a user who stays", Of: User{Name: "app", RemoveHome: true}, Err: "remove_home: 'remove_home: true' is only valid with 'ensure: absent'"},
 		{Name: "a key twice", Of: User{Name: "app", SSHKeys: []string{annKey, beaKey, "restrict " + annKey}}, Err: "ssh_keys[2]: the same key as ssh_keys[0]"},
@@ -196,9 +196,9 @@ func refusesWithoutRoot(t *testing.T) {
 	me, err := user.Current()
 	require.NoError(t, err)
 	for properties, want := range map[string]string{
-		`{"name":"no-such-user","create_home":false}`:               `^user \d+ may not write in "/etc"; use become$`,
-		`{"name":"` + me.Username + `","comment":"x y z"}`:          `^user \d+ may not write in "/etc"; use become$`,
-		`{"name":"` + me.Username + `","password_hash":"*"}`:        `^open /etc/shadow: permission denied; use become$`,
+		`{"name":"no-such-user","create_home":false}`:               `^user \d+ may not write in "/etc"; use "become"$`,
+		`{"name":"` + me.Username + `","comment":"x y z"}`:          `^user \d+ may not write in "/etc"; use "become"$`,
+		`{"name":"` + me.Username + `","password_hash":"*"}`:        `^open /etc/shadow: permission denied; use "become"$`,
 		`{"name":"root","ssh_keys":["` + annKey + `"]}`:             `^ssh_keys: .*(permission denied|may not give files to user 0).*$`,
 		`{"name":"daemon","ensure":"absent","remove_home":true}`:    `^user "daemon" is logged|^remove_home: |^user \d+ may not write in "/etc"`,
 		`{"name":"` + me.Username + `","groups":["no-such-group"]}`: `^groups\[0\]: group "no-such-group" does not exist; create the group with an earlier group resource$`,

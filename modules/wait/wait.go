@@ -54,7 +54,7 @@ func (w *Wait) Requires() modules.Requirements { return modules.Requirements{Ful
 func (w *Wait) Validate() error {
 	errs := []error{modules.ValidateLine("name", w.Name), modules.ValidatePath("path", w.Path), w.validateOne()}
 	if w.Port < 0 || w.Port > 65535 {
-		errs = append(errs, modules.Errorf("port", "port %d is outside 1-65535", w.Port))
+		errs = append(errs, modules.Errorf("port", `"port" must be from 1 to 65535, not %d`, w.Port))
 	}
 	if strings.ContainsAny(w.Host, " /\n\r\x00") {
 		errs = append(errs, modules.Errorf("host", "%q is not a host name or address", w.Host))
@@ -95,7 +95,7 @@ func (w *Wait) validateOne() error {
 	}
 	switch len(given) {
 	case 0:
-		return &modules.PropertyError{Msg: "nothing is waited for", Hint: "write port, path, url or command"}
+		return &modules.PropertyError{Msg: "nothing is waited for", Hint: `write "port", "path", "url" or "command"`}
 	case 1:
 		return nil
 	}

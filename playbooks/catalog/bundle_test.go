@@ -228,13 +228,13 @@ func TestResourcesFolderThatCannotBeSent(t *testing.T) {
 		want  string
 	}{
 		{"a link out of the play's folder", map[string]string{"resources/l": "->" + outside}, nil,
-			`resources/l: it links to "` + outside + `": path escapes from parent`},
-		{"up and out", map[string]string{"resources/l": "->../../x"}, nil, `resources/l: it links to "../../x": path escapes from parent`},
+			`resources/l: it links to "` + outside + `": the path leads out of the folder of the manifest`},
+		{"up and out", map[string]string{"resources/l": "->../../x"}, nil, `resources/l: it links to "../../x": the path leads out of the folder of the manifest`},
 		{"to a directory beside", map[string]string{"resources/l": "->../beside", "beside/x": ""}, nil,
 			`resources/l: it links to the directory "../beside", which is outside of resources/`},
 		{"to nothing", map[string]string{"resources/l": "->gone"}, nil, `resources/l: it links to "gone": no such file or directory`},
 		{"to itself", map[string]string{"resources/l": "->l"}, nil, `resources/l: it links to "l": too many levels of symbolic links`},
-		{"the folder itself", map[string]string{"resources": "->" + outside}, nil, `resources: path escapes from parent`},
+		{"the folder itself", map[string]string{"resources": "->" + outside}, nil, `resources: the path leads out of the folder of the manifest`},
 		{"a file", map[string]string{"resources": "x"}, nil, `resources: not a directory`},
 		{"a pipe", map[string]string{"resources/x": ""}, func(t *testing.T, dir string) {
 			require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "resources/pipe"), 0o600))

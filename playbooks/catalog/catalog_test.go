@@ -125,26 +125,26 @@ func TestCompile(t *testing.T) {
 var wrong = []struct{ name, manifest, want string }{
 	{"undefined data", play("- exec: [{\"{{ Data.nope }}\": }, {b: {environment: [\"A={{ Data.nope }}\"]}}]"),
 		"site.yaml:4:24: missing key \"Data.nope\"" + nopeHint + "\nsite.yaml:4:67: missing key \"Data.nope\"" + nopeHint},
-	{"each of no list", play("- exec: [\"{{ Item }}\": {each: \"{{ Data.map }}\"}]"), "site.yaml:4:35: the value of each must be a list, not a map\n  hint: each takes a list"},
-	{"each of a text", play("- exec: [\"{{ Item }}\": {each: \"x {{ Data.n }}\"}]"), "site.yaml:4:35: the value of each must be a list, not the text \"x 5\"\n  hint: each takes a list"},
-	{"equal names in an each", play("- exec: [x: {each: \"{{ Data.names }}\"}]"), "site.yaml:4:14: two elements of each are called \"x\"\n  hint: use Item in the name so that every element gets its own"},
+	{"each of no list", play("- exec: [\"{{ Item }}\": {each: \"{{ Data.map }}\"}]"), "site.yaml:4:35: the value of \"each\" must be a list, not a map\n  hint: \"each\" takes a list"},
+	{"each of a text", play("- exec: [\"{{ Item }}\": {each: \"x {{ Data.n }}\"}]"), "site.yaml:4:35: the value of \"each\" must be a list, not the text \"x 5\"\n  hint: \"each\" takes a list"},
+	{"equal names in an each", play("- exec: [x: {each: \"{{ Data.names }}\"}]"), "site.yaml:4:14: two elements of \"each\" are called \"x\"\n  hint: use Item in the name so that every element gets its own"},
 	{"a reference to nothing", play("- exec: [{\"{{ Facts.os }}\": }, {b: {require: [exec#linus]}}]"), "site.yaml:4:51: no earlier resource is called exec#linus on this host\n  hint: did you mean exec#linux?"},
 	{"a reference that is none", play("- exec: [b: {require: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:28: \"linux\" is not a reference to a resource\n  hint: write TYPE#NAME, such as file#/etc/motd"},
 	{"references of no list", play("- exec: [b: {require: \"{{ Facts.os }}\"}]"), "site.yaml:4:27: the value must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
 	{"types", play("- exec: [a: {refreshonly: \"{{ Facts.os }}\", returns: [\"{{ Facts.os }}\"], environment: \"{{ Facts.os }}\"}]"),
-		"site.yaml:4:31: refreshonly must be true or false, not the text \"linux\"\nsite.yaml:4:59: returns[0] must be an integer, not the text \"linux\"\nsite.yaml:4:91: environment must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
+		"site.yaml:4:31: \"refreshonly\" must be true or false, not the text \"linux\"\nsite.yaml:4:59: \"returns[0]\" must be an integer, not the text \"linux\"\nsite.yaml:4:91: \"environment\" must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
 	{"a boolean that is a text", play("- exec: [a: {noop: \"{{ 'true' }}\"}]"), "site.yaml:4:24: the value must be true or false, not the text \"true\""},
-	{"mode from a number", play("- file: [/a: {mode: \"{{ Data.n }}\", owner: root, group: root}]"), "site.yaml:4:25: mode is the number 5, not text (value of the variable n, set at site.yaml:1:22)\n  hint: quote it where it is defined"},
+	{"mode from a number", play("- file: [/a: {mode: \"{{ Data.n }}\", owner: root, group: root}]"), "site.yaml:4:25: \"mode\" is the number 5, not text (value of the variable \"n\", set at site.yaml:1:22)\n  hint: quote it where it is defined"},
 	{"validation", "strict: true\n" + play("- file: [\"{{ Facts.os }}\": {mode: \"{{ '0999' }}\", owner: \"{{ '' }}\", group: root}]"),
-		"site.yaml:5:14: name: file path must be absolute\nsite.yaml:5:39: mode \"0999\" has a digit outside 0-7\n  hint: write an octal string such as mode: \"0644\"\nsite.yaml:5:62: the property owner is missing or empty (the play sets strict: true)\n  hint: set owner here, or under defaults of the play"},
+		"site.yaml:5:14: name: file path must be absolute\n  hint: write a path that begins with /\nsite.yaml:5:39: mode \"0999\" has a digit outside 0-7\n  hint: write an octal string such as mode: \"0644\"\nsite.yaml:5:62: the property \"owner\" is missing or empty (the play sets strict: true)\n  hint: set \"owner\" here, or under \"defaults\" of the play"},
 	{"enum", play("- file: [/a: {ensure: \"{{ Facts.os }}\", " + root + "}]"), "site.yaml:4:27: ensure: \"linux\" is not one of \"present\", \"absent\", \"directory\""},
 	{"an error of every element once", play("- exec: [\"{{ Item }}\": {each: \"{{ Data.names }}\", user: \"{{ Data.nope }}\"}]"), "site.yaml:4:70: missing key \"Data.nope\"" + nopeHint},
 	{"control", play("- exec: [a: {control: {if: Data.nope}}]"), "site.yaml:4:37: missing key \"Data.nope\"" + nopeHint},
-	{"control that is no boolean", play("- exec: [a: {control: {if: Data.n}}]"), "site.yaml:4:32: expected a boolean, got an integer (value of the variable n, set at site.yaml:1:22)\n  hint: write a comparison, such as Data.x == \"y\""},
+	{"control that is no boolean", play("- exec: [a: {control: {if: Data.n}}]"), "site.yaml:4:32: expected a boolean, got an integer (value of the variable \"n\", set at site.yaml:1:22)\n  hint: write a comparison, such as Data.x == \"y\""},
 	{"sensitive values are not told", play("- exec: [a: {sensitive: true, environment: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:49: the value is not valid; the details are hidden because the resource is sensitive"},
 	{"messages", "ccm: {pre_message: \"{{ Data.a }}\", post_message: \"{{ Data.b }}\", resources: [exec: [a: ]]}",
 		"site.yaml:1:29: missing key \"Data.a\"\n  hint: Data has port, role; if the key may be missing, write Data.a ?? DEFAULT\nsite.yaml:1:59: missing key \"Data.b\"\n  hint: Data has port, role; if the key may be missing, write Data.b ?? DEFAULT"},
-	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), "site.yaml:4:27: cannot read nope: no such file in DIR"},
+	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), `site.yaml:4:27: cannot read "nope": no such file in DIR`},
 }
 
 const nopeHint = "\n  hint: did you mean \"none\"? if the key may be missing, write Data.nope ?? DEFAULT"
@@ -308,12 +308,12 @@ func TestContents(t *testing.T) {
 
 func TestSources(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
-		{"missing", "nope", "cannot read nope: no such file in DIR"},
-		{"absolute", "/etc/passwd", "/etc/passwd is an absolute path; write a path relative to DIR; to use the file of the host, write exec: {name: read, command: cat /etc/passwd} first, and here recv: {content: exec#read.stdout}"},
-		{"a folder", "sub", "sub is not a file in DIR: not a regular file"},
-		{"a pipe", "fifo", "fifo is not a file in DIR: not a regular file"},
-		{"out of the folder", "../x", "../x is not a file in DIR: path escapes from parent"},
-		{"a link out of the folder", "link", "link is not a file in DIR: path escapes from parent"},
+		{"missing", "nope", `cannot read "nope": no such file in DIR`},
+		{"absolute", "/etc/passwd", "\"/etc/passwd\" is an absolute path\n  hint: write a path relative to DIR; to use the file of the host, write an earlier resource exec: [read: {command: cat /etc/passwd}], and here, in place of the file, recv: {content: exec#read.stdout}"},
+		{"a folder", "sub", `"sub" in DIR is not a regular file`},
+		{"a pipe", "fifo", `"fifo" in DIR is not a regular file`},
+		{"out of the folder", "../x", "\"../x\" is outside DIR\n  hint: move the file into this folder: a play can read only files in its own folder"},
+		{"a link out of the folder", "link", "\"link\" is outside DIR\n  hint: move the file into this folder: a play can read only files in its own folder"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			comp := compiler(t, play("- file: [/a: {source: "+c.source+", control: {if: 'true'}, "+root+"}]"), map[string]string{"sub/x": ""}, Options{})
@@ -341,7 +341,7 @@ func TestMissingFilesAreFoundBeforeAnyHost(t *testing.T) {
 	_, err = New(plays[0], Options{})
 	require.Error(t, err)
 	require.Equal(t, strings.TrimSpace(`
-DIR/site.yaml:5:24: source: cannot read nope: no such file in DIR
+DIR/site.yaml:5:24: source: cannot read "nope": no such file in DIR
 DIR/site.yaml:6:34: no file "nope.jet" in DIR
 DIR/broken.templ:1:7: unexpected end in the expression "1 +"`), strings.ReplaceAll(err.Error(), dir, "DIR"))
 }
@@ -352,7 +352,7 @@ func TestBounds(t *testing.T) {
 		facts["many"].([]any)[i] = int64(i)
 	}
 	_, err := compiler(t, play("- exec: [\"{{ Item }}\": {each: \"{{ Facts.many }}\"}]"), nil, Options{}).Compile(t.Context(), Host{Facts: facts})
-	require.EqualError(t, err, "site.yaml:4:35: each has 100002 elements, and a host may have 100000 resources")
+	require.EqualError(t, err, `site.yaml:4:35: "each" has 100002 elements, and a host may have 100000 resources`)
 
 	big := map[string]string{"big": strings.Repeat("x", 10_000_000)}
 	_, err = compiler(t, play("- file: [\"/{{ Item }}\": {each: \"{{ 1..10 }}\", content: \"{{ Item }}{{ file('big') }}\", "+root+"}]"), big, Options{}).Compile(t.Context(), web1)
@@ -362,8 +362,8 @@ func TestBounds(t *testing.T) {
 // TestHugeEach has lists that are refused before resources, or nodes, are made of them.
 func TestHugeEach(t *testing.T) {
 	for _, c := range []struct{ each, err string }{
-		{"{{ 1..900000 }}", "site.yaml:4:35: each has 900000 elements, and a host may have 100000 resources"},
-		{"{{ Data.many }}", "site.yaml:4:35: each has 900000 elements, and a host may have 100000 resources"},
+		{"{{ 1..900000 }}", `site.yaml:4:35: "each" has 900000 elements, and a host may have 100000 resources`},
+		{"{{ Data.many }}", `site.yaml:4:35: "each" has 900000 elements, and a host may have 100000 resources`},
 	} {
 		many := make([]any, 900_000)
 		for i := range many {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,10 +73,10 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 		name := r.Register.Text
 		switch other := here[name]; {
 		case x.inGraph:
-			x.errs.Add(r.Register.Errorf("remove strategy: graph, or pass values with recv",
-				"register needs resources that run in the order written"))
+			x.errs.Add(r.Register.Errorf(`remove strategy: graph, or pass values with "recv"`,
+				`"register" needs resources that run in the order written`))
 		case other != nil:
-			x.errs.Add(r.Register.Errorf("write a different name after each register:, even if control runs only one of the two resources",
+			x.errs.Add(r.Register.Errorf(`write a different name after each register:, even if "control" runs only one of the two resources`,
 				"another resource also registers Results.%s, at %s", name, other.Pos()))
 		}
 		if here[name] = r.Register; !r.Unselected {
@@ -103,8 +104,8 @@ func (x *resultCheck) reads(r *manifest.Resource, at *yamlpos.Node, reads templa
 		switch {
 		case field == "":
 		case from.Each != nil && notNumber != nil:
-			x.errs.Add(at.Errorf("write Results."+name+"[0]."+field+" for one element, or any(Results."+name+", #."+field+") to test every element",
-				"Results.%s is a list, because %s has the key each", name, from.Ref()))
+			x.errs.Add(at.Errorf("write Results."+name+"[0]."+field+" for the first element, or any(Results."+name+", #."+field+") to test whether at least one element is true",
+				`Results.%s is a list, because %s has the key "each"`, name, from.Ref()))
 		case from.Each == nil && !slices.Contains(outcomeFields, field) && !slices.Contains(saidFields, field):
 			x.errs.Add(at.Errorf(suggestField(field), "Results.%s.%s does not exist: a result has no key %q", name, field, field))
 		}
@@ -119,7 +120,7 @@ func (x *resultCheck) subscribes(r *manifest.Resource, files *templates.Files) {
 			continue
 		}
 		if paths, all := v.Inputs(files).Results(); all && len(x.before) > 0 || len(paths) > 0 {
-			x.errs.Add(v.Node.Errorf("write a fixed name; to skip the resource on a condition, use control", "a resource with subscribe cannot use Results in its name or in each"))
+			x.errs.Add(v.Node.Errorf(`write a fixed name; to skip the resource on a condition, use "control"`, `a resource with "subscribe" cannot use Results (results of other resources) in its name or in the key "each"`))
 		}
 	}
 }
@@ -157,7 +158,7 @@ func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name 
 func suggestField(field string) string {
 	all := slices.Concat(outcomeFields, saidFields)
 	if meant := yamlpos.Suggest(field, all); meant != "" {
-		return "did you mean " + meant + "?"
+		return fmt.Sprintf("did you mean %q?", meant)
 	}
 	slices.Sort(all)
 	return "a result has the keys " + strings.Join(all, ", ")

@@ -141,7 +141,7 @@ func verify(file *os.File, size int64, request modules.Download) (sum string, er
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
 	if want := request.SHA256; want != "" && sum != want {
-		return "", fmt.Errorf("%s: checksum mismatch, expected %q got %q (if you trust the new file, correct the property checksum)", request, want, sum)
+		return "", fmt.Errorf(`%s: checksum mismatch, expected %q got %q (if you trust the new file, correct the property "checksum")`, request, want, sum)
 	}
 	return sum, nil
 }

@@ -197,7 +197,7 @@ func TestDownloadedFiles(t *testing.T) {
 	}{
 		{"checksum", "checksum: " + digest, 0, 1, true, ""},
 		{"none", "checksum: none", 1, 1, false, ""},
-		{"wrong checksum", "checksum: " + strings.Repeat("0", 64), 0, 1, true, "on the controller: " + server.URL + path + `?…: checksum mismatch, expected "` + strings.Repeat("0", 64) + `" got "` + digest + `" (if you trust the new file, correct the property checksum)`},
+		{"wrong checksum", "checksum: " + strings.Repeat("0", 64), 0, 1, true, "on the controller: " + server.URL + path + `?…: checksum mismatch, expected "` + strings.Repeat("0", 64) + `" got "` + digest + `" (if you trust the new file, correct the property "checksum")`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			asks.Store(0)

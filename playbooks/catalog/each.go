@@ -64,7 +64,7 @@ func (x *expansion) nameElements(r *manifest.Resource, own []int) {
 			aliases[e.Alias] = append(aliases[e.Alias], i)
 		}
 		if names[e.Name] && !e.Excluded && e.Scope == nil { // a manifest may be applied with the data of each element
-			x.errs.Add(r.Name.Node.Errorf("use Item in the name so that every element gets its own", "two elements of each are called %q", e.Name))
+			x.errs.Add(r.Name.Node.Errorf("use Item in the name so that every element gets its own", `two elements of "each" are called %q`, e.Name))
 		}
 		names[e.Name] = names[e.Name] || !e.Excluded
 	}
@@ -82,7 +82,7 @@ func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, roo
 		if room < maxEntries {
 			hint = fmt.Sprintf("%d entries come before it", maxEntries-room)
 		}
-		err = r.Each.Node.Errorf(hint, "each has %d elements, and a host may have %d resources", len(list), maxEntries)
+		err = r.Each.Node.Errorf(hint, `"each" has %d elements, and a host may have %d resources`, len(list), maxEntries)
 	}
 	return list, err
 }

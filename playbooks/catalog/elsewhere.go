@@ -21,7 +21,7 @@ func (x *expansion) on(ctx context.Context, r *manifest.Resource, env *templates
 	case name == x.host && name != "":
 		return "", nil
 	case name == "", name != manifest.Controller && has != nil && !has(name):
-		return "", r.On.Node.Errorf("on takes the name of one host, or "+manifest.Controller, "no host of the inventory is called %q", name)
+		return "", r.On.Node.Errorf(`"on" takes the name of one host, or `+manifest.Controller, "no host of the inventory is called %q", name)
 	}
 	return name, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // TestHostsChooseNothingElsewhere has values that hosts have a say in at resources that run on others.
 func TestHostsChooseNothingElsewhere(t *testing.T) {
-	const hint = "\n  hint: use data of the inventory, or select the resource with control"
+	const hint = "\n  hint: use data of the inventory; or write one resource for each value, and select it with control: {if: Facts.x == 'y'}"
 	only := func(what string) string {
 		return "data from a host cannot be used for " + what + ", because the resource runs on another host" + hint
 	}
@@ -25,19 +25,19 @@ ccm: {resources: [exec: [x: {on: "{{ Data.d }}"}]]}`,
 			"site.yaml:1:60: data from a host cannot choose where a resource runs\n  hint: use data of the inventory"},
 		{"its name", `ccm: {resources: [exec: ["x {{ Facts.os }}": {on: lb1}]]}`,
 			"site.yaml:1:26: data from a host cannot be used as the name of a resource that runs on another host" + hint},
-		{"a command", `ccm: {resources: [exec: [x: {on: lb1, command: "x {{ Facts.os }}"}]]}`, "site.yaml:1:48: " + only("the property command of type exec")},
-		{"an environment", `ccm: {resources: [exec: [x: {on: lb1, environment: ["A={{ Facts.os }}"]}]]}`, "site.yaml:1:52: " + only("the property environment of type exec")},
-		{"an owner", `ccm: {resources: [file: [/x: {on: lb1, content: "", owner: "{{ Facts.os }}", group: a, mode: "0600"}]]}`, "site.yaml:1:60: " + only("the property owner of type file")},
+		{"a command", `ccm: {resources: [exec: [x: {on: lb1, command: "x {{ Facts.os }}"}]]}`, "site.yaml:1:48: " + only(`the property "command" of type exec`)},
+		{"an environment", `ccm: {resources: [exec: [x: {on: lb1, environment: ["A={{ Facts.os }}"]}]]}`, "site.yaml:1:52: " + only(`the property "environment" of type exec`)},
+		{"an owner", `ccm: {resources: [file: [/x: {on: lb1, content: "", owner: "{{ Facts.os }}", group: a, mode: "0600"}]]}`, "site.yaml:1:60: " + only(`the property "owner" of type file`)},
 		{"a health check", `ccm: {resources: [exec: [x: {on: lb1, health_checks: [{command: "x {{ Facts.os }}"}]}]]}`,
 			"site.yaml:1:54: data from a host cannot be in a health check on another host" + hint},
 		{"a result", `ccm: {resources: [exec: [{say: {command: id, register: said}}, {x: {on: controller, command: "x {{ Results.said.stdout }}"}}]]}`,
-			"site.yaml:1:94: " + only("the property command of type exec")},
+			"site.yaml:1:94: " + only(`the property "command" of type exec`)},
 		{"facts of another host", `hostfacts: [web2]
-ccm: {resources: [exec: [x: {on: controller, command: "x {{ Hosts.web2.facts.os }}"}]]}`, "site.yaml:2:55: " + only("the property command of type exec")},
+ccm: {resources: [exec: [x: {on: controller, command: "x {{ Hosts.web2.facts.os }}"}]]}`, "site.yaml:2:55: " + only(`the property "command" of type exec`)},
 		{"a place of a block", `ccm: {resources: [{on: controller, block: [exec: [x: {command: "x {{ Facts.os }}"}]]}]}`,
-			"site.yaml:1:64: " + only("the property command of type exec")},
+			"site.yaml:1:64: " + only(`the property "command" of type exec`)},
 		{"words of a command", `ccm: {resources: [exec: [x: {on: controller, command: "x {{ Facts.os | upper() }}", provider: shell}]]}`,
-			"site.yaml:1:55: " + only("the property command of type exec")},
+			"site.yaml:1:55: " + only(`the property "command" of type exec`)},
 		{"a path", `ccm: {resources: [file: ["/x/{{ Facts.os }}": {on: controller, content: "", owner: a, group: a, mode: "0600"}]]}`,
 			"site.yaml:1:26: data from a host cannot be used as the name of a resource that runs on another host" + hint},
 		{"the content", `ccm: {resources: [file: [/x: {on: controller, content: "{{ Facts.os }}", owner: a, group: a, mode: "0600"}]]}`, ""},

@@ -83,13 +83,13 @@ func TestGeneratedErrors(t *testing.T) {
 	const where = "r.jet (rendered)"
 	for _, c := range []struct{ name, template, want string }{
 		{"nothing", "[[ if false ]]- exec: [x: ][[ end ]]\n", "site.yaml:2:27: resources jet template produced no output\n  hint: write [] for a host without resources"},
-		{"a map", "exec: [x: ]", where + ":1:1: resources is not a list\n  hint: write a list: - file: [...]"},
+		{"a map", "exec: [x: ]", where + ":1:1: \"resources\" is not a list\n  hint: write a list: - file: [...]"},
 		{"no YAML", "- [[ Data.port ]]: [", where + ":1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
 		{"a key", "- exec: [x: {[[ Facts.os ]]: 1}]", where + ":1: a printed value cannot be the key \"[[…]]\"\n  hint: a template can print resource names and values of properties; write keys and types as literals"},
 		{"a type", "- [[ Facts.os ]]: [x: ]", where + ":1: a printed value cannot be the key \"[[…]]\"\n  hint: a template can print resource names and values of properties; write keys and types as literals"},
-		{"a property", "- exec: [x: {retruns: [1]}]", where + ":1:14: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
-		{"a value", "- exec: [x: {returns: [[ Facts.os ]]}]", where + ":1: returns must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
-		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: use Data or Facts in the expression itself, such as Facts.x == 'y'"},
+		{"a property", "- exec: [x: {retruns: [1]}]", where + ":1:14: type exec has no property \"retruns\"\n  hint: did you mean \"returns\"?"},
+		{"a value", "- exec: [x: {returns: [[ Facts.os ]]}]", where + ":1: \"returns\" must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
+		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of \"control.if\"\n  hint: use Data or Facts in the expression itself, such as Facts.x == 'y'"},
 		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
 			where + ":1: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: Facts has cpus, evil, list, os; to test whether the key exists, write isset(Facts.nope)"},

@@ -26,7 +26,7 @@ func TestHealthChecks(t *testing.T) {
 		require.Equal(t, want, rules)
 	}
 	for text, want := range map[string]string{
-		`[goss_rules: {file: {"/{{ Data.n }}": {exists: true}, /5: {exists: true}}}]`:         `site.yaml:4:87: two keys evaluate to "/5" (value of the variable n, set at site.yaml:1:22)`,
+		`[goss_rules: {file: {"/{{ Data.n }}": {exists: true}, /5: {exists: true}}}]`:         `site.yaml:4:87: two keys evaluate to "/5" (value of the variable "n", set at site.yaml:1:22)`,
 		`[goss_rules: {"{{ Facts.os }}": {x: {exists: true}}}]`:                               "site.yaml:4:46: goss_rules: unknown kind of rules \"linux\"\n  hint: known kinds: addr, command, dns, file, group, http, interface, kernel-param, matching, mount, package, port, process, service, user",
 		`[{goss_rules: {file: {"/{{ Data.nope }}": {exists: true}}}, command: "x", name: a}]`: "site.yaml:4:65: missing key \"Data.nope\"" + nopeHint,
 	} {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -47,7 +48,8 @@ func (m *loadedManifest) check() error {
 		}
 		for _, f := range r.PlayFiles() {
 			if _, err := m.sources.content(f.Name.Text); err != nil {
-				errs.Add(f.Name.Errorf("", "%s: %v", f.Property, err))
+				about := modules.AboutProperty(f.Property, err)
+				errs.Add(f.Name.Errorf(about.Hint, "%s: %s", f.Property, about.Msg))
 			}
 		}
 	}

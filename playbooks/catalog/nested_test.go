@@ -124,13 +124,13 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"data", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {}}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Data.nope }}': ]]}\n",
 		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: Data has no keys; if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is given", "-- site.yaml --\nccm: {resources: [{apply: [n.yaml: {data: {a: '{{ Data.nope }}'}}]}, {exec: [x: {require: [exec#a]}]}]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
-		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? if the key may be missing, write Data.nope ?? DEFAULT"},
+		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: Data has port, role; if the key may be missing, write Data.nope ?? DEFAULT"},
 	{"data that is no map", "-- site.yaml --\ndata: {l: [1]}\nccm: {resources: [apply: [n.yaml: {data: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
-		"site.yaml:2:42: data must be a map, not a list (value of the variable l, set at site.yaml:1:11)\n  hint: write a map, such as key: value"},
-	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: the value of the key \"port\" failed the validation \"isInt(value)\" (value of the variable port, set at site.yaml:1:49)\n  hint: give it in the data of site.yaml:1:27"},
+		"site.yaml:2:42: \"data\" must be a map, not a list (value of the variable \"l\", set at site.yaml:1:11)\n  hint: write a map, such as key: value"},
+	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: the value of the key \"port\" failed the validation \"isInt(value)\" (value of the variable \"port\", set at site.yaml:1:49)\n  hint: give it in the data of site.yaml:1:27"},
 	{"a name without a file", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n", "site.yaml:1:27: unknown manifest web.yaml"},
 	{"errors in what is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nhosts: x\nccm: {resources: [exec: [a: {commnad: x}]]}\n",
-		"web.yaml:1:1: the key hosts cannot be used in a nested manifest\n  hint: move the key to the play that applies this manifest\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
+		"web.yaml:1:1: the key \"hosts\" cannot be used in a nested manifest\n  hint: move the key to the play that applies this manifest\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean \"command\"?"},
 	{"a circle that is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n",
 		"web.yaml:1:27: a manifest applies itself: site.yaml → web.yaml → web.yaml\n  hint: remove this apply resource, or apply another manifest"},
 	{"denied per host", "-- site.yaml --\ndata: {no: false}\nccm: {resources: [apply: [n.yaml: {allow_apply: '{{ Data.no }}'}]]}\n-- n.yaml --\nccm: {resources: [apply: [m.yaml: ]]}\n-- m.yaml --\nccm: {resources: [exec: [a: ]]}\n",
@@ -142,7 +142,7 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"a file of another folder", "-- site.yaml --\nccm: {resources: [apply: [sub: ]]}\n-- x --\n-- sub/manifest.yaml --\nccm: {resources: [exec: [\"{{ file('../x') }}\": ]]}\n",
 		"sub/manifest.yaml:1:30: \"../x\" is outside the folder sub\n  hint: move the file into this folder: a play can read only files in its own folder"},
 	{"too many", "-- site.yaml --\ndata: {l: '{{ 1..400 }}'}\nccm: {resources: [apply: [n.yaml: {each: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Item }}': {each: '{{ Data.l }}'}]]}\n",
-		"n.yaml:1:47: each has 400 elements, and a host may have 100000 resources\n  hint: 99849 entries come before it"},
+		"n.yaml:1:47: \"each\" has 400 elements, and a host may have 100000 resources\n  hint: 99849 entries come before it"},
 }
 
 func TestCompileNestedErrors(t *testing.T) {

@@ -115,16 +115,16 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"before what is earlier", play("- exec: [a: {}, b: {before: ['exec#{{ Data.names[0] }}']}]"),
 		"site.yaml:4:34: exec#a comes earlier\n  hint: resources run in the order written: move exec#b above exec#a, or set strategy: graph on the play"},
 	{"notify what has no refresh", graphPlay("- exec: [a: {notify: ['{{ \"file\" }}#/b']}]", "- file: [/b: {"+root+"}]"),
-		"site.yaml:5:27: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
+		"site.yaml:5:27: type file has no refresh, so it cannot be notified\n  hint: use \"before\" for the order"},
 	{"a part of itself", graphPlay("- exec: [a: {require: ['exec#{{ Data.names[0] }}']}]"), "site.yaml:5:28: exec#a refers to itself"},
 	{"received from several", graphPlay("- exec: [{'{{ Item }}': {each: '{{ Data.names }}', alias: all}}]", "- file: [/b: {recv: {content: exec#all.stdout}, "+root+"}]"),
-		"site.yaml:6:35: 2 resources are called exec#all\n  hint: give the resource that you mean its own alias"},
+		"site.yaml:6:35: 2 resources are called exec#all\n  hint: give the resource that you mean its own \"alias\""},
 	{"received from what is excluded", play("- exec: [a: {control: {if: 'false'}}]", "- file: [/b: {recv: {content: exec#a.stdout}, "+root+"}]"),
-		"site.yaml:5:35: exec#a does not exist on this host, or control or tags skip it\n  hint: recv needs a resource of the same run that sends the value; with strategy linear, that resource must come earlier"},
+		"site.yaml:5:35: exec#a does not exist on this host, or \"control\" or tags skip it\n  hint: \"recv\" needs a resource of the same run that sends the value; with strategy: linear, that resource must come earlier"},
 	{"keys", play("- exec: [a: {retry: '{{ Data.n * 1000 }}', sema: ['{{ \"a b\" }}'], timeout: '{{ Facts.os }}'}]"),
-		"site.yaml:4:25: retry 5000 is outside 0-1000 (value of the variable n, set at site.yaml:1:22)\nsite.yaml:4:55: \"a b\" names no semaphore\n  hint: write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2\n" +
+		"site.yaml:4:25: \"retry\" must be from 0 to 1000, not 5000 (value of the variable \"n\", set at site.yaml:1:22)\nsite.yaml:4:55: \"a b\" names no semaphore\n  hint: write a word of letters, digits, _, ., / and -; for two hosts at once append :2, as in database:2\n" +
 			"site.yaml:4:80: timeout: invalid duration \"linux\"\n  hint: write a number and a unit, such as 30s, 5m, 2h or 1d"},
-	{"what is given besides", "strict: true\n" + play("- exec: [a: ]", "- file: [/b: {recv: {content: exec#a.stdout}, owner: '{{ \"\" }}', group: root, mode: '0644'}]"), "site.yaml:6:58: the property owner is missing or empty (the play sets strict: true)\n  hint: set owner here, or under defaults of the play"},
+	{"what is given besides", "strict: true\n" + play("- exec: [a: ]", "- file: [/b: {recv: {content: exec#a.stdout}, owner: '{{ \"\" }}', group: root, mode: '0644'}]"), "site.yaml:6:58: the property \"owner\" is missing or empty (the play sets strict: true)\n  hint: set \"owner\" here, or under \"defaults\" of the play"},
 }
 
 func TestWrongOrders(t *testing.T) {

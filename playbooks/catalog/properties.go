@@ -133,7 +133,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	}
 	if restarter, ok := res.(modules.Restarter); ok {
 		if p.inGraph {
-			return nil, r.Name.Node.Errorf("move it into its own play after this one", "no other resource may run during a reboot, but in a play with strategy graph others can")
+			return nil, r.Name.Node.Errorf("move it into its own play after this one", "no other resource may run during a reboot, but in a play with strategy: graph others can")
 		}
 		m.restarts = restarter.Restarts()
 	}

@@ -229,16 +229,16 @@ func (r *resolver) receive(i int, one receiving) []graph.Edge {
 	switch {
 	case err != nil:
 	case len(targets) == 0:
-		err = one.at.Errorf("recv needs a resource of the same run that sends the value; with strategy linear, that resource must come earlier",
-			"%s does not exist on this host, or control or tags skip it", ref)
+		err = one.at.Errorf(`"recv" needs a resource of the same run that sends the value; with strategy: linear, that resource must come earlier`,
+			`%s does not exist on this host, or "control" or tags skip it`, ref)
 	case len(targets) > 1:
-		err = one.at.Errorf("give the resource that you mean its own alias", "%d resources are called %s", len(targets), ref)
+		err = one.at.Errorf(`give the resource that you mean its own "alias"`, "%d resources are called %s", len(targets), ref)
 	case targets[0] == i:
 		err = one.at.Errorf("", "%s receives from itself", ref)
 	case r.entries[targets[0]].Scope != nil:
 		err = one.at.Errorf("receive from the resources of that manifest", "%s applies a manifest, and has no values of its own", ref)
 	case r.entries[targets[0]].Hidden:
-		err = one.at.Errorf("remove hidden there", "%s is hidden, so it does not send %s", ref, key)
+		err = one.at.Errorf(`remove "hidden" there`, "%s is hidden, so it does not send %q", ref, key)
 	}
 	if err != nil {
 		r.errs.Add(err)

@@ -199,7 +199,7 @@ func TestResultsAreTainted(t *testing.T) {
 func TestResultsNotInData(t *testing.T) {
 	c := compiler(t, "data: {a: \"{{ Results.x.stdout }}\"}\nccm: {resources: [exec: [{a: {register: x}}, {\"{{ Data.a }}\": }]]}\n", nil, Options{})
 	_, err := c.Compile(t.Context(), web1)
-	require.ErrorContains(t, err, "Results is not available here: only resources see the results of others, and only where one has register")
+	require.ErrorContains(t, err, `site.yaml:1:15: "Results" is not available here: only resources see the results of others, and only where one has the key "register"`)
 }
 
 // TestStageOfChance refuses a next stage whose first resources are others.

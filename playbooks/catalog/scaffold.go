@@ -40,7 +40,7 @@ func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*m
 			node.Content = m.text(modules.TextContent(n.Text))
 		}
 		if err != nil {
-			return nil, modules.Errorf("source", "%v", err)
+			return nil, modules.AboutProperty("source", err)
 		}
 		tree.Nodes = append(tree.Nodes, node)
 	}

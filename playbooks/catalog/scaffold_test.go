@@ -139,7 +139,7 @@ func TestScaffoldErrors(t *testing.T) {
 		{"missing key", "source: tree", "x\n[[ Data.nope ]]", "", "tree/f:2:4: missing key \"Data.nope\"\n  hint: did you mean \"none\"? to test whether the key exists, write isset(Data.nope)"},
 		{"two keys of one name", "source: tree, data: {a: 1, \"{{ 'a' }}\": 2}", "x", "", "site.yaml:4:50: two keys evaluate to \"a\""},
 		{"a key that comes to nothing", "source: tree, data: {\"{{ '' }}\": 2}", "x", "", "site.yaml:4:44: the key evaluates to an empty text"},
-		{"a command that comes to nothing", "source: tree, post: [{\"*\": \"{{ '' }}\"}]", "x", "", "site.yaml:4:44: post value for key \"*\" cannot be empty"},
+		{"a command that comes to nothing", "source: tree, post: [{\"*\": \"{{ '' }}\"}]", "x", "", "site.yaml:4:44: the value of the key \"*\" in \"post\" cannot be empty"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

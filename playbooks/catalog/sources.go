@@ -106,14 +106,24 @@ func (h *hashed) open(s *sources, name string) {
 
 func (s *sources) hash(name string) (modules.Content, error) {
 	if filepath.IsAbs(name) {
-		return modules.Content{}, fmt.Errorf("%s is an absolute path; write a path relative to %s; %s", name, templates.FolderName(s.folder), templates.FromHost(name))
+		return modules.Content{}, &modules.PropertyError{
+			Msg:  fmt.Sprintf("%q is an absolute path", name),
+			Hint: fmt.Sprintf("write a path relative to %s; %s", templates.FolderName(s.folder), templates.FromHost(name)),
+		}
 	}
 	f, size, err := s.open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return modules.Content{}, fmt.Errorf("cannot read %s: no such file in %s", name, templates.FolderName(s.folder))
+		return modules.Content{}, fmt.Errorf("cannot read %q: no such file in %s", name, templates.FolderName(s.folder))
+	case errors.Is(err, errNotRegular):
+		return modules.Content{}, fmt.Errorf("%q in %s is not a regular file", name, templates.FolderName(s.folder))
+	case templates.Escapes(err):
+		return modules.Content{}, &modules.PropertyError{
+			Msg:  fmt.Sprintf("%q is outside %s", name, templates.FolderName(s.folder)),
+			Hint: "move the file into this folder: a play can read only files in its own folder",
+		}
 	case err != nil:
-		return modules.Content{}, fmt.Errorf("%s is not a file in %s: %w", name, templates.FolderName(s.folder), unwrapPath(err))
+		return modules.Content{}, fmt.Errorf("cannot read %q in %s: %w", name, templates.FolderName(s.folder), unwrapPath(err))
 	}
 	defer f.Close()
 	if size <= modules.InlineLimit {
@@ -128,7 +138,10 @@ func (s *sources) hash(name string) (modules.Content, error) {
 	return modules.HashedContent(hex.EncodeToString(sum.Sum(nil)), n), err
 }
 
-var errNotRegular = errors.New("not a regular file")
+var (
+	errNotRegular = errors.New("not a regular file")
+	errOutside    = errors.New("the path leads out of the folder of the manifest")
+)
 
 // open opens a regular file of the folder and returns its size in bytes.
 func (s *sources) open(name string) (*os.File, int64, error) {
@@ -150,6 +163,9 @@ func (s *sources) open(name string) (*os.File, int64, error) {
 }
 
 func unwrapPath(err error) error {
+	if templates.Escapes(err) {
+		return errOutside
+	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}

@@ -97,7 +97,7 @@ func (g *Guard) ways() ([]transport.Target, error) {
 		target.Port = cmp.Or(via.Port, before.Port)
 		if target.Addr() != before.Addr() {
 			if before.ProxyCommand != "" {
-				return nil, fmt.Errorf("confirm_via %s: the address of the host %s is chosen by a ProxyCommand, so confirm_via cannot change it: remove confirm_via", via, before.Host)
+				return nil, fmt.Errorf(`confirm_via %s: the address of the host %s is chosen by a ProxyCommand, so "confirm_via" cannot change it: remove "confirm_via"`, via, before.Host)
 			}
 			// The host is the same, so it must have the same key.
 			target.KnownAt, target.HostKeys = cmp.Or(before.KnownAt, before.Addr()), transport.Strict

@@ -35,7 +35,7 @@ func (s *scope) readFunctions() {
 		return
 	}
 	if list.Kind != yamlpos.List {
-		s.add(list.Errorf("write - namespace: NAME", "functions must be a list, not %s", list.Describe()))
+		s.add(list.Errorf("write - namespace: NAME", `"functions" must be a list, not %s`, list.Describe()))
 		return
 	}
 	for _, n := range list.Items {
@@ -43,7 +43,7 @@ func (s *scope) readFunctions() {
 		s.add(yamlpos.Decode(n, &keys))
 		members := n.Get("members")
 		if keys.Namespace == "" || members == nil || members.Kind != yamlpos.Map {
-			s.add(n.Errorf("write namespace: NAME and members: {NAME: {parameters: [...], output: {...}}}", "functions need a namespace and members"))
+			s.add(n.Errorf("write namespace: NAME and members: {NAME: {parameters: [...], output: {...}}}", `"functions" needs a namespace and members`))
 			continue
 		}
 		for _, pair := range members.Pairs {
@@ -55,17 +55,17 @@ func (s *scope) readFunctions() {
 func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 	var keys memberKeys
 	if pair.Value.Kind != yamlpos.Map {
-		s.add(pair.Value.Errorf("write output: {type: string, value: ...}", "function %s must be a map, not %s", name, pair.Value.Describe()))
+		s.add(pair.Value.Errorf("write output: {type: string, value: ...}", "the function %q must be a map, not %s", name, pair.Value.Describe()))
 		return
 	}
 	s.add(yamlpos.Decode(pair.Value, &keys))
 	value := member(pair.Value, "output", "value")
 	if value == nil {
-		s.add(pair.Key.Errorf("write output: {type: string, value: ...}", "function %s has no output with a value", name))
+		s.add(pair.Key.Errorf("write output: {type: string, value: ...}", "the function %q has no output with a value", name))
 		return
 	}
 	if s.functions[strings.ToLower(name)] != nil {
-		s.add(pair.Key.Errorf("", "function %s is defined twice", name))
+		s.add(pair.Key.Errorf("", "the function %q is defined twice", name))
 	}
 	output := typeOf{value, keys.Output.Type, "the output of " + name + "()"}
 	if err := output.known(member(pair.Value, "output", "type")); err != nil {

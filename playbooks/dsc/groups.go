@@ -48,7 +48,7 @@ func (s *scope) included(ctx context.Context, d *draft, properties *yamlpos.Node
 	names := s.exprNames(ctx, d.loop, nil)
 	for _, pair := range properties.Pairs {
 		if !slices.Contains([]string{"configurationFile", "configurationContent", "parametersFile", "parametersContent"}, pair.Key.Text) {
-			s.add(pair.Key.Errorf("write configurationFile and, if need be, parametersFile", "unknown key %q in an include", pair.Key.Text))
+			s.add(pair.Key.Errorf(`write "configurationFile" and, if needed, "parametersFile"`, "unknown key %q in an include", pair.Key.Text))
 			return nil, nil, "", false
 		}
 	}
@@ -74,7 +74,7 @@ func (s *scope) part(ctx context.Context, properties *yamlpos.Node, what string,
 	path, content := properties.Get(what+"File"), properties.Get(what+"Content")
 	switch {
 	case path != nil && content != nil:
-		s.add(content.Errorf("keep one of them", "%sFile and %sContent cannot be used together", what, what))
+		s.add(content.Errorf("keep one of them", `"%sFile" and "%sContent" cannot be used together`, what, what))
 		return nil, "", false
 	case path != nil:
 		name, ok := s.text(ctx, path, what+"File", names)
@@ -96,7 +96,7 @@ func (s *scope) part(ctx context.Context, properties *yamlpos.Node, what string,
 		file = content.Pos() + " (" + what + "Content)"
 		documents, err := yamlpos.Parse(file, []byte(text))
 		if err == nil && len(documents) != 1 {
-			err = content.Errorf("", "%sContent must be one document", what)
+			err = content.Errorf("", `"%sContent" must be one document`, what)
 		}
 		s.add(err)
 		if err != nil {

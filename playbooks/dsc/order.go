@@ -32,11 +32,11 @@ func (d *draft) dependencies(ctx context.Context, of *draft) {
 	case list.IsNull():
 		return
 	case list.Kind != yamlpos.List:
-		s.add(list.Errorf("write - \"[resourceId('Owner/Thing', 'name')]\"", "dependsOn must be a list, not %s", list.Describe()))
+		s.add(list.Errorf("write - \"[resourceId('Owner/Thing', 'name')]\"", `"dependsOn" must be a list, not %s`, list.Describe()))
 		return
 	}
 	for _, item := range list.Items {
-		id, ok := s.text(ctx, item, "an entry of dependsOn", s.exprNames(ctx, of.loop, nil))
+		id, ok := s.text(ctx, item, `an entry of "dependsOn"`, s.exprNames(ctx, of.loop, nil))
 		if !ok {
 			continue
 		}
@@ -90,7 +90,7 @@ func (d *draft) resourceRef(at *yamlpos.Node) func(id string) (string, error) {
 		case other == d:
 			return "", &expr.Error{Msg: d.Ref() + " refers to itself"}
 		case d.scope.opts.Tells != nil && !d.scope.opts.Tells(other.Entry):
-			return "", &expr.Error{Msg: "a resource of type " + other.Type + " does not return its state", Hint: "order it by dependsOn"}
+			return "", &expr.Error{Msg: "a resource of type " + other.Type + " does not return its state", Hint: `order it with "dependsOn"`}
 		}
 		d.need(at, other)
 		return other.Ref(), nil

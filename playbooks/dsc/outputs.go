@@ -15,7 +15,7 @@ func (s *scope) outputs(ctx context.Context, doc *Document) {
 		return
 	}
 	if n.Kind != yamlpos.Map {
-		s.add(n.Errorf("write name: {type: string, value: ...}", "outputs must be a map, not %s", n.Describe()))
+		s.add(n.Errorf("write name: {type: string, value: ...}", `"outputs" must be a map, not %s`, n.Describe()))
 		return
 	}
 	d := &draft{scope: s, body: n, needs: map[*draft]*yamlpos.Node{}, number: len(s.instances)}
@@ -72,7 +72,7 @@ func (s *scope) output(ctx context.Context, d *draft, pair yamlpos.Pair) (tree a
 		s.add(err)
 		holds, ok := v.(bool)
 		if !ok {
-			s.add(at.Errorf("", "the condition of an output must be true or false, and known without a host"))
+			s.add(at.Errorf("", `the "condition" of an output must be true or false, and known without a host`))
 		}
 		if !holds {
 			return nil, false

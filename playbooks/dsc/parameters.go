@@ -19,7 +19,7 @@ func (s *scope) table(key, hint string) lazy {
 		return l
 	}
 	if n.Kind != yamlpos.Map {
-		s.add(n.Errorf(hint, "%s must be a map, not %s", key, n.Describe()))
+		s.add(n.Errorf(hint, "%q must be a map, not %s", key, n.Describe()))
 		return l
 	}
 	for _, pair := range n.Pairs {
@@ -49,7 +49,7 @@ func (s *scope) parameterTable() lazy {
 	l := s.table("parameters", "write name: {type: string}")
 	for _, pair := range s.givenParameters() {
 		if l[pair.Key.Text] == nil {
-			e := unknown("parameter", pair.Key.Text, l.names(), "declare it in the document's parameters").(*expr.Error)
+			e := unknown("parameter", pair.Key.Text, l.names(), `declare it in "parameters" of the document`).(*expr.Error)
 			s.add(pair.Key.Errorf(e.Hint, "the document has no parameter %q", pair.Key.Text))
 		}
 	}
@@ -66,7 +66,7 @@ func (s *scope) givenParameters() []yamlpos.Pair {
 	if inner := n.Get("parameters"); inner != nil {
 		for _, pair := range n.Pairs {
 			if !slices.Contains([]string{"parameters", "$schema", "contentVersion"}, pair.Key.Text) {
-				s.add(pair.Key.Errorf("put it below parameters", "unknown key %q next to parameters", pair.Key.Text))
+				s.add(pair.Key.Errorf(`put it below "parameters"`, `unknown key %q next to "parameters"`, pair.Key.Text))
 			}
 		}
 		n = inner
@@ -75,7 +75,7 @@ func (s *scope) givenParameters() []yamlpos.Pair {
 		return nil
 	}
 	if n.Kind != yamlpos.Map {
-		s.add(n.Errorf("write parameters: {name: value}", "the parameters must be a map, not %s", n.Describe()))
+		s.add(n.Errorf("write parameters: {name: value}", `"parameters" must be a map, not %s`, n.Describe()))
 		s.given = nil
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s *scope) parameterSource(ctx context.Context, name string, i *item) (any,
 	}
 	def := i.node.Get("defaultValue")
 	if def == nil {
-		return nil, nil, i.key.Errorf("give it with --parameters FILE, or write a defaultValue", "parameter %q has no value", name)
+		return nil, nil, i.key.Errorf(`give it with --parameters FILE, or write "defaultValue"`, "parameter %q has no value", name)
 	}
 	names := &expr.Names{Parameter: noParameter, Function: s.function, Now: s.opts.Now}
 	tree, err := s.build(ctx, def, names)
@@ -173,7 +173,7 @@ func checkBounds(n *yamlpos.Node, kind string, keys *parameterKeys) error {
 		{"maxLength", kind != "int" && kind != "bool" && !strings.HasSuffix(kind, "object"), "string, secureString and array"},
 	} {
 		if at := n.Get(c.key); at != nil && !c.fits {
-			return at.Errorf("it is for parameters of type "+c.types, "a parameter of type %s has no %s", keys.Type, c.key)
+			return at.Errorf("it is for parameters of type "+c.types, "a parameter of type %s has no %q", keys.Type, c.key)
 		}
 	}
 	return nil
@@ -191,9 +191,9 @@ func (s *scope) checkParameter(name, kind string, v any, at *yamlpos.Node, keys 
 			words = append(words, fmt.Sprint(a))
 		}
 		if secure {
-			return at.Errorf("", "%s is not one of its allowedValues", shown)
+			return at.Errorf("", `%s is not one of its "allowedValues"`, shown)
 		}
-		return at.Errorf("write "+alternatives(words), "%s is not one of its allowedValues", shown)
+		return at.Errorf("write "+alternatives(words), `%s is not one of its "allowedValues"`, shown)
 	}
 	size, what := int64(0), "length"
 	low, high := keys.MinLength, keys.MaxLength
@@ -231,7 +231,7 @@ func alternatives(words []string) string {
 func (s *scope) variableTable() lazy {
 	l := s.table("variables", "write name: value")
 	if c := l["copy"]; c != nil && c.node.Kind == yamlpos.List {
-		s.add(c.key.Errorf("write name: \"[map(range(0, 3), lambda('i', ...))]\"", "copy in variables is not supported"))
+		s.add(c.key.Errorf("write name: \"[map(range(0, 3), lambda('i', ...))]\"", `"copy" in "variables" is not supported`))
 		delete(l, "copy")
 	}
 	return l

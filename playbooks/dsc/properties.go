@@ -38,7 +38,7 @@ func (d *draft) properties(ctx context.Context) {
 	case n.IsNull():
 		n = &yamlpos.Node{File: d.Node.File, Line: d.Node.Line, Column: d.Node.Column, Kind: yamlpos.Map}
 	case n.Kind != yamlpos.Map:
-		d.scope.add(n.Errorf("", "properties must be a map, not %s", n.Describe()))
+		d.scope.add(n.Errorf("", `"properties" must be a map, not %s`, n.Describe()))
 		return
 	}
 	tree, err := d.scope.build(ctx, n, d.scope.exprNames(ctx, d.loop, d.resourceRef(n)))
@@ -74,7 +74,7 @@ func (d *draft) seal(ctx context.Context, n *yamlpos.Node, tree any) {
 // received.
 func (d *draft) values(ctx context.Context, n *yamlpos.Node, tree any) {
 	if _, known := d.holds(ctx).Value(); !known {
-		d.scope.add(d.Node.Errorf("decide by a parameter, or use a DSC resource", "the condition depends on the host, but %s cannot evaluate expressions there", d.Type))
+		d.scope.add(d.Node.Errorf("decide by a parameter, or use a DSC resource", `"condition" depends on the host, but %s cannot evaluate expressions there`, d.Type))
 	}
 	receives := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Kind: yamlpos.Map}
 	kept := *n

@@ -162,52 +162,52 @@ func TestOutputs(t *testing.T) {
 }
 
 var wrong = []struct{ name, text, parameters, want string }{
-	{"no resources", "$schema: x\n", "", "doc.yaml:1:1: the document has no resources\n  hint: write resources: [{name: ..., type: Owner/Thing, properties: {...}}]"},
+	{"no resources", "$schema: x\n", "", "doc.yaml:1:1: the document has no \"resources\"\n  hint: write resources: [{name: ..., type: Owner/Thing, properties: {...}}]"},
 	{"unknown keys", "resource: []\n" + one, "", "doc.yaml:1:1: unknown key \"resource\" (did you mean \"resources\"?)"},
-	{"resources is a map", "resources: {a: b}\n", "", "doc.yaml:1:12: resources must be a list, not a map\n  hint: write a list: - name: ..."},
+	{"resources is a map", "resources: {a: b}\n", "", "doc.yaml:1:12: \"resources\" must be a list, not a map\n  hint: write a list: - name: ..."},
 	{"a resource is text", "resources: [a]\n", "", "doc.yaml:1:13: a resource must be a map, not the text \"a\"\n  hint: write name: ..., type: Owner/Thing, properties: {...}"},
-	{"no name, no type", "resources: [{properties: {}}]\n", "", "doc.yaml:1:13: the resource has no name\ndoc.yaml:1:13: the resource has no type"},
+	{"no name, no type", "resources: [{properties: {}}]\n", "", "doc.yaml:1:13: the resource has no \"name\"\ndoc.yaml:1:13: the resource has no \"type\""},
 	{"twice", "resources: [{name: a, type: A/B}, {name: a, type: a/b}]\n", "", "doc.yaml:1:42: there are two resources \"a\" of type a/b"},
 	{"twice by copy", "resources: [{name: a, type: A/B, copy: {name: l, count: 2}}]\n", "", "doc.yaml:1:20: there are two resources \"a\" of type A/B\n  hint: use copyIndex() in the name: \"[format('a-{0}', copyIndex())]\""},
-	{"copy", "resources: [{name: a, type: A/B, copy: {name: l, count: -1, mode: serial}}]\n", "", "doc.yaml:1:57: the count of copy must be an integer of 0-10000\ndoc.yaml:1:67: copy has no mode outside of Azure\n  hint: remove it"},
+	{"copy", "resources: [{name: a, type: A/B, copy: {name: l, count: -1, mode: serial}}]\n", "", "doc.yaml:1:57: \"count\" of \"copy\" must be an integer from 0 to 10000\ndoc.yaml:1:67: \"copy\" has no \"mode\" outside of Azure\n  hint: remove it"},
 	{"an unknown type", "resources: [{name: a, type: AB}]\n", "", "doc.yaml:1:29: unknown resource type \"AB\"\n  hint: known types have a slash"},
 	{"an expression's place", "resources:\n- name: a\n  type: A/B\n  properties:\n    quoted: \"[concat('a', nope())]\"\n    plain: x\n    folded: >\n      [concat('a',\n      nope())]\n", "",
-		"doc.yaml:5:27: unknown function \"nope\"\n  hint: did you mean not?\ndoc.yaml:7:13: column 14 of the expression: unknown function \"nope\"\n  hint: did you mean not?"},
+		"doc.yaml:5:27: unknown function \"nope\"\n  hint: did you mean \"not\"?\ndoc.yaml:7:13: column 14 of the expression: unknown function \"nope\"\n  hint: did you mean \"not\"?"},
 	{"a circle of dependencies", "resources:\n- {name: a, type: A/B, dependsOn: [\"[resourceId('A/B', 'c')]\"]}\n- {name: b, type: A/B, properties: {p: \"[reference(resourceId('A/B', 'a'))]\"}}\n- {name: c, type: A/B, dependsOn: [\"[resourceId('A/B', 'b')]\"]}\n", "",
 		"doc.yaml:2:36: circular dependency: A/B#a → A/B#c → A/B#b → A/B#a\n  hint: remove one of these dependencies"},
 	{"on itself", "resources: [{name: a, type: A/B, dependsOn: [\"[resourceId('A/B', 'a')]\"], properties: {p: \"[reference(resourceId('A/B', 'a'))]\"}}]\n", "",
 		"doc.yaml:1:46: A/B#a depends on itself\ndoc.yaml:1:93: A/B#a refers to itself"},
 	{"on nothing", "resources: [{name: abc, type: A/B, dependsOn: [\"[resourceId('A/B', 'abd')]\", plain, 3]}]\n", "",
-		"doc.yaml:1:48: unknown resource \"A/B:abd\"\n  hint: did you mean A/B:abc?\ndoc.yaml:1:78: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"plain\"\ndoc.yaml:1:85: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"3\""},
+		"doc.yaml:1:48: unknown resource \"A/B:abd\"\n  hint: did you mean \"A/B:abc\"?\ndoc.yaml:1:78: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"plain\"\ndoc.yaml:1:85: a resource is named by [resourceId('Owner/Thing', 'name')], not by \"3\""},
 	{"the state of a group", "resources: [{name: g, type: Microsoft.DSC/Group, properties: {resources: [{name: a, type: A/B}]}}, {name: b, type: A/B, properties: {p: \"[reference(resourceId('Microsoft.DSC/Group', 'g'))]\"}}]\n", "",
 		"doc.yaml:1:139: a group has no state of its own\n  hint: refer to a resource in it"},
 	{"the state of what tells none", "resources: [{name: f, type: Ccm/File, properties: {name: /x}}, {name: b, type: A/B, condition: \"[stateChanged(resourceId('Ccm/File', 'f'))]\"}]\n", "",
-		"doc.yaml:1:98: a resource of type Ccm/File does not return its state\n  hint: order it by dependsOn"},
+		"doc.yaml:1:98: a resource of type Ccm/File does not return its state\n  hint: order it with \"dependsOn\""},
 	{"into a group", "resources: [{name: g, type: Microsoft.DSC/Group, properties: {resources: [{name: a, type: A/B}]}}, {name: b, type: A/B, dependsOn: [\"[resourceId('A/B', 'a')]\"]}]\n", "",
-		"doc.yaml:1:133: unknown resource \"A/B:a\"\n  hint: did you mean A/B:b?"},
+		"doc.yaml:1:133: unknown resource \"A/B:a\"\n  hint: did you mean \"A/B:b\"?"},
 	{"parameters", "parameters: {a: {type: text}, b: {}, c: {type: int, minLength: 3}, d: {type: string}, e: 3, f: {type: bool, defaultValue: \"[envvar('X')]\"}}\n" + one, "",
 		"doc.yaml:1:24: the type \"text\" of parameter \"a\" is not known\n  hint: the types are string, secureString, int, bool, object, secureObject and array\n" +
 			"doc.yaml:1:31: parameter \"b\" has no type\n  hint: the types are string, secureString, int, bool, object, secureObject and array\n" +
-			"doc.yaml:1:64: a parameter of type int has no minLength\n  hint: it is for parameters of type string, secureString and array\n" +
-			"doc.yaml:1:68: parameter \"d\" has no value\n  hint: give it with --parameters FILE, or write a defaultValue\n" +
+			"doc.yaml:1:64: a parameter of type int has no \"minLength\"\n  hint: it is for parameters of type string, secureString and array\n" +
+			"doc.yaml:1:68: parameter \"d\" has no value\n  hint: give it with --parameters FILE, or write \"defaultValue\"\n" +
 			"doc.yaml:1:90: parameter \"e\" must be a map with a type, not the number 3\n  hint: the types are string, secureString, int, bool, object, secureObject and array\n" +
 			"doc.yaml:1:123: the default of parameter \"f\" depends on the host\n  hint: use the expression in a variable or a property"},
 	{"values of parameters", "parameters: {a: {type: string, allowedValues: [x, y]}, b: {type: int, minValue: 2}, c: {type: array, maxLength: 1}, d: {type: secureString, allowedValues: [q]}, e: {type: string}}\n" + one,
-		"{a: z, b: 1, c: [1, 2], d: hush, e: 3, ff: 1}", "given.yaml:1:5: the value of parameter \"a\" is not one of its allowedValues\n  hint: write x or y\ngiven.yaml:1:11: the value of parameter \"b\" is below its least value, 2\n" +
-			"given.yaml:1:17: the value of parameter \"c\" is above its greatest length, 1\ngiven.yaml:1:28: the value of parameter \"d\" is not one of its allowedValues\n" +
-			"given.yaml:1:37: the value of parameter \"e\" must be of type string, not an integer\ngiven.yaml:1:40: the document has no parameter \"ff\"\n  hint: declare it in the document's parameters"},
+		"{a: z, b: 1, c: [1, 2], d: hush, e: 3, ff: 1}", "given.yaml:1:5: the value of parameter \"a\" is not one of its \"allowedValues\"\n  hint: write x or y\ngiven.yaml:1:11: the value of parameter \"b\" is below its least value, 2\n" +
+			"given.yaml:1:17: the value of parameter \"c\" is above its greatest length, 1\ngiven.yaml:1:28: the value of parameter \"d\" is not one of its \"allowedValues\"\n" +
+			"given.yaml:1:37: the value of parameter \"e\" must be of type string, not an integer\ngiven.yaml:1:40: the document has no parameter \"ff\"\n  hint: declare it in \"parameters\" of the document"},
 	{"circles of values", "variables: {x: \"[variables('y')]\", y: \"[variables('x')]\"}\n" + one, "",
 		"doc.yaml:1:13: circular variables: x depends on itself through y\n  hint: one of them needs a value that does not depend on the others"},
 	{"where secure values cannot be", "parameters: {s: {type: secureString, defaultValue: hush}}\nresources: [{name: \"[parameters('s')]\", type: A/B}, {name: b, type: A/B, condition: \"[equals(parameters('s'), 'x')]\", metadata: {m: \"[parameters('s')]\"}}]\n", "",
-		"doc.yaml:2:20: the name of a resource is secure, but would be printed\ndoc.yaml:2:85: condition: the condition is secure, and its result would reveal it\ndoc.yaml:2:129: metadata must be known without a host, and not be secure"},
+		"doc.yaml:2:20: the name of a resource is secure, but would be printed\ndoc.yaml:2:85: condition: the condition is secure, and its result would reveal it\ndoc.yaml:2:129: \"metadata\" must be known without a host, and not be secure"},
 	{"what must be known", "resources: [{name: \"[envvar('X')]\", type: A/B}, {name: c, type: A/B, copy: {name: l, count: \"[int(envvar('N'))]\"}}]\n", "",
-		"doc.yaml:1:20: the name of a resource depends on the host\n  hint: use host-dependent expressions only in properties\ndoc.yaml:1:93: the count of copy must be known without a host, and not be secure"},
+		"doc.yaml:1:20: the name of a resource depends on the host\n  hint: use host-dependent expressions only in properties\ndoc.yaml:1:93: \"count\" of \"copy\" must be known without a host, and not be secure"},
 	{"conditions", "resources: [{name: a, type: A/B, condition: yes please}, {name: b, type: A/B, condition: \"[string(1)]\"}]\n", "",
-		"doc.yaml:1:45: condition must be an expression, not the text \"yes please\"\n  hint: write an expression: \"[equals(parameters('x'), 'y')]\"\ndoc.yaml:1:90: condition: the expression gives a string, not a boolean"},
+		"doc.yaml:1:45: \"condition\" must be an expression, not the text \"yes please\"\n  hint: write an expression: \"[equals(parameters('x'), 'y')]\"\ndoc.yaml:1:90: condition: the expression gives a string, not a boolean"},
 	{"built-in types evaluate nothing", "resources: [{name: f, type: Ccm/File, condition: \"[equals(envvar('X'), '1')]\", properties: {name: /x, content: \"[concat(envvar('X'), 'y')]\"}}]\n", "",
-		"doc.yaml:1:20: the condition depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: decide by a parameter, or use a DSC resource\ndoc.yaml:1:112: content depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\""},
+		"doc.yaml:1:20: \"condition\" depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: decide by a parameter, or use a DSC resource\ndoc.yaml:1:112: content depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\""},
 	{"includes", "resources: [{name: a, type: Microsoft.DSC/Include, properties: {configurationFile: circle.yaml}}, {name: b, type: Microsoft.DSC/Include, properties: {configurationFile: nope.yaml}}, {name: c, type: Microsoft.DSC/Include, properties: {}}, {name: d, type: Microsoft.DSC/Include, properties: {configurationContent: '{', file: x}}]\n", "",
-		"circle.yaml:2:54: the documents include each other: doc.yaml → circle.yaml → circle.yaml\ndoc.yaml:1:170: unknown document nope.yaml\ndoc.yaml:1:234: the include names no document\n  hint: write configurationFile: other.dsc.yaml\ndoc.yaml:1:318: unknown key \"file\" in an include\n  hint: write configurationFile and, if need be, parametersFile"},
+		"circle.yaml:2:54: the documents include each other: doc.yaml → circle.yaml → circle.yaml\ndoc.yaml:1:170: unknown document nope.yaml\ndoc.yaml:1:234: the include names no document\n  hint: write configurationFile: other.dsc.yaml\ndoc.yaml:1:318: unknown key \"file\" in an include\n  hint: write \"configurationFile\" and, if needed, \"parametersFile\""},
 	{"parameters in defaults", "parameters: {a: {type: string, defaultValue: x}, b: {type: string, defaultValue: \"[concat(parameters('a'), '!')]\"}, c: {type: object, defaultValue: {d: \"[parameters('a')]\"}}}\n" + one, "",
 		"doc.yaml:1:91: parameters() cannot be used in the default value of a parameter\n  hint: define a variable with this expression, and use the variable in place of the parameter\ndoc.yaml:1:155: parameters() cannot be used in the default value of a parameter\n  hint: define a variable with this expression, and use the variable in place of the parameter"},
 	{"types of functions", "functions: [{namespace: my, members: {f: {output: {value: x}}, g: {output: {type: text, value: x}}, h: {parameters: [{name: a}], output: {type: int, value: 1}}, i: {parameters: [{name: a, type: num}], output: {type: int, value: 1}}}}]\n" + one, "",
@@ -220,8 +220,8 @@ var wrong = []struct{ name, text, parameters, want string }{
 		"doc.yaml:1:70: the output of my.f() must be of type int, not a string\ndoc.yaml:1:150: the output of my.g() must be of type bool, not an integer\ndoc.yaml:1:251: the output of my.h() must be of type array, not a string\n" +
 			"doc.yaml:2:83: parameter \"a\" of my.g() must be of type int, not a string"},
 	{"a function's own parameters", "functions: [{namespace: my, members: {f: {parameters: [{name: s, type: string}], output: {type: string, value: \"[parameters('t')]\"}}}}]\nresources: [{name: \"[my.f('x')]\", type: A/B}]\n", "",
-		"doc.yaml:1:114: my.f() has no parameter \"t\"\n  hint: did you mean s?"},
-	{"directives", "directives: {securityContext: root, resourceDiscovery: x}\n" + one, "", "doc.yaml:1:31: securityContext \"root\" is not known\n  hint: write current, elevated or restricted\ndoc.yaml:1:56: resourceDiscovery \"x\" is not known\n  hint: write preDeployment or duringDeployment"},
+		"doc.yaml:1:114: my.f() has no parameter \"t\"\n  hint: did you mean \"s\"?"},
+	{"directives", "directives: {securityContext: root, resourceDiscovery: x}\n" + one, "", "doc.yaml:1:31: \"securityContext\" cannot be \"root\"\n  hint: write current, elevated or restricted\ndoc.yaml:1:56: \"resourceDiscovery\" cannot be \"x\"\n  hint: write preDeployment or duringDeployment"},
 	{"outputs", "outputs: {a: {type: text, value: 1}, b: {type: string}, c: {type: int, value: x}}\n" + one, "",
 		"doc.yaml:1:14: the type \"text\" of output \"a\" is not known\n  hint: the types are string, secureString, int, bool, object, secureObject and array\ndoc.yaml:1:41: output \"b\" has no value\n  hint: write name: {type: string, value: ...}\ndoc.yaml:1:60: output \"c\" must be of type int, and its value is a string"},
 }

@@ -47,7 +47,7 @@ func (l *loop) index() func(string) (int64, error) {
 			}
 			known = append(known, at.name)
 		}
-		return 0, unknown("loop", name, known, "copyIndex() takes the name of copy")
+		return 0, unknown("loop", name, known, `copyIndex() takes the name of "copy"`)
 	}
 }
 
@@ -96,18 +96,18 @@ func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count
 	var keys copyKeys
 	before := len(s.errs)
 	if n.Kind != yamlpos.Map {
-		s.add(n.Errorf("write copy: {name: loop, count: 3}", "copy must be a map, not %s", n.Describe()))
+		s.add(n.Errorf("write copy: {name: loop, count: 3}", `"copy" must be a map, not %s`, n.Describe()))
 		return "", 0, false
 	}
 	s.add(yamlpos.Decode(n, &keys))
 	for _, key := range []string{"mode", "batchSize"} {
 		if at := n.Get(key); at != nil {
-			s.add(at.Errorf("remove it", "copy has no %s outside of Azure", key))
+			s.add(at.Errorf("remove it", `"copy" has no %q outside of Azure`, key))
 		}
 	}
 	at := n.Get("count")
 	if keys.Name == "" || at == nil {
-		s.add(n.Errorf("write copy: {name: loop, count: 3}", "copy needs a name and a count"))
+		s.add(n.Errorf("write copy: {name: loop, count: 3}", `"copy" needs "name" and "count"`))
 		return "", 0, false
 	}
 	value, err := s.build(ctx, at, s.exprNames(ctx, s.loop, nil))
@@ -116,12 +116,12 @@ func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count
 		s.add(err)
 		return "", 0, false
 	case expr.HasResiduals(value) || expr.IsSecure(value):
-		s.add(at.Errorf("", "the count of copy must be known without a host, and not be secure"))
+		s.add(at.Errorf("", `"count" of "copy" must be known without a host, and not be secure`))
 		return "", 0, false
 	}
 	count, isInt := value.(int64)
 	if !isInt || count < 0 || count > maxCopies {
-		s.add(at.Errorf("", "the count of copy must be an integer of 0-%d", maxCopies))
+		s.add(at.Errorf("", `"count" of "copy" must be an integer from 0 to %d`, maxCopies))
 		return "", 0, false
 	}
 	return keys.Name, count, len(s.errs) == before
@@ -174,12 +174,12 @@ func (s *scope) named(ctx context.Context, n *yamlpos.Node, names *expr.Names) (
 	}{{"name", &name}, {"type", &typeName}} {
 		at := n.Get(part.key)
 		if at == nil {
-			s.add(n.Errorf("", "the resource has no %s", part.key))
+			s.add(n.Errorf("", "the resource has no %q", part.key))
 			continue
 		}
 		text, ok := s.text(ctx, at, "the "+part.key+" of a resource", names)
 		if ok && text == "" {
-			s.add(at.Errorf("", "the %s of a resource is empty", part.key))
+			s.add(at.Errorf("", "%q of a resource is empty", part.key))
 		}
 		*part.into = text
 	}
@@ -209,7 +209,7 @@ func (d *draft) ownCondition(ctx context.Context, at *yamlpos.Node) expr.Result 
 	s := d.scope
 	if !isExpression(at) {
 		if _, ok := at.Value.(bool); !ok || at.Kind != yamlpos.Scalar {
-			s.add(at.Errorf("write an expression: \"[equals(parameters('x'), 'y')]\"", "condition must be an expression, not %s", at.Describe()))
+			s.add(at.Errorf("write an expression: \"[equals(parameters('x'), 'y')]\"", `"condition" must be an expression, not %s`, at.Describe()))
 			return expr.Known(true)
 		}
 		return expr.Known(at.Value)
@@ -275,13 +275,13 @@ func (s *scope) details(ctx context.Context, d *draft) {
 	case metadata.IsNull():
 		return
 	case metadata.Kind != yamlpos.Map:
-		s.add(metadata.Errorf("", "metadata must be a map, not %s", metadata.Describe()))
+		s.add(metadata.Errorf("", `"metadata" must be a map, not %s`, metadata.Describe()))
 		return
 	}
 	tree, err := s.build(ctx, metadata, names)
 	s.add(err)
 	if expr.HasResiduals(tree) || expr.IsSecure(tree) {
-		s.add(metadata.Errorf("", "metadata must be known without a host, and not be secure"))
+		s.add(metadata.Errorf("", `"metadata" must be known without a host, and not be secure`))
 		return
 	}
 	if m, ok := tree.(map[string]any); ok {

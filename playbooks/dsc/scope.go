@@ -83,9 +83,9 @@ func (s *scope) read(ctx context.Context) {
 	list := s.node.Get("resources")
 	switch {
 	case list.IsNull():
-		s.add(s.node.Errorf("write resources: [{name: ..., type: Owner/Thing, properties: {...}}]", "the document has no resources"))
+		s.add(s.node.Errorf("write resources: [{name: ..., type: Owner/Thing, properties: {...}}]", `the document has no "resources"`))
 	case list.Kind != yamlpos.List:
-		s.add(list.Errorf("write a list: - name: ...", "resources must be a list, not %s", list.Describe()))
+		s.add(list.Errorf("write a list: - name: ...", `"resources" must be a list, not %s`, list.Describe()))
 	default:
 		for _, item := range list.Items {
 			s.resource(ctx, item)
@@ -101,7 +101,7 @@ func (s *scope) directives() {
 	}
 	s.security = s.securityOf(at, s.security)
 	if at := member(s.node, "directives", "resourceDiscovery"); at != nil && !slices.Contains([]string{"preDeployment", "duringDeployment"}, at.Text) {
-		s.add(at.Errorf("write preDeployment or duringDeployment", "resourceDiscovery %q is not known", at.Text))
+		s.add(at.Errorf("write preDeployment or duringDeployment", `"resourceDiscovery" cannot be %q`, at.Text))
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *scope) securityOf(at *yamlpos.Node, around string) string {
 	case "elevated", "restricted":
 		return written
 	}
-	s.add(at.Errorf("write current, elevated or restricted", "securityContext %q is not known", at.Text))
+	s.add(at.Errorf("write current, elevated or restricted", `"securityContext" cannot be %q`, at.Text))
 	return around
 }
 
@@ -244,7 +244,7 @@ func (s *scope) parameter(ctx context.Context) func(name string) (expr.Result, e
 				return scope.parameterValue(ctx, name)
 			}
 		}
-		return expr.Result{}, unknown("parameter", name, s.parameters.names(), "declare it in parameters")
+		return expr.Result{}, unknown("parameter", name, s.parameters.names(), `declare it in "parameters"`)
 	}
 }
 
@@ -255,7 +255,7 @@ func (s *scope) variable(ctx context.Context) func(name string) (expr.Result, er
 				return scope.variableValue(ctx, name)
 			}
 		}
-		return expr.Result{}, unknown("variable", name, s.variables.names(), "define it in variables")
+		return expr.Result{}, unknown("variable", name, s.variables.names(), `define it in "variables"`)
 	}
 }
 
@@ -265,13 +265,13 @@ func (s *scope) function(name string) (*expr.Function, error) {
 			return f, nil
 		}
 	}
-	return nil, unknown("function", name, s.names, "define it in functions")
+	return nil, unknown("function", name, s.names, `define it in "functions"`)
 }
 
 // unknown is the error of a name that nothing has.
 func unknown(what, name string, known []string, hint string) error {
 	if meant := yamlpos.Suggest(name, known); meant != "" {
-		hint = "did you mean " + meant + "?"
+		hint = fmt.Sprintf("did you mean %q?", meant)
 	}
 	return &expr.Error{Msg: fmt.Sprintf("unknown %s %q", what, name), Hint: hint}
 }

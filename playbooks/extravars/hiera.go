@@ -135,7 +135,7 @@ func parseHiera(name string, data []byte, by yamlpos.Opener) (*templates.Source,
 		switch pair.Key.Text {
 		case "data", "hierarchy", "overrides":
 		default:
-			return nil, pair.Key.Errorf("it has data, hierarchy and overrides", "unknown key %q", pair.Key.Text)
+			return nil, pair.Key.Errorf(`it has the keys "data", "hierarchy" and "overrides"`, "unknown key %q", pair.Key.Text)
 		}
 	}
 	src, err := templates.ParseSource(templates.Parts{

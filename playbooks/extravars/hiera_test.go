@@ -55,16 +55,16 @@ func TestReadHiera(t *testing.T) {
 		{"a bucket", "kv://B/a/k#sha256=8a83f71cfd25f2e67431519d7425f2b902ffa8f958a8ed122cccf57f0e507718", "", map[string]any{"a": "kv"}, ""},
 		{"another checksum", "kv://B/bad#sha256=8a83f71cfd25f2e67431519d7425f2b902ffa8f958a8ed122cccf57f0e507718", "", nil, "--hiera: kv://B/bad has the checksum d36865a3a4bfda3d5d6f95167e4a09cb063aad97db15fc69287f21bb9a8a99e1, not 8a83f71cfd25f2e67431519d7425f2b902ffa8f958a8ed122cccf57f0e507718"},
 		{"no checksum", "kv://B/bad#sha256=8a83", "", nil, "--hiera: kv://B/bad: the text after #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them"},
-		{"an error in a bucket", "kv://B/bad#sha256=d36865a3a4bfda3d5d6f95167e4a09cb063aad97db15fc69287f21bb9a8a99e1", "", nil, "kv://B/bad:1:7: data must be a map, not a list\n  hint: write key: value"},
+		{"an error in a bucket", "kv://B/bad#sha256=d36865a3a4bfda3d5d6f95167e4a09cb063aad97db15fc69287f21bb9a8a99e1", "", nil, "kv://B/bad:1:7: \"data\" must be a map, not a list\n  hint: write key: value"},
 		{"nothing in a bucket", "kv://B/empty", "", nil, "--hiera: kv://B/empty: it is empty; write data: {} for no data"},
 		{"no key in a bucket", "", "kv://B/none", nil, "kv://B/none: no such key\n  hint: CCM_HIERA_DATA names it"},
 		{"no key", "kv://B", "", nil, `--hiera: "kv://B" names no bucket and key of NATS: write kv://BUCKET/KEY`},
 		{"a user of a bucket", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: the URL of a bucket cannot contain a user: write kv://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey"},
 		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is not a supported scheme: use http://, https://, kv:// or the path of a file"},
-		{"an error in the page", withPassword + "/bad?token=hunter2", "", nil, s.URL + "/bad?…:1:7: data must be a map, not a list\n  hint: write key: value"},
-		{"an error in the file", file("bad.yaml", "data: [1]\n"), "", nil, dir + "/bad.yaml:1:7: data must be a map, not a list\n  hint: write key: value"},
+		{"an error in the page", withPassword + "/bad?token=hunter2", "", nil, s.URL + "/bad?…:1:7: \"data\" must be a map, not a list\n  hint: write key: value"},
+		{"an error in the file", file("bad.yaml", "data: [1]\n"), "", nil, dir + "/bad.yaml:1:7: \"data\" must be a map, not a list\n  hint: write key: value"},
 		{"an unknown key", file("unknown.yaml", "data: {a: 1}\ndatum: {a: 2}\n"), "", nil,
-			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
+			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has the keys \"data\", \"hierarchy\" and \"overrides\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			unwarned := func(text string) { require.Fail(t, text) }

@@ -63,7 +63,7 @@ func (s PropertySet) Place(err error) error {
 		if key := keyOf(at, pe.Unknown); key != nil {
 			at = key
 			if s := yamlpos.Suggest(pe.Unknown, pe.Known); s != "" && hint == "" {
-				hint = "did you mean " + s + "?"
+				hint = `did you mean "` + s + `"?`
 			}
 		}
 		errs.Add(at.Errorf(hint, "%s", PropertyMessage(pe)))

@@ -40,7 +40,7 @@ func TestPlace(t *testing.T) {
 		{dsc, modules.PropertyError{Path: "properties.user.x", Msg: "is wrong"}, "site.yaml:1:60: properties.user.x: is wrong"},
 		{dsc, modules.PropertyError{Path: "properties.nobody", Msg: "is wrong"}, "site.yaml:1:25: properties.nobody: is wrong"},
 		{dsc, modules.PropertyError{Path: "properties", Msg: "properties has none", Unknown: "user", Known: []string{"users"}},
-			"site.yaml:1:26: properties has none\n  hint: did you mean users?"},
+			"site.yaml:1:26: properties has none\n  hint: did you mean \"users\"?"},
 	} {
 		require.EqualError(t, c.of.Place(&c.err), c.want)
 	}

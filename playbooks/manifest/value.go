@@ -66,7 +66,7 @@ func (v Value) List(ctx context.Context, env *templates.Env) ([]any, error) {
 		}
 	}
 	if n.Kind != yamlpos.List {
-		return nil, n.Errorf("each takes a list", "the value of each must be a list, not %s", n.Describe())
+		return nil, n.Errorf(`"each" takes a list`, `the value of "each" must be a list, not %s`, n.Describe())
 	}
 	return n.Any().([]any), nil
 }

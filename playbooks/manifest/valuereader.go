@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -118,7 +119,7 @@ func (vr *ValueReader) Conditions(key string, n *yamlpos.Node) []*templates.Expr
 	case n.Kind != yamlpos.List:
 		return vr.condition(nil, key, n)
 	case len(n.Items) == 0:
-		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%s is empty", key))
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%q is empty", key))
 	}
 	var all []*templates.Expr
 	for i, item := range n.Items {
@@ -130,22 +131,22 @@ func (vr *ValueReader) Conditions(key string, n *yamlpos.Node) []*templates.Expr
 // condition appends one of the [ValueReader.Conditions].
 func (vr *ValueReader) condition(all []*templates.Expr, key string, n *yamlpos.Node) []*templates.Expr {
 	if n.Kind != yamlpos.Scalar {
-		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or a list of them`, "%s must be an expression, not %s", key, n.Describe()))
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or a list of them`, "%q must be an expression, not %s", key, n.Describe()))
 		return all
 	}
 	text := strings.TrimSpace(n.Text)
 	switch _, isText := n.Value.(string); {
 	case text == "":
-		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%s is empty", key))
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%q is empty", key))
 		return all
 	case vr.marked.Has(text):
-		vr.report.Add(n.Errorf("use Data or Facts in the expression itself, such as Facts.x == 'y'", "a printed value cannot be part of %s", key))
+		vr.report.Add(n.Errorf("use Data or Facts in the expression itself, such as Facts.x == 'y'", "a printed value cannot be part of %q", key))
 		return all
 	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "${"):
-		vr.report.Add(n.Errorf(`write it bare: if: Data.role == "web"`, "%s is an expression already, without delimiters", key))
+		vr.report.Add(n.Errorf(`write it bare: if: Data.role == "web"`, "%q is an expression already, without delimiters", key))
 		return all
 	case !isText && text != "true" && text != "false":
-		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y"`, "%s must be true or false, not %s", key, n.Describe()))
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y"`, "%q must be true or false, not %s", key, n.Describe()))
 		return all
 	}
 	e, err := templates.ParseExpr(n.Text, templates.At(n))
@@ -177,10 +178,18 @@ func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
 		return nil
 	case vr.IsOpen(n):
 		vr.report.Add(n.Errorf("write a fixed value without an expression, because ccm-push reads this key before any host is known",
-			"%s cannot be an expression", key))
+			"%s cannot be an expression", subject(key)))
 		return nil
 	}
 	return n
+}
+
+// subject returns a key in quotes. Text of several words describes a key, and stays unchanged.
+func subject(key string) string {
+	if strings.Contains(key, " ") {
+		return key
+	}
+	return strconv.Quote(key)
 }
 
 // LiteralTags refuses expressions in tags, which are looked at before any host is.

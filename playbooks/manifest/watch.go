@@ -115,7 +115,7 @@ func (r *watchReader) mode(n *yamlpos.Node) {
 	modes := []watch.Mode{watch.Report, watch.Repair, watch.Off}
 	mode := watch.Mode(n.Text)
 	if n.Kind != yamlpos.Scalar || !slices.Contains(modes, mode) {
-		r.wrong(n, "write report, repair or off", "watch cannot be %s", n.Describe())
+		r.wrong(n, "write report, repair or off", `"watch" cannot be %s`, n.Describe())
 		return
 	}
 	r.rules.Mode = mode
@@ -129,7 +129,7 @@ func (r *watchReader) duration(of *yamlpos.Node, key, example string, least, mos
 		return
 	}
 	if time.Duration(d) < least || time.Duration(d) > most {
-		r.wrong(n, "write a duration such as "+key+": "+example, "%s %s is outside %s-%s", key, n.Text, shortDuration(least), shortDuration(most))
+		r.wrong(n, "write a duration such as "+key+": "+example, "%[1]q must be from %[3]s to %[4]s, not %[2]s", key, n.Text, shortDuration(least), shortDuration(most))
 		return
 	}
 	*into = time.Duration(d)
@@ -153,7 +153,7 @@ func (r *watchReader) word(of *yamlpos.Node, key string, known ...string) string
 	case n == nil || n.Kind != yamlpos.Scalar: // which has been reported
 		return ""
 	case !slices.Contains(known, n.Text):
-		r.wrong(n, "write "+strings.Join(known, " or "), "%s %q is not known", key, n.Text)
+		r.wrong(n, "write "+strings.Join(known, " or "), "%q cannot be %q", key, n.Text)
 		return ""
 	}
 	return n.Text
@@ -167,7 +167,7 @@ func (r *watchReader) repair(n *yamlpos.Node, k *keys.Repair) {
 	r.tokens(n, k)
 	for key, always := range map[string]*bool{"reset": k.Reset, "retryreset": k.RetryReset} {
 		if at := r.given(n, key); at != nil && always != nil && !*always {
-			r.wrong(at, "remove it", "%s cannot be false: %s", key, alwaysReset[key])
+			r.wrong(at, "remove it", "%q cannot be false: %s", key, alwaysReset[key])
 		}
 	}
 	if backoff := r.given(n, "backoff"); backoff != nil {
@@ -184,7 +184,7 @@ func (r *watchReader) repair(n *yamlpos.Node, k *keys.Repair) {
 // alwaysReset is why counters cannot stay.
 var alwaysReset = map[string]string{
 	"reset":      "a new manifest resets all counters",
-	"retryreset": "backoff restarts when a resource is in its desired state",
+	"retryreset": `"backoff" restarts when a resource is in its desired state`,
 }
 
 // count reads the maximum number of repairs. A value that is not a number has been reported.
@@ -192,7 +192,7 @@ func (r *watchReader) count(n *yamlpos.Node, key string, count int) {
 	switch _, whole := n.Value.(int64); {
 	case !whole:
 	case count < 1 || count > keys.MaxBudget:
-		r.wrong(n, "to disable repairs, write watch: report", "%s %d is outside 1-%d", key, count, keys.MaxBudget)
+		r.wrong(n, "to disable repairs, write watch: report", "%[1]q must be from 1 to %[3]d, not %[2]d", key, count, keys.MaxBudget)
 	default:
 		r.rules.Budget = count
 	}
@@ -206,17 +206,17 @@ func (r *watchReader) tokens(n *yamlpos.Node, k *keys.Repair) {
 	}
 	for _, other := range []string{"budget", "per"} {
 		if at := keys.Given(n.Get(other)); at != nil {
-			r.wrong(at, "keep budget and per, or burst and limit", "%s cannot be used together with the mgmt keys that replace it", other)
+			r.wrong(at, `keep "budget" and "per", or "burst" and "limit"`, "%q cannot be used together with the mgmt keys that replace it", other)
 			return
 		}
 	}
 	const hint = "write both, or budget: 3 and per: 10m, which is burst: 3 and limit: 0.005"
 	switch {
 	case burst == nil:
-		r.wrong(limit, hint, "limit has no meaning without burst: it would allow nothing")
+		r.wrong(limit, hint, `"limit" has no meaning without "burst": it would allow nothing`)
 		return
 	case limit == nil:
-		r.wrong(burst, hint, "burst has no meaning without limit: it would allow everything")
+		r.wrong(burst, hint, `"burst" has no meaning without "limit": it would allow everything`)
 		return
 	case r.open(burst) || r.open(limit):
 		return
@@ -231,7 +231,7 @@ func (r *watchReader) tokens(n *yamlpos.Node, k *keys.Repair) {
 		per = time.Duration(float64(k.Burst) / k.Limit * float64(time.Second)).Round(time.Millisecond)
 	}
 	if k.Burst > 0 && per < time.Second {
-		r.wrong(limit, "write repairs per second, such as 0.005", "burst %d / limit %s is a time outside 1s-30d", k.Burst, limit.Text)
+		r.wrong(limit, "write repairs per second, such as 0.005", `"burst" %d / "limit" %s is a time outside 1s-30d`, k.Burst, limit.Text)
 		return
 	}
 	r.count(burst, "burst", k.Burst)
@@ -245,7 +245,7 @@ func (r *watchReader) backoff(n *yamlpos.Node) {
 		items = n.Items
 	}
 	if len(items) > keys.MaxBackoffs {
-		r.wrong(n, "", "backoff has more than %d waits", keys.MaxBackoffs)
+		r.wrong(n, "", `"backoff" has more than %d waits`, keys.MaxBackoffs)
 		return
 	}
 	all := []time.Duration{}
@@ -254,7 +254,7 @@ func (r *watchReader) backoff(n *yamlpos.Node) {
 		switch {
 		case item.Kind == yamlpos.Scalar && r.open(item):
 		case item.Kind != yamlpos.Scalar || d.UnmarshalText([]byte(item.Text)) != nil:
-			r.wrong(item, "write a duration, or a list of them: backoff: [5s, 30s, 5m]", "backoff cannot be %s", item.Describe())
+			r.wrong(item, "write a duration, or a list of them: backoff: [5s, 30s, 5m]", `"backoff" cannot be %s`, item.Describe())
 		}
 		all = append(all, time.Duration(d))
 	}
@@ -266,7 +266,7 @@ func (r *watchReader) fleet(n *yamlpos.Node) {
 	share, isShare := strings.CutSuffix(n.Text, "%")
 	percent, err := strconv.ParseFloat(share, 64)
 	if !isShare || err != nil || !(percent > 0 && percent <= 100) { // so that NaN is refused too
-		r.wrong(n, "write a percentage up to 100%: fleet: 2%. At least one host is repaired", "fleet cannot be %s", n.Describe())
+		r.wrong(n, "write a percentage up to 100%: fleet: 2%. At least one host is repaired", `"fleet" cannot be %s`, n.Describe())
 		return
 	}
 	r.rules.Fleet, r.rules.Fewest = percent, 1
@@ -289,7 +289,7 @@ func (r *watchReader) quiet(n *yamlpos.Node) {
 		default:
 			window, err := watch.ParseWindow(item.Text)
 			if err != nil || item.Kind != yamlpos.Scalar {
-				r.wrong(item, `write "Sat 02:00-04:00", "Mon-Fri 22:00-06:00", "02:00-04:00" or {file: /run/maintenance}`, "quiet cannot be %s", item.Describe())
+				r.wrong(item, `write "Sat 02:00-04:00", "Mon-Fri 22:00-06:00", "02:00-04:00" or {file: /run/maintenance}`, `"quiet" cannot be %s`, item.Describe())
 			}
 			windows = append(windows, window)
 		}
@@ -332,10 +332,10 @@ func (r *watchReader) hinted(n *yamlpos.Node, hints map[string]string) *yamlpos.
 		hint, foreign := hints[key]
 		switch {
 		case foreign:
-			r.wrong(pair.Key, hint, "watch has no key %q here", key)
+			r.wrong(pair.Key, hint, `"watch" has no key %q here`, key)
 		case key == "poll" && pair.Value.Kind == yamlpos.Scalar && pair.Value.Text == "-1":
 			foreign = true
-			r.wrong(pair.Value, "to check once, run ccm-push watch --once; to check only after events, write poll: 0", "poll cannot be -1")
+			r.wrong(pair.Value, "to check once, run ccm-push watch --once; to check only after events, write poll: 0", `"poll" cannot be -1`)
 		}
 		return foreign
 	})
@@ -345,7 +345,7 @@ func (r *watchReader) hinted(n *yamlpos.Node, hints map[string]string) *yamlpos.
 const (
 	belowRepair  = "write it below repair: watch: {repair: {...}}"
 	besideRepair = "write it on the same level as repair: watch: {...}"
-	besideWatch  = "write it at the resources, on the same level as watch"
+	besideWatch  = `write it at the resources, on the same level as "watch"`
 )
 
 // misplacedInWatch and misplacedInRepair map keys that belong elsewhere or have no meaning here, including mgmt's, to

@@ -45,22 +45,22 @@ func TestRefused(t *testing.T) {
 	inv := parseInventory(t, unreached)
 	password := inv.Host("password").Connection().Refused["password"].Error()
 	for _, c := range []struct{ host, want, decided string }{ // decided: with all options
-		{"box", "hosts.yaml:4:31: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local", "hosts.yaml:4:31: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local"},
+		{"box", "hosts.yaml:4:31: \"ansible_connection\" cannot be \"docker\"\n  hint: supported values: ssh, local", "hosts.yaml:4:31: \"ansible_connection\" cannot be \"docker\"\n  hint: supported values: ssh, local"},
 		{"here", "", ""},
-		{"root", "hosts.yaml:6:60: ansible_become_user" + literal, ""},
-		{"user", "hosts.yaml:7:26: ansible_user" + literal, ""},
+		{"root", "hosts.yaml:6:60: \"ansible_become_user\"" + literal, ""},
+		{"user", "hosts.yaml:7:26: \"ansible_user\"" + literal, ""},
 		{"password", password, ""},
-		{"key", "hosts.yaml:9:41: ansible_ssh_private_key_file" + literal, ""},
-		{"known", "hosts.yaml:10:36: known_hosts without a file would verify nothing\n  hint: host keys are always verified: remove it and trust the host's key once", ""},
-		{"checking", "hosts.yaml:11:43: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once", ""},
-		{"timeout", "hosts.yaml:12:32: ansible_timeout \"soon\" is not a number of seconds from 1 to a day", ""},
-		{"become", "hosts.yaml:13:30: ansible_become must be true or false, not \"maybe\"", ""},
-		{"method", "hosts.yaml:14:37: ansible_become_method \"pbrun\" is not supported\n  hint: write sudo, su or doas", ""},
-		{"user-too", "hosts.yaml:7:26: jump host user: ansible_user" + literal, ""},
+		{"key", "hosts.yaml:9:41: \"ansible_ssh_private_key_file\"" + literal, ""},
+		{"known", "hosts.yaml:10:36: \"known_hosts\" without a file would verify nothing\n  hint: host keys are always verified: remove it and trust the host's key once", ""},
+		{"checking", "hosts.yaml:11:43: \"ansible_host_key_checking\" cannot be false\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once", ""},
+		{"timeout", "hosts.yaml:12:32: \"ansible_timeout\" must be a number of seconds from 1 to a day, not \"soon\"", ""},
+		{"become", "hosts.yaml:13:30: \"ansible_become\" must be true or false, not \"maybe\"", ""},
+		{"method", "hosts.yaml:14:37: \"ansible_become_method\" cannot be \"pbrun\"\n  hint: write sudo, su or doas", ""},
+		{"user-too", "hosts.yaml:7:26: jump host user: \"ansible_user\"" + literal, ""},
 		{"root-too", "", ""},
 		{"known-user", "", ""},
 		{"password-too", "hosts.yaml:8:34: jump host password: " + password[len("hosts.yaml:8:34: "):], "hosts.yaml:8:34: jump host password: " + password[len("hosts.yaml:8:34: "):]},
-		{"box-too", "hosts.yaml:4:31: jump host box: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local", "hosts.yaml:4:31: jump host box: ansible_connection \"docker\" is not supported\n  hint: supported values: ssh, local"},
+		{"box-too", "hosts.yaml:4:31: jump host box: \"ansible_connection\" cannot be \"docker\"\n  hint: supported values: ssh, local", "hosts.yaml:4:31: jump host box: \"ansible_connection\" cannot be \"docker\"\n  hint: supported values: ssh, local"},
 		{"mended", "", ""},
 	} {
 		t.Run(c.host, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	requireRefused(t, all, inv, "sudoer", "")
-	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: write the value unencrypted; encrypted values work only in ")
+	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: \"ansible_become_password\" is encrypted by ansible-vault\n  hint: write the value unencrypted; encrypted values work only in ")
 }
 
 // requireRefused compares the refusal of a host with want; "" means none.

@@ -40,10 +40,10 @@ func TestStopsOfThePage(t *testing.T) {
 			ends(c, failed)
 		}},
 		{"gate: {name: errors, …}", Rules{}, false, func(c *Conductor) {
-			c.Gate("errors", NotPassed, false, "1 bad of 1, failure_limit is 0: lb1: 502")
+			c.Gate("errors", NotPassed, false, "1 bad of 1, \"failure_limit\" is 0: lb1: 502")
 		}},
 		{"gate: {name: errors, …}`, if `lb1` does not answer", Rules{}, false, func(c *Conductor) {
-			c.Gate("errors", Inconclusive, false, "no answer 4 times in a row, error_limit is 3: lb1: no route to host")
+			c.Gate("errors", Inconclusive, false, "no answer 4 times in a row, \"error_limit\" is 3: lb1: no route to host")
 		}},
 		{"max_unavailable: 1, by: rack", Rules{By: "rack", MaxUnavailable: one, Stop: Limits{Failed: three}}, false, func(c *Conductor) {
 			ends(c, failed)

@@ -75,7 +75,7 @@ func (c *importCheck) suggestHost(name string) string {
 		known = append(known, h.Name)
 	}
 	if s := yamlpos.Suggest(name, known); s != "" {
-		return "did you mean " + s + "?"
+		return fmt.Sprintf("did you mean %q?", s)
 	}
 	return ""
 }
@@ -88,7 +88,7 @@ func (c *importCheck) notExported(play int, imp manifest.Import) error {
 		case n > play:
 			return imp.From.Errorf("move the play that receives it after that play", "%s gives %s only later, in play %q", imp.Ref, imp.Key, name)
 		default:
-			hint := fmt.Sprintf("set host to a host of the play %q", name)
+			hint := fmt.Sprintf(`set "host" to a host of the play %q`, name)
 			if c.run.Limited {
 				hint += ", or include " + imp.Host.Text + " in --limit"
 			}
@@ -105,7 +105,7 @@ func (c *importCheck) notExported(play int, imp manifest.Import) error {
 	case called[0].resource.Unselected:
 		return imp.From.Errorf("change --tags, --skip-tags or --start-at so that they select it", "%s is not selected in this run", imp.Ref)
 	}
-	return imp.From.Errorf(fmt.Sprintf("write there export: [%s]", imp.Key), "%s, at %s, does not export %s", imp.Ref, called[0].resource.Name.Node.Pos(), imp.Key)
+	return imp.From.Errorf(fmt.Sprintf("write there export: [%s]", imp.Key), "%s, at %s, does not export %q", imp.Ref, called[0].resource.Name.Node.Pos(), imp.Key)
 }
 
 // inTime checks that a resource which exports a value runs before the one of the same

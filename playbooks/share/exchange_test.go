@@ -96,20 +96,20 @@ func TestImport(t *testing.T) {
 		}, &wire.Imported{Values: map[string]json.RawMessage{"cwd": json.RawMessage("1")}, Sensitive: true}},
 		{"failed", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Failed, Error: "what app1 says"}, &c.Catalog)
-		}, none("exec#token of app1 has failed, so it has sent no stdout")},
+		}, none(`exec#token of app1 has failed, so it has sent no "stdout"`)},
 		{"skipped", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Skipped}, &c.Catalog)
-		}, none("exec#token of app1 was skipped, so it has sent no stdout")},
+		}, none(`exec#token of app1 was skipped, so it has sent no "stdout"`)},
 		{"nothing to send", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Stable}, &c.Catalog)
-		}, none("exec#token of app1 has sent no stdout: the resource did nothing in this run, and no earlier output is recorded; to run the resource again, remove creates, onlyif and unless for one run")},
+		}, none(`exec#token of app1 has sent no "stdout": the resource did nothing in this run, and no earlier output is recorded; to run the resource again, remove "creates", "onlyif" and "unless" for one run`)},
 		{"too large", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
-		}, none("stdout of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},
+		}, none("\"stdout\" of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},
 		{"too much", func(m *Exchange, c *catalog.Compiled) {
 			m.hosts["app1"].size = maxValues
 			m.Join(0, "app1", c).Export(sentResult(0, `1`), &c.Catalog)
-		}, none("stdout of exec#token of app1 is too large: all values of that host together have more than 1024 KiB")},
+		}, none(`"stdout" of exec#token of app1 is too large: all values of that host together have more than 1024 KiB`)},
 		{"predicted", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
 			m.Join(0, "app1", c).Export(sentResult(0, `1`), &c.Catalog)
@@ -135,7 +135,7 @@ func TestImport(t *testing.T) {
 		{"without the resource", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[0].Name = "other"
 			m.Join(0, "app1", c)
-		}, none("app1 has no resource that is called exec#token and exports stdout")},
+		}, none(`app1 has no resource that is called exec#token and exports "stdout"`)},
 		{"with several", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[1].Name = "token"
 			m.Join(0, "app1", c)

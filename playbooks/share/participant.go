@@ -239,7 +239,7 @@ func (p *Participant) lookUp(index int, imp catalog.Import) (got received, chang
 			return got, from.changed, true, nil
 		}
 	}
-	return got, nil, false, fmt.Errorf("%s has no resource that is called %s and exports %s", imp.Host, imp.Ref, imp.Key)
+	return got, nil, false, fmt.Errorf("%s has no resource that is called %s and exports %q", imp.Host, imp.Ref, imp.Key)
 }
 
 // value is the value that an entry which has ended exports.
@@ -249,15 +249,15 @@ func (e *export) value(imp catalog.Import) (received, error) {
 	what := fmt.Sprintf("%s of %s", e.ref, imp.Host)
 	switch why, dropped := e.dropped[imp.Key]; {
 	case e.status.HasFailed():
-		return got, fmt.Errorf("%s has failed, so it has sent no %s", what, imp.Key)
+		return got, fmt.Errorf("%s has failed, so it has sent no %q", what, imp.Key)
 	case e.status == wire.Skipped:
-		return got, fmt.Errorf("%s was skipped, so it has sent no %s", what, imp.Key)
+		return got, fmt.Errorf("%s was skipped, so it has sent no %q", what, imp.Key)
 	case dropped:
-		return got, fmt.Errorf("%s of %s is too large: %s", imp.Key, what, why)
+		return got, fmt.Errorf("%q of %s is too large: %s", imp.Key, what, why)
 	case e.predicted && (e.status == wire.Changed || !e.certain || !has):
 		got.unknown = true
 	case !has:
-		return got, fmt.Errorf("%s has sent no %s: the resource did nothing in this run, and no earlier output is recorded; to run the resource again, remove creates, onlyif and unless for one run", what, imp.Key)
+		return got, fmt.Errorf(`%s has sent no %q: the resource did nothing in this run, and no earlier output is recorded; to run the resource again, remove "creates", "onlyif" and "unless" for one run`, what, imp.Key)
 	default:
 		got.value = value
 	}

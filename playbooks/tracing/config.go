@@ -74,7 +74,7 @@ func (c *Config) collector(getenv func(string) string) error {
 		return fmt.Errorf("%s is not a URL that begins with http:// or https://", name) // it may hold a password
 	}
 	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol == "grpc" {
-		return fmt.Errorf("the variable %s is grpc, but ccm-push sends traces only over HTTP: set this variable to http/json, and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to an HTTP endpoint (port 4318)", name)
+		return fmt.Errorf("the variable %q is grpc, but ccm-push sends traces only over HTTP: set this variable to http/json, and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to an HTTP endpoint (port 4318)", name)
 	}
 	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the base of several
 		u = u.JoinPath("v1/traces")

@@ -371,7 +371,7 @@ func TestFromEnvironment(t *testing.T) {
 		{"another exporter", []string{endpoint, "http://c", "OTEL_TRACES_EXPORTER", "none"}, "", ""},
 		{"not sampled", []string{endpoint, "http://c", "TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}, "", ""},
 		{"no URL", []string{endpoint, "c:4318?hunter2"}, "", "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL that begins with http:// or https://"},
-		{"grpc", []string{endpoint, "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, "", "the variable OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but ccm-push sends traces only over HTTP: set this variable to http/json, and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to an HTTP endpoint (port 4318)"},
+		{"grpc", []string{endpoint, "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, "", `the variable "OTEL_EXPORTER_OTLP_PROTOCOL" is grpc, but ccm-push sends traces only over HTTP: set this variable to http/json, and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to an HTTP endpoint (port 4318)`},
 		{"no headers", []string{endpoint, "http://c", "OTEL_EXPORTER_OTLP_HEADERS", "hunter2"}, "", "OTEL_EXPORTER_OTLP_HEADERS: the value is not a list such as KEY=VALUE,KEY=VALUE; write %2C for a comma in a value"},
 		{"attributes of others", []string{"OTEL_RESOURCE_ATTRIBUTES", "a=%zz"}, "", ""},
 		{"no attributes", []string{endpoint, "http://c", "OTEL_RESOURCE_ATTRIBUTES", "a=%zz"}, "", "OTEL_RESOURCE_ATTRIBUTES: the value is not a list such as KEY=VALUE,KEY=VALUE; write %2C for a comma in a value"},

@@ -17,28 +17,28 @@ func RefusedFunction(name string) *Fault {
 	case "todo":
 		return Todo("the text of todo(…)")
 	case "render", "write":
-		return Faultf("%s is a function of the templates of a scaffold", name)
+		return Faultf("%q is a function of the templates of a scaffold", name)
 	case "getHostByName":
-		return Faultf("%s queries the network of the controller while a template is rendered", name).
+		return Faultf("%q queries the network of the controller while a template is rendered", name).
 			WithHint("write the address into the data, or read it from a fact of the host")
 	case "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "uuidv4", "shuffle":
-		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
+		return Faultf("%q returns a different text in each run, so its resource never becomes stable", name).
 			WithHint("make the text once and write it into the data")
 	case "randInt":
-		return Faultf("%s returns a different number in each run, so its resource never becomes stable", name).
+		return Faultf("%q returns a different number in each run, so its resource never becomes stable", name).
 			WithHint("write the number into the data; for a different number on each host, use a Go template: mod (adler32sum .facts.host.info.hostname) 60")
 	case "encryptAES":
-		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
+		return Faultf("%q returns a different text in each run, so its resource never becomes stable", name).
 			WithHint("encrypt the text once and write the result into the data")
 	case "bcrypt", "htpasswd":
-		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
+		return Faultf("%q returns a different text in each run, so its resource never becomes stable", name).
 			WithHint("make the hash once (htpasswd -nB NAME) and write it into the data")
 	case "derivePassword":
-		return Faultf("%s takes longer than the time limit for templates", name).
+		return Faultf("%q takes longer than the time limit for templates", name).
 			WithHint("write the password into the data")
 	case "genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert":
-		return Faultf("%s creates a new key or certificate in each run, so its resource never becomes stable", name).
-			WithHint("make it once (openssl req -x509 …) and read it with file")
+		return Faultf("%q creates a new key or certificate in each run, so its resource never becomes stable", name).
+			WithHint(`make it once (openssl req -x509 …) and read it with the function "file"`)
 	}
 	return nil
 }
@@ -57,13 +57,13 @@ func ForeignFunction(name string) (Equivalent, bool) {
 		"to_json":         {"write toJSON(…)", "write json(…)", "write toRawJson"},
 		"from_json":       {"write fromJSON(…)", "", "write fromJson"},
 		"to_yaml":         {"write toJSON(…): JSON is YAML", "write json(…): JSON is YAML", "write toPrettyJson: JSON is YAML"},
-		"regex_replace":   {"replace(…) takes a literal text; Go templates have regexReplaceAll", "replace(…) takes a literal text; Go templates have regexReplaceAll", "write regexReplaceAll PATTERN TEXT REPLACEMENT"},
-		"regex_search":    {`write … matches "PATTERN"`, "Go templates have regexFind", "write regexFind PATTERN TEXT"},
+		"regex_replace":   {`replace(…) takes a literal text; Go templates have the function "regexReplaceAll"`, `replace(…) takes a literal text; Go templates have the function "regexReplaceAll"`, "write regexReplaceAll PATTERN TEXT REPLACEMENT"},
+		"regex_search":    {`write … matches "PATTERN"`, `Go templates have the function "regexFind"`, "write regexFind PATTERN TEXT"},
 		"env":             {"write Environ.NAME", "write Environ.NAME", `write env "NAME"`},
-		"length":          {"write len(…)", "write len(…)", "write len"},
-		"basename":        {"write last(split(…, \"/\"))", "", "write base"},
-		"dirname":         {"", "", "write dir"},
-		"combine":         {"", "", "write merge, with the preferred map first"},
+		"length":          {"write len(…)", "write len(…)", `write the function "len"`},
+		"basename":        {"write last(split(…, \"/\"))", "", `write the function "base"`},
+		"dirname":         {"", "", `write the function "dir"`},
+		"combine":         {"", "", `write "merge", with the preferred map first`},
 		"include":         {`write template("file.templ")`, "", `write template "name" .`},
 		"ansible_facts":   {"write Facts.…", "write Facts.…", "write .Facts.…"},
 		"hostvars":        {"write Hosts[NAME], where NAME is a host of the inventory", "write Hosts[NAME], where NAME is a host of the inventory", "write index .Hosts NAME, where NAME is a host of the inventory"},
@@ -133,7 +133,7 @@ func NoSuchFunction(name string, known []string, word func(Equivalent) string) *
 		return f
 	}
 	if len(known) > maxNames*5 {
-		return f.WithHint("use functions of Go's text/template or Sprig, or lookup, file, readFile or jet")
+		return f.WithHint(`use functions of Go's text/template or Sprig, or "lookup", "file", "readFile" or "jet"`)
 	}
 	return f.WithHint("functions: %s", strings.Join(known, ", "))
 }

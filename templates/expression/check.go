@@ -111,7 +111,7 @@ func checkFunctions() []string {
 func unknownInCheck(name string) *diag.Fault {
 	f := diag.Faultf("unknown name %q", name)
 	if f.Hint = diag.DidYouMean(append(checkFunctions(), "value"), name); f.Hint == "" {
-		f.Hint = "there is only value, and functions such as isInt(value)"
+		f.Hint = `there is only "value", and functions such as isInt(value)`
 	}
 	return f
 }

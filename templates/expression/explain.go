@@ -109,6 +109,10 @@ var (
 	conversion = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^interface conversion: interface \{\} is (.+), not (.+)$`)
 	})
+	// textAndNumber is the message about an operator between a text and a number.
+	textAndNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^invalid operation: (string [-+*/%<>=]+ (int|float64)|(int|float64) [-+*/%<>=]+ string)$`)
+	})
 	// harmless are the messages of the engine that hold types and names, no values.
 	harmless = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(invalid operation: [\w.\[\]{}<> ]+ [-+*/%<>=!.]+ [\w.\[\]{}<> ]+$|invalid operation: [-!] |invalid operation: cannot call|` +
@@ -131,6 +135,8 @@ func runtimeFault(msg string) *diag.Fault {
 		return diag.Faultf("the value is not an integer")
 	case strings.HasPrefix(msg, "invalid operation: float("):
 		return diag.Faultf("the value is not a number")
+	case textAndNumber().MatchString(msg):
+		return diag.Faultf("%s", render.TypeNames().Replace(msg)).WithHint("use two texts or two numbers: string(…) makes a text of a number, and int(…) a number of a text")
 	case harmless().MatchString(msg):
 		return diag.Faultf("%s", render.TypeNames().Replace(msg))
 	}

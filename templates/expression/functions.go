@@ -98,7 +98,7 @@ func arity(name string) func([]reflect.Type) (reflect.Type, error) {
 	}
 	return func(args []reflect.Type) (reflect.Type, error) {
 		if len(args) < least || len(args) > most {
-			return nil, diag.Faultf("wrong number of arguments for %s", name)
+			return nil, diag.Faultf("wrong number of arguments for %q", name)
 		}
 		if name == "compareVersions" {
 			return reflect.TypeFor[int](), nil

@@ -62,7 +62,7 @@ func (w *rewriter) identifier(n *ast.IdentifierNode) ast.Node {
 	case n.Value == "$env":
 		return w.fail(n, diag.Faultf("unknown name \"$env\"").WithHint("available: %s", strings.Join(render.RootNames(), ", ")))
 	case isFunction(n.Value):
-		return w.fail(n, diag.Faultf("%s is a function", n.Value).WithHint("call it: %s(…)", n.Value))
+		return w.fail(n, diag.Faultf("%q is a function", n.Value).WithHint("call it: %s(…)", n.Value))
 	}
 	return n
 }
@@ -246,7 +246,7 @@ func (w *rewriter) method(n *ast.CallNode) ast.Node {
 
 func (w *rewriter) lookup(n *ast.CallNode) ast.Node {
 	if len(n.Arguments) < 1 || len(n.Arguments) > 2 {
-		return w.fail(n, diag.Faultf("lookup takes a path and perhaps a default, not %d arguments", len(n.Arguments)))
+		return w.fail(n, diag.Faultf(`"lookup" takes a path and perhaps a default, not %d arguments`, len(n.Arguments)))
 	}
 	function := searchFunction
 	if path, ok := n.Arguments[0].(*ast.StringNode); ok {
@@ -265,7 +265,7 @@ func (w *rewriter) lookup(n *ast.CallNode) ast.Node {
 // file refuses a path that comes from the host.
 func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	if len(n.Arguments) != 1 {
-		return w.fail(n, diag.Faultf("%s takes one path, not %d arguments", name, len(n.Arguments)))
+		return w.fail(n, diag.Faultf("%q takes one path, not %d arguments", name, len(n.Arguments)))
 	}
 	path := render.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0]), Text: n.Arguments[0].String()}
 	if path.Flow.Facts {
@@ -278,7 +278,7 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 // nats records a call that queries NATS.
 func (w *rewriter) nats(n *ast.CallNode, name string) ast.Node {
 	if want, _ := render.AsksNATS(name); len(n.Arguments) != want {
-		return w.fail(n, diag.Faultf("%s takes %d arguments, not %d", name, want, len(n.Arguments)))
+		return w.fail(n, diag.Faultf("%q takes %d arguments, not %d", name, want, len(n.Arguments)))
 	}
 	at := w.expr.origin.at(byteOffset(w.expr.source, n.Location().From))
 	w.expr.reads.NATS = append(w.expr.reads.NATS, render.NATSCall{Function: name, At: at})

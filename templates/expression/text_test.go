@@ -195,23 +195,23 @@ func syntaxErrorCases() []errorCase {
 		{"echo ${HOME}", "site.yaml:7:19: unknown name \"HOME\" in the expression \"HOME\"\n" +
 			"  hint: write a shell variable as $HOME, or as ${ '${HOME}' }"},
 		{"{{ $env }}", "site.yaml:7:15: unknown name \"$env\"\n  hint: available: Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play, Run, Results"},
-		{"{{ lookup }}", "site.yaml:7:15: lookup is a function\n  hint: call it: lookup(…)"},
-		{"{{ lookup() }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 0 arguments"},
-		{"{{ lookup('a', 1, 2) }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 3 arguments"},
+		{"{{ lookup }}", "site.yaml:7:15: \"lookup\" is a function\n  hint: call it: lookup(…)"},
+		{"{{ lookup() }}", `site.yaml:7:15: "lookup" takes a path and perhaps a default, not 0 arguments`},
+		{"{{ lookup('a', 1, 2) }}", `site.yaml:7:15: "lookup" takes a path and perhaps a default, not 3 arguments`},
 		{"{{ keys() }}", `site.yaml:7:15: invalid number of arguments (expected 1, got 0) in the expression "keys()"`},
-		{"{{ join() }}", `site.yaml:7:15: wrong number of arguments for join in the expression "join()"`},
-		{"{{ replace('a') }}", `site.yaml:7:15: wrong number of arguments for replace in the expression "replace('a')"`},
+		{"{{ join() }}", `site.yaml:7:15: wrong number of arguments for "join" in the expression "join()"`},
+		{"{{ replace('a') }}", `site.yaml:7:15: wrong number of arguments for "replace" in the expression "replace('a')"`},
 		{"{{ 'a' + 1 }}", `site.yaml:7:19: invalid operation: + (mismatched types string and int) in the expression "'a' + 1"`},
 		{"{{ let Data = 1; Data }}", `site.yaml:7:19: cannot redeclare Data in the expression "let Data = 1; Data"`},
 		{"{{ \"\\q\" }}", `site.yaml:7:17: invalid char escape in the expression "\"\\q\""`},
-		{"{{ template(Data.name) }}", "site.yaml:7:29: the argument of template must be a fixed text or file name, not a computed value\n" +
+		{"{{ template(Data.name) }}", "site.yaml:7:29: the argument of \"template\" must be a fixed text or file name, not a computed value\n" +
 			"  hint: write the file name or the template text directly, in quotes"},
-		{"{{ jet('[' + '[') }}", "site.yaml:7:23: the argument of jet must be a fixed text or file name, not a computed value\n" +
+		{"{{ jet('[' + '[') }}", "site.yaml:7:23: the argument of \"jet\" must be a fixed text or file name, not a computed value\n" +
 			"  hint: write the file name or the template text directly, in quotes"},
-		{"{{ map(Facts.list, template(#)) }}", "site.yaml:7:40: the argument of template must be a fixed text or file name, not a computed value\n" +
+		{"{{ map(Facts.list, template(#)) }}", "site.yaml:7:40: the argument of \"template\" must be a fixed text or file name, not a computed value\n" +
 			"  hint: write the file name or the template text directly, in quotes"},
-		{"{{ let t = template; t('x') }}", "site.yaml:7:23: template is a function\n  hint: call it: template(…)"},
-		{"{{ Data.name | template() }}", "site.yaml:7:20: the argument of template must be a fixed text or file name, not a computed value\n" +
+		{"{{ let t = template; t('x') }}", "site.yaml:7:23: \"template\" is a function\n  hint: call it: template(…)"},
+		{"{{ Data.name | template() }}", "site.yaml:7:20: the argument of \"template\" must be a fixed text or file name, not a computed value\n" +
 			"  hint: write the file name or the template text directly, in quotes"},
 		{"{{ template() }}", "site.yaml:7:15: template: 0 arguments\n  hint: write template(\"name.templ\"), jet(\"name.jet\") or jet(\"name.jet\", \"<<\", \">>\")"},
 		{"{{ template('motd.j2') }}", "site.yaml:7:15: template: \"motd.j2\" is neither a template file nor a template\n" +
@@ -235,7 +235,7 @@ func syntaxErrorCases() []errorCase {
 			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ file(upper(Facts.y) + '.conf') }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +
 			"  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file('a', 'b') }}", "site.yaml:7:15: file takes one path, not 2 arguments"},
+		{"{{ file('a', 'b') }}", `site.yaml:7:15: "file" takes one path, not 2 arguments`},
 	}
 }
 
@@ -271,19 +271,19 @@ func TestPositions(t *testing.T) {
 func evalErrorCases() []errorCase {
 	return []errorCase{
 		{"{{ Data.nope.deeper == nil }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
-			"  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
+			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ Data.nothing.deeper == nil }}", "site.yaml:7:28: Data.nothing.deeper: its parent is nil\n" +
 			"  hint: if the key may be missing, write Data.nothing.deeper ?? DEFAULT"},
 		{"{{ Data.name.x == nil }}", "site.yaml:7:25: Data.name.x: a string has no keys"},
 		{"{{ Data.list[9] == nil }}", "site.yaml:7:24: Data.list[9]: the list has only 3 elements\n" +
 			"  hint: if the key may be missing, write Data.list[9] ?? DEFAULT"},
 		{"{{ Data.nope == 'nil' }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
-			"  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
+			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ Data.nope < nil }}", "site.yaml:7:25: invalid operation: < (mismatched types any value and unknown) in the expression \"Data.nope < nil\""},
 		{"{{ lookup('data.nope') == nil }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
-			"  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
+			"  hint: data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"{{ Data.nope }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
-			"  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
+			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write Data.nope ?? DEFAULT"},
 		{"{{ Data.zzzzzz }}", "site.yaml:7:20: missing key \"Data.zzzzzz\"\n" +
 			"  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write Data.zzzzzz ?? DEFAULT"},
 		{"{{ Data.nested.prot }}", "site.yaml:7:27: missing key \"Data.nested.prot\"\n" +
@@ -299,11 +299,11 @@ func evalErrorCases() []errorCase {
 		{"{{ Data.list[3] }}", "site.yaml:7:24: Data.list[3]: the list has only 3 elements\n  hint: if the key may be missing, write Data.list[3] ?? DEFAULT"},
 		{"{{ Data[5] }}", "site.yaml:7:19: Data[5]: the key of a map must be a string, not an integer"},
 		{"{{ map(Data.users, .nick) }}", "site.yaml:7:32: missing key \".nick\"\n  hint: it has id, name; if the key may be missing, write .nick ?? DEFAULT"},
-		{"{{ Item.x }}", "site.yaml:7:15: Item is not available here: only resources with each have an item\n  hint: available: Facts, Data, Environ"},
+		{"{{ Item.x }}", "site.yaml:7:15: \"Item\" is not available here: only resources with the key \"each\" have an item\n  hint: available: Facts, Data, Environ"},
 		{"{{ lookup('data.nope') }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
-			"  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
+			"  hint: data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"{{ lookup('data.nope', nil) }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
-			"  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
+			"  hint: data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
 		{"{{ lookup('data.nested.x.y') }}", "site.yaml:7:15: missing key \"data.nested.x.y\"\n" +
 			"  hint: data.nested has a.b, port, with space; if the key may be missing, write lookup(\"data.nested.x.y\", DEFAULT)"},
 		{"{{ lookup('data.list.7') }}", "site.yaml:7:15: missing key \"data.list.7\"\n" +
@@ -326,7 +326,7 @@ func evalErrorCases() []errorCase {
 		{"{{ float(Data.secret) }}", "site.yaml:7:15: the value is not a number"},
 		{"{{ date(Data.secret) }}", "site.yaml:7:15: the expression cannot be evaluated with these values"},
 		{"{{ fromJSON(Data.secret) }}", "site.yaml:7:15: the expression cannot be evaluated with these values"},
-		{"{{ Data.name - 1 }}", "site.yaml:7:25: invalid operation: string - int"},
+		{"{{ Data.name - 1 }}", "site.yaml:7:25: invalid operation: string - int\n  hint: use two texts or two numbers: string(…) makes a text of a number, and int(…) a number of a text"},
 		{"{{ Data.secret[0:'x'] }}", "site.yaml:7:26: the value is not an integer"},
 		{"{{ not Data.port }}", "site.yaml:7:15: found int where bool is needed"},
 		{"{{ Data.name and true }}", "site.yaml:7:25: found string where bool is needed"},
@@ -414,7 +414,7 @@ func TestBool(t *testing.T) {
 		{"Data.nope == nil", true, ""},
 		{"Data.nope != nil", false, ""},
 		{"Facts.nope != nil || Data.on", true, ""},
-		{"Data.nope", false, "site.yaml:7:17: missing key \"Data.nope\"\n  hint: did you mean \"name\"? if the key may be missing, write Data.nope ?? DEFAULT"},
+		{"Data.nope", false, "site.yaml:7:17: missing key \"Data.nope\"\n  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write Data.nope ?? DEFAULT"},
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {

@@ -124,7 +124,7 @@ func (g *goRun) invoke(name string, fn function, args []any) (out any, err error
 }
 
 func uncallable(name string) *diag.Fault {
-	return diag.Faultf("%s cannot be called with these values", name)
+	return diag.Faultf("%q cannot be called with these values", name)
 }
 
 func panicked(name string, reason any) error {
@@ -158,11 +158,11 @@ func wrongCount(name, params string, n int) *diag.Fault {
 	case n >= least && (most < 0 || n <= most):
 		return nil
 	case most < 0:
-		return diag.Faultf("%s takes %s or more, not %d", name, count(least, "argument"), n)
+		return diag.Faultf("%q takes %s or more, not %d", name, count(least, "argument"), n)
 	case least != most:
-		return diag.Faultf("%s takes %d or %s, not %d", name, least, count(most, "argument"), n)
+		return diag.Faultf("%q takes %d or %s, not %d", name, least, count(most, "argument"), n)
 	}
-	return diag.Faultf("%s takes %s, not %d", name, count(most, "argument"), n)
+	return diag.Faultf("%q takes %s, not %d", name, count(most, "argument"), n)
 }
 
 func count(n int, what string) string {

@@ -129,7 +129,7 @@ func TestExpandEnvironmentIsBounded(t *testing.T) {
 	_, err := templatetest.RenderGo(t, `{{ expandenv (repeat 20000 "$X") }}`, env)
 	require.EqualError(t, err, "motd.tmpl:1:4: expandenv: the text grows beyond 16 MiB")
 	_, err = templatetest.RenderGo(t, `{{ env "X" }}`, &templates.Env{Facts: map[string]any{}})
-	require.EqualError(t, err, "motd.tmpl:1:4: Environ is not available here\n  hint: available: Facts")
+	require.EqualError(t, err, "motd.tmpl:1:4: \"Environ\" is not available here\n  hint: available: Facts")
 }
 
 // FuzzSprig calls functions with hostile texts and numbers.

@@ -135,7 +135,7 @@ func sequence(_ *goRun, args []any) (any, error) {
 		first, last = args[0].(int), args[len(args)-1].(int)
 	}
 	if len(args) > 3 {
-		return nil, diag.Faultf("seq takes at most 3 arguments, not %d", len(args))
+		return nil, diag.Faultf(`"seq" takes at most 3 arguments, not %d`, len(args))
 	}
 	unit := unitTo(first, last)
 	step := unit

@@ -107,9 +107,9 @@ func printable(v any) (string, error) {
 	s, err := render.TextOf(v)
 	var f *diag.Fault
 	if errors.As(err, &f) {
-		f.Hint = "use range, join or toJson"
+		f.Hint = `use "range", "join" or "toJson"`
 		if v == nil {
-			f.Hint = "test it with if, or give a default with or"
+			f.Hint = `test it with "if", or give a default with "or"`
 		}
 	}
 	return s, err
@@ -230,7 +230,7 @@ func runtimeFault(context, msg string) *diag.Fault {
 		return diag.Faultf("%s: %s", context, render.TypeNames().Replace(msg))
 	}
 	if m := callFailed().FindStringSubmatch(msg); m != nil {
-		return diag.Faultf("%s: %s cannot be called with these values", context, m[1])
+		return diag.Faultf("%s: %q cannot be called with these values", context, m[1])
 	}
 	return diag.Faultf("%s cannot be evaluated with these values", context)
 }

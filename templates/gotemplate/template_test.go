@@ -60,23 +60,23 @@ func TestGoDelimiters(t *testing.T) {
 
 func goErrorCases() []errorCase {
 	hostile := ": file: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
-	literal := ": the argument of jet must be a fixed text or file name, not a computed value\n  hint: write the file name or the template text directly, in quotes"
+	literal := ": the argument of \"jet\" must be a fixed text or file name, not a computed value\n  hint: write the file name or the template text directly, in quotes"
 	return []errorCase{
 		{"a\n {{ .data.nope }}", "motd.tmpl:2:10: missing key \"nope\" in .data.nope\n  hint: give a default: .data.nope | default \"…\""},
 		{"{{ .dat.name }}", "motd.tmpl:1:8: missing key \"dat\" in .dat.name\n  hint: did you mean \"data\"?"},
 		{"{{ .Item }}", "motd.tmpl:1:4: .Item is not available here"},
 		{"{{ .data.name.x }}", "motd.tmpl:1:9: .data.name.x: unknown key \"x\""},
-		{"{{ .data.list }}", "motd.tmpl:1:4: a list in a text\n  hint: use range, join or toJson"},
-		{"{{ .data.nothing }}", "motd.tmpl:1:4: nil in a text\n  hint: test it with if, or give a default with or"},
-		{`{{ lookup "data.nope" }}`, "motd.tmpl:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"? if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
-		{`{{ lookup }}`, "motd.tmpl:1:4: lookup takes 1 or 2 arguments, not 0"},
-		{"{{ nope }}", "motd.tmpl:1:4: function \"nope\" is not defined\n  hint: did you mean \"now\"?"},
+		{"{{ .data.list }}", "motd.tmpl:1:4: a list in a text\n  hint: use \"range\", \"join\" or \"toJson\""},
+		{"{{ .data.nothing }}", "motd.tmpl:1:4: nil in a text\n  hint: test it with \"if\", or give a default with \"or\""},
+		{`{{ lookup "data.nope" }}`, "motd.tmpl:1:4: missing key \"data.nope\"\n  hint: data has big, empty, huge, list, max, name, nested, nothing and 8 more; if the key may be missing, write lookup(\"data.nope\", DEFAULT)"},
+		{`{{ lookup }}`, `motd.tmpl:1:4: "lookup" takes 1 or 2 arguments, not 0`},
+		{"{{ nope }}", "motd.tmpl:1:4: function \"nope\" is not defined\n  hint: use functions of Go's text/template or Sprig, or \"lookup\", \"file\", \"readFile\" or \"jet\""},
 		{"\n{{ if }}", "motd.tmpl:2: missing value for if"},
 		{"{{ if .data.on }}", "motd.tmpl:1: unexpected EOF"},
 		{"{{ range .data.secret }}{{ end }}", "motd.tmpl:1:15: .data.secret cannot be evaluated with these values"},
-		{"{{ index .data.list 9 }}", "motd.tmpl:1:4: index .data.list 9: index cannot be called with these values"},
-		{"{{ index .data.nested .data.port }}", "motd.tmpl:1:4: index .data.nested .data.port: index cannot be called with these values"},
-		{"{{ len .data.port }}", "motd.tmpl:1:4: len .data.port: len cannot be called with these values"},
+		{"{{ index .data.list 9 }}", `motd.tmpl:1:4: index .data.list 9: "index" cannot be called with these values`},
+		{"{{ index .data.nested .data.port }}", `motd.tmpl:1:4: index .data.nested .data.port: "index" cannot be called with these values`},
+		{"{{ len .data.port }}", `motd.tmpl:1:4: len .data.port: "len" cannot be called with these values`},
 		{"{{ eq .data.port .data.secret }}", "motd.tmpl:1:4: eq .data.port .data.secret: error calling eq: incompatible types for comparison: int and string"},
 		{"{{ file .facts.host.info.os }}", "motd.tmpl:1:4" + hostile},
 		{"{{ .facts.host.info.os | file }}", "motd.tmpl:1:4" + hostile},
@@ -87,7 +87,7 @@ func goErrorCases() []errorCase {
 		{"{{ jet .data.name }}", "motd.tmpl:1:13" + literal},
 		{"{{ .data.name | jet }}", "motd.tmpl:1:17" + literal},
 		{"{{ $j := \"x\" }}{{ jet $j }}", "motd.tmpl:1:23" + literal},
-		{`{{ jet "[[ Data.nope ]]" }}`, "motd.tmpl:1:7: missing key \"Data.nope\"\n  hint: did you mean \"name\"? to test whether the key exists, write isset(Data.nope)"},
+		{`{{ jet "[[ Data.nope ]]" }}`, "motd.tmpl:1:7: missing key \"Data.nope\"\n  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; to test whether the key exists, write isset(Data.nope)"},
 		{`{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, `motd.tmpl:1:29: {{template "a"}}: exceeded maximum template depth (100000)`},
 		{"{{ range 99999999 }}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx{{ end }}", "motd.tmpl:1:1: the text grows beyond 16 MiB"},
 		{strings.Repeat("x", render.MaxTemplate+1), "motd.tmpl:1:1: a template of more than 1 MiB"},

@@ -94,7 +94,7 @@ func spaced(name string, args []any, write func(string) string) (any, error) {
 		}
 		s, err := render.TextOf(arg)
 		if err != nil {
-			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, render.KindName(arg)).WithHint("toJson writes lists and maps")
+			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, render.KindName(arg)).WithHint(`"toJson" writes lists and maps`)
 		}
 		b.WriteString(space + write(s))
 		space = " "
@@ -167,7 +167,7 @@ func (g *goRun) fail(args []any) (any, error) {
 	if s := args[0].(string); g.Literals[s] {
 		return nil, diag.Faultf("%s", s)
 	}
-	return nil, diag.Faultf("the template stopped with fail").
+	return nil, diag.Faultf(`the template stopped with "fail"`).
 		WithHint("ccm-push does not print the text, because it is computed and may contain secrets; write the text as a literal")
 }
 

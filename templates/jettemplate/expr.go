@@ -81,7 +81,7 @@ func (w *rewriter) use(n *jet.IdentifierNode) {
 	switch {
 	case n.Ident == ".", render.RootNamed(n.Ident) != "":
 	case isFunction(n.Ident) && !w.isDeclared(n.Ident):
-		w.fail(n, diag.Faultf("%s is a function", n.Ident).WithHint("call it: %s(…)", n.Ident))
+		w.fail(n, diag.Faultf("%q is a function", n.Ident).WithHint("call it: %s(…)", n.Ident))
 	default:
 		w.used = append(w.used, use{n.Ident, placeOf(n)})
 	}
@@ -180,7 +180,7 @@ func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
 		return w.hidden(n, callFunc, site{text: render.PrometheusMethod}, name, w.expr(of))
 	}
 	if !ok {
-		w.fail(n.BaseExpr, diag.Faultf("%s is not a function", shorten(n.BaseExpr.String())))
+		w.fail(n.BaseExpr, diag.Faultf("%q is not a function", shorten(n.BaseExpr.String())))
 		return n
 	}
 	switch callee.Ident {
@@ -305,7 +305,7 @@ func (w *rewriter) render(n *jet.CallExprNode, name string) jet.Expression {
 // context of its caller.
 func (w *rewriter) renderPart(n *jet.CallExprNode) jet.Expression {
 	if len(n.Exprs) != 2 {
-		w.fail(n, diag.Faultf("render takes a path and a context, not %d arguments", len(n.Exprs)).WithHint(`write render("_partials/name", .)`))
+		w.fail(n, diag.Faultf(`"render" takes a path and a context, not %d arguments`, len(n.Exprs)).WithHint(`write render("_partials/name", .)`))
 		return n
 	}
 	name, ok := n.Exprs[0].(*jet.StringNode)
@@ -331,7 +331,7 @@ func (w *rewriter) renderPart(n *jet.CallExprNode) jet.Expression {
 // execute rewrites exec() and includeIfExists(), which Jet itself runs.
 func (w *rewriter) execute(n *jet.CallExprNode, function string) jet.Expression {
 	if len(n.Exprs) < 1 || len(n.Exprs) > 2 {
-		w.fail(n, diag.Faultf("%s takes the name of a template and perhaps its context", function))
+		w.fail(n, diag.Faultf("%q takes the name of a template and perhaps its context", function))
 		return n
 	}
 	name, ok := n.Exprs[0].(*jet.StringNode)

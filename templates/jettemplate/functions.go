@@ -41,7 +41,7 @@ func callFunction(r *render.Run, name string, args []any) (any, error) {
 	switch name {
 	case "lookup", searchFunc:
 		if len(args) < 1 || len(args) > 2 {
-			return nil, diag.Faultf("lookup takes a path and perhaps a default, not %d arguments", len(args))
+			return nil, diag.Faultf(`"lookup" takes a path and perhaps a default, not %d arguments`, len(args))
 		}
 		if name == searchFunc {
 			return r.LookupComputed(args)
@@ -54,20 +54,20 @@ func callFunction(r *render.Run, name string, args []any) (any, error) {
 	case render.PrometheusMethod:
 		list, ok := args[0].(render.Registrations)
 		if !ok {
-			return nil, diag.Faultf("%s is a method of the result of registrations(…), not of %s", name, render.KindName(args[0]))
+			return nil, diag.Faultf("%q is a method of the result of registrations(…), not of %s", name, render.KindName(args[0]))
 		}
 		return list.PrometheusFileSD()
 	case "map":
 		return newMap(args)
 	case "write":
 		if len(args) != 2 {
-			return nil, diag.Faultf("write takes a path and a text, not %d arguments", len(args))
+			return nil, diag.Faultf(`"write" takes a path and a text, not %d arguments`, len(args))
 		}
 		return r.Write(args)
 	}
 	want := arity(name)
 	if len(args) != want {
-		return nil, diag.Faultf("%s takes %d arguments, not %d", name, want, len(args))
+		return nil, diag.Faultf("%q takes %d arguments, not %d", name, want, len(args))
 	}
 	switch name {
 	case "file", "readFile":

@@ -252,7 +252,7 @@ func (w *rewriter) set(s *jet.SetNode, inRange bool) {
 			w.flows.assign(left.Ident, s.Right[min(i, len(s.Right)-1)])
 		case *jet.UnderscoreNode:
 		default:
-			w.fail(left, diag.Faultf("%s cannot be assigned to", shorten(left.String())).WithHint("a template changes its own variables only"))
+			w.fail(left, diag.Faultf("%q cannot be assigned to", shorten(left.String())).WithHint("a template changes its own variables only"))
 		}
 	}
 	for i, right := range s.Right {

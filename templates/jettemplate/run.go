@@ -216,7 +216,7 @@ func (x *execution) found(_ *site, a jet.Arguments) (reflect.Value, error) {
 
 func (x *execution) isset(_ *site, a jet.Arguments) (reflect.Value, error) {
 	if a.NumOfArguments() < 2 {
-		return reflect.Value{}, diag.Faultf("isset needs an argument")
+		return reflect.Value{}, diag.Faultf(`"isset" needs an argument`)
 	}
 	for i := 1; i < a.NumOfArguments(); i++ {
 		if set, err := x.isSet(a, i); err != nil || !set {
@@ -307,14 +307,14 @@ func printable(v any) (string, error) {
 	case jet.Renderer: // the result of includeIfExists
 		return "", nil
 	case *ranger:
-		return "", diag.Faultf("a range in a text").WithHint("use range")
+		return "", diag.Faultf("a range in a text").WithHint(`use "range"`)
 	case error: // of catch
 		return v.Error(), nil
 	}
 	s, err := render.TextOf(v)
 	var f *diag.Fault
 	if errors.As(err, &f) {
-		f.Hint = "use range, or json(…)"
+		f.Hint = `use "range", or json(…)`
 		if v == nil {
 			f.Hint = "isset(…) tests for it, or give a default"
 		}

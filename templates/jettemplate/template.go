@@ -268,10 +268,10 @@ func (t *engine) explain(err error) error {
 
 func runtimeFault(msg string) *diag.Fault {
 	if name, ok := quotedAfter(msg, "could not assign "); ok {
-		return diag.Faultf("variable %s is not declared", name).WithHint("declare it with := first")
+		return diag.Faultf("the variable %s is not declared", name).WithHint("declare it with := first")
 	}
 	if name, ok := quotedAfter(msg, "unresolved block "); ok {
-		return diag.Faultf("block %s is not defined", name)
+		return diag.Faultf("the block %s is not defined", name)
 	}
 	return diag.Faultf("the template cannot be rendered with these values")
 }

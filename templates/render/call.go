@@ -154,7 +154,7 @@ func (c *Call) RenderWith(r *Run, dot any) (any, error) {
 
 // NotLiteral returns the error for a template that is computed.
 func NotLiteral(function string) *diag.Fault {
-	return diag.Faultf("the argument of %s must be a fixed text or file name, not a computed value", function).
+	return diag.Faultf("the argument of %q must be a fixed text or file name, not a computed value", function).
 		WithHint("write the file name or the template text directly, in quotes")
 }
 

@@ -88,14 +88,14 @@ func (e *Env) Need(name string) (any, error) {
 	if value, ok := e.Root(name); ok {
 		return value, nil
 	}
-	f := diag.Faultf("%s is not available here", name)
+	f := diag.Faultf("%q is not available here", name)
 	switch {
 	case name == ItemRoot:
-		f.Msg += ": only resources with each have an item"
+		f.Msg += `: only resources with the key "each" have an item`
 	case name == OuterRoot:
-		f.Msg += ": it is the item of the block around a resource that has an each of its own"
+		f.Msg += `: it is the item of the block around a resource that has a key "each" of its own`
 	case name == ResultsRoot:
-		f.Msg += ": only resources see the results of others, and only where one has register"
+		f.Msg += `: only resources see the results of others, and only where one has the key "register"`
 	case IsInventoryRoot(name):
 		f.Msg += ": no inventory"
 	}

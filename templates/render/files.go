@@ -86,7 +86,7 @@ func (f *Files) HasRead(name string) bool { return f != nil && f.contents.has(pa
 
 // HostFileHint suggests how a property gets the content of a file on the host, which no template can read.
 func HostFileHint(name string) string {
-	return fmt.Sprintf("to use the file of the host, write exec: {name: read, command: cat %s} first, and here recv: {content: exec#read.stdout}", name)
+	return fmt.Sprintf("to use the file of the host, write an earlier resource exec: [read: {command: cat %s}], and here, in place of the file, recv: {content: exec#read.stdout}", name)
 }
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
@@ -112,7 +112,7 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFileBytes>>20)
 	case bytes.HasPrefix(content, []byte("$ANSIBLE_VAULT;")): // its encrypted text is never wanted
 		return nil, diag.Faultf("%q is encrypted by ansible-vault", name).
-			WithHint("only the file of a property source can be encrypted as a whole; for a template, encrypt single values in data")
+			WithHint(`only the file of a property "source" can be encrypted as a whole; for a template, encrypt single values in "data"`)
 	}
 	return content, nil
 }
@@ -156,6 +156,14 @@ func FolderName(dir string) string {
 	return dir
 }
 
+// Escapes reports whether a path of an [os.Root] leads out of its folder.
+func Escapes(err error) bool {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return err != nil && err.Error() == "path escapes from parent" // os.Root has no sentinel for it
+}
+
 // explain words an error of the file system.
 func (f *Files) explain(name string, err error) error {
 	var cause *fs.PathError
@@ -166,7 +174,7 @@ func (f *Files) explain(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Msg = fmt.Sprintf("no file %q in %s", name, FolderName(f.dir))
-	case err.Error() == "path escapes from parent": // os.Root has no sentinel for it
+	case Escapes(err):
 		folder := "the folder " + f.dir
 		if f.dir == "." {
 			folder = FolderName(f.dir)

@@ -111,7 +111,7 @@ func (r *Run) Write(args []any) (any, error) {
 		return nil, err
 	}
 	if r.target == nil {
-		return nil, diag.Faultf("write works only in templates of a scaffold")
+		return nil, diag.Faultf(`"write" works only in templates of a scaffold`)
 	}
 	return "", r.target.WriteFile(s[0], s[1])
 }

@@ -45,14 +45,14 @@ type NATSCall struct {
 
 // NoNATS returns the error for a function that queries NATS without a configured server.
 func NoNATS(function string) *diag.Fault {
-	return diag.Faultf("the function %s reads from NATS, but no NATS server is given", function).
+	return diag.Faultf("the function %q reads from NATS, but no NATS server is given", function).
 		WithHint("pass --nats tls://HOST:4222 or --nats-context NAME; see docs/guide/nats.md")
 }
 
 // AskNATS calls a function that queries NATS; see [AsksNATS].
 func (r *Run) AskNATS(function string, args []any) (any, error) {
 	if want, _ := AsksNATS(function); len(args) != want {
-		return nil, diag.Faultf("%s takes %d arguments, not %d", function, want, len(args))
+		return nil, diag.Faultf("%q takes %d arguments, not %d", function, want, len(args))
 	}
 	s, err := StringArgs(function, args)
 	if err != nil {

@@ -133,7 +133,7 @@ func TestHardwareKeys(t *testing.T) {
 		require.NoError(t, dialOnce(t, &dial.Dialer{Home: dir, AgentSocket: a.serve(t)}, target))
 	}
 	err := dialOnce(t, &dial.Dialer{Home: dir}, target)
-	require.Equal(t, "no key to offer as deploy; name one with private_key or add one to the agent; "+
+	require.Equal(t, `no key to offer as deploy; name one with "private_key" or add one to the agent; `+
 		"id_ed25519_sk is for a security key; add it to the agent (ssh-add DIR/id_ed25519_sk)", strings.ReplaceAll(err.(*transport.HostError).Hint, dir, "DIR"))
 }
 
@@ -167,7 +167,7 @@ func TestPublicKeyStandsForTheAgent(t *testing.T) {
 
 	target.Agent = "~/none"
 	err = dialOnce(t, d, target)
-	require.Equal(t, "no key to offer as deploy; name one with private_key or add one to the agent; "+
+	require.Equal(t, `no key to offer as deploy; name one with "private_key" or add one to the agent; `+
 		"mine.pub is a public key, and the agent does not have its private one; "+
 		"the agent at DIR/none gave no keys: dial unix DIR/none: connect: no such file or directory", strings.ReplaceAll(err.(*transport.HostError).Hint, dir, "DIR"))
 }
@@ -214,7 +214,7 @@ func TestOptionalKeyFiles(t *testing.T) {
 
 	target.PrivateKeys = []string{"~/missing", "~/junk"}
 	err := dialOnce(t, d, target)
-	require.Equal(t, "no key to offer as deploy; name one with private_key or add one to the agent; "+
+	require.Equal(t, `no key to offer as deploy; name one with "private_key" or add one to the agent; `+
 		"private key DIR/missing: no such file or directory; private key DIR/junk: ssh: no key found; name a private key file, such as ~/.ssh/id_ed25519",
 		strings.ReplaceAll(err.(*transport.HostError).Hint, dir, "DIR"))
 }

@@ -152,7 +152,7 @@ func (l *Login) hint() string {
 		}
 		parts = append(parts, fmt.Sprintf("the host takes no keys from %s, only %s", t.User, strings.Join(l.allowed, ", ")))
 	case t.Password == nil && l.uses(methodPublicKey):
-		parts = append(parts, "no key to offer as "+t.User+"; name one with private_key or add one to the agent")
+		parts = append(parts, "no key to offer as "+t.User+`; name one with "private_key" or add one to the agent`)
 	}
 	parts = append(parts, l.passwordHints()...)
 	if t.Methods != nil {
@@ -173,7 +173,7 @@ func (l *Login) askedHint() string {
 	next := "check authorized_keys of this user on the host"
 	if more := len(l.candidates) - len(l.asked) + l.held; more > 0 && l.partial == 0 {
 		next = fmt.Sprintf("%d more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
-			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", more)
+			`name the right key with "private_key", or with IdentityFile and IdentitiesOnly in ssh_config`, more)
 	}
 	return fmt.Sprintf("ccm-push offered these keys for the user %s: %s; %s", l.target.User, strings.Join(names, ", "), next)
 }

@@ -92,7 +92,7 @@ func TestAuthErrors(t *testing.T) {
 		{"wrong key", []string{"wrong"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
 			"  hint: ccm-push offered these keys for the user deploy: wrong; check authorized_keys of this user on the host"},
 		{"encrypted", []string{"locked"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
-			"  hint: no key to offer as deploy; name one with private_key or add one to the agent; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
+			`  hint: no key to offer as deploy; name one with "private_key" or add one to the agent; locked is encrypted; add it to the agent (ssh-add DIR/locked)`},
 		{"both", []string{"wrong", "locked"}, "root", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
 			"  hint: ccm-push offered these keys for the user root: wrong; check authorized_keys of this user on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"missing", []string{"missing"}, "deploy", "web1: authenticate ADDR: private key DIR/missing: no such file or directory"},
@@ -117,7 +117,7 @@ func TestAuthErrors(t *testing.T) {
 		target.PrivateKeys = nil
 		err := dialOnce(t, &dial.Dialer{Home: t.TempDir()}, target)
 		require.ErrorIs(t, err, transport.ErrAuth)
-		require.ErrorContains(t, err, "hint: no key to offer as deploy; name one with private_key or add one to the agent")
+		require.ErrorContains(t, err, `hint: no key to offer as deploy; name one with "private_key" or add one to the agent`)
 	})
 }
 
@@ -172,14 +172,14 @@ func TestAgent(t *testing.T) {
 		target.PrivateKeys = nil
 		err := dialOnce(t, &dial.Dialer{AgentSocket: startAgent(t, all...)}, target)
 		require.Equal(t, "ccm-push offered these keys for the user deploy: "+strings.Join(names, ", ")+"; 2 more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
-			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", err.(*transport.HostError).Hint)
+			`name the right key with "private_key", or with IdentityFile and IdentitiesOnly in ssh_config`, err.(*transport.HostError).Hint)
 	})
 	t.Run("it is not there", func(t *testing.T) {
 		dir := shortDir(t)
 		target := targetOf(srv)
 		target.PrivateKeys = nil
 		err := dialOnce(t, &dial.Dialer{AgentSocket: filepath.Join(dir, "none")}, target)
-		require.Equal(t, "no key to offer as deploy; name one with private_key or add one to the agent; "+
+		require.Equal(t, `no key to offer as deploy; name one with "private_key" or add one to the agent; `+
 			"the agent at DIR/none gave no keys: dial unix DIR/none: connect: no such file or directory",
 			masked(fmt.Errorf("%s", err.(*transport.HostError).Hint), dir, "DIR"))
 	})

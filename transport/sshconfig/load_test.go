@@ -53,12 +53,12 @@ $DIR/config:2: host: a quote is not closed
 $DIR/config:3: match has no argument
 $DIR/config:4: match: unknown criterion "colour"
 $DIR/config:5: match: host lacks its argument
-$DIR/config:6: match: all cannot be combined with other criteria
+$DIR/config:6: match: "all" cannot be combined with other criteria
 $DIR/config:7: match: localnetwork: "10.0.0.0/33" is not an address or network`},
 		{"ways", "ProxyJump a,,b\nProxyJump u@:22\nUserKnownHostsFile a none\nCiphers +\nCiphers a,,b\n", `
 $DIR/config:1: proxyjump: "" is not a host such as user@host:22
 $DIR/config:2: proxyjump: "u@:22" is not a host such as user@host:22
-$DIR/config:3: userknownhostsfile: none cannot be combined with other files
+$DIR/config:3: userknownhostsfile: "none" cannot be combined with other files
 $DIR/config:4: ciphers: the list is empty
 $DIR/config:5: ciphers: the list has an empty or a negated name`},
 		{"includes", "Include \"\"\nInclude $DIR/[\nInclude ~nobody-has-this-name/x\nInclude \"a\n", `

@@ -143,7 +143,7 @@ func checkAll(c *condition, rest string) error {
 	word, after, _ := delim(rest)
 	comment := strings.HasPrefix(word, "#")
 	if len(c.criteria) > 2 || !comment && (word != "" || after != "") {
-		return errors.New("all cannot be combined with other criteria")
+		return errors.New(`"all" cannot be combined with other criteria`)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func checkFiles(words []string) error {
 		case w == "":
 			return errMissing
 		case strings.EqualFold(w, "none") && len(words) > 1:
-			return errors.New("none cannot be combined with other files")
+			return errors.New(`"none" cannot be combined with other files`)
 		}
 	}
 	if len(words) > maxHostsFiles {

@@ -31,6 +31,9 @@ func OnePattern(cmd *cobra.Command, args []string) error {
 // Suggestion returns what to write instead of a wrong word: the nearest of the known words after a prefix, or all of them.
 func Suggestion(word, prefix string, known []string) string {
 	if near := yamlpos.Suggest(word, known); near != "" {
+		if prefix == "" {
+			return fmt.Sprintf("did you mean %q?", near)
+		}
 		return fmt.Sprintf("did you mean %s%s?", prefix, near)
 	}
 	last := len(known) - 1

@@ -44,9 +44,9 @@ func foreign(name string) string {
 	case "module-path", "M":
 		return "put your own types into resources/ next to the manifest"
 	case "background", "B", "poll", "P":
-		return "resources do not run in the background; limit their time with the property timeout"
+		return `resources do not run in the background; limit their time with the property "timeout"`
 	case "task-timeout":
-		return "use the property timeout of resources"
+		return `use the property "timeout" of resources`
 	case "force-handlers":
 		return "not needed: the host saves a pending refresh, and the next run does it"
 	case "sudo", "s", "su", "S":

@@ -3,6 +3,7 @@ package manifests
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,7 @@ func checkRef(types modules.Registry, ref string) error {
 	}
 	hint := "use one of " + strings.Join(types.Names(), ", ")
 	if meant := yamlpos.Suggest(typeName, types.Names()); meant != "" {
-		hint = "did you mean " + meant + "?"
+		hint = "did you mean " + strconv.Quote(meant) + "?"
 	}
 	return fmt.Errorf("unknown resource type %q; %s", typeName, events.Line(hint))
 }

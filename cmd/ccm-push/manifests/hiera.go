@@ -138,7 +138,7 @@ func (o hieraOutput) lines(value any) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		name := o.variable(key)
 		if other, twice := of[name]; twice {
-			return "", fmt.Errorf("the keys %q and %q both become %s", other, key, name)
+			return "", fmt.Errorf("the keys %q and %q both become %q", other, key, name)
 		}
 		of[name] = key
 		text, err := envText(entries[key])

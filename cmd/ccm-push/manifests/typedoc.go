@@ -52,7 +52,7 @@ func noType(types modules.Registry, name string) error {
 	case ok:
 		return fmt.Errorf("%q is a module of Ansible; %s", name, module.AdHocHint())
 	case near != "":
-		return fmt.Errorf("unknown resource type %q; did you mean %s?", name, near)
+		return fmt.Errorf("unknown resource type %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("unknown resource type %q; use one of %s", name, strings.Join(types.Names(), ", "))
 }

@@ -214,7 +214,7 @@ func secretValue(ctx context.Context, a *app.App, key string) (string, error) {
 	case text == "":
 		return "", fmt.Errorf("no value for %s on standard input", key)
 	case !utf8.ValidString(text):
-		return "", fmt.Errorf("the value of the key %s is not UTF-8 text\n  hint: write the value in base64, or encrypt a whole file: ccm-push secret encrypt --whole FILE", key)
+		return "", fmt.Errorf("the value of the key %q is not UTF-8 text\n  hint: write the value in base64, or encrypt a whole file: ccm-push secret encrypt --whole FILE", key)
 	}
 	return text, nil
 }

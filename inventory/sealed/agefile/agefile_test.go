@@ -276,7 +276,7 @@ func TestSealErrors(t *testing.T) {
 		"a: [\n":                     "a.yaml:",
 		"a: !age AAAA\n":             "!age is in a file without the header",
 		string(f.Text):               "the text contains a header of ccm-push secret",
-		"a: !secret x\na: !secret y": "the key a occurs twice",
+		"a: !secret x\na: !secret y": `the key "a" occurs twice`,
 	} {
 		_, err := f.Seal([]byte(clear), nil)
 		require.ErrorContains(t, err, want)

@@ -87,14 +87,14 @@ func (f *File) NoValue(path yamlpos.Path) error {
 	}
 	hint := ""
 	if meant := yamlpos.Suggest(path.String(), paths); meant != "" {
-		hint = "did you mean " + meant + "?"
+		hint = `did you mean "` + meant + `"?`
 	}
 	for _, c := range f.spans.Collections {
 		if len(path.Steps) > 0 && c.Path.String() == path.String() {
 			hint = "it is a map or a list: name a value in it"
 		}
 	}
-	return &yamlpos.Error{File: f.Name, Msg: fmt.Sprintf("unknown key %s", path), Hint: hint}
+	return &yamlpos.Error{File: f.Name, Msg: fmt.Sprintf("unknown key %q", path), Hint: hint}
 }
 
 // Moved returns an error if the file was encrypted under another path.
@@ -244,7 +244,7 @@ func (f *File) checkClear() error {
 		case s.Tag == Tag:
 			errs.Add(f.errorf(s, "write "+Marked+" and the value in clear", "a value that is already encrypted cannot be written here"))
 		case marked(s) && seen[path]:
-			errs.Add(f.errorf(s, "remove one of them", "the key %s occurs twice", path))
+			errs.Add(f.errorf(s, "remove one of them", "the key %q occurs twice", path))
 		}
 		seen[path] = true
 	}

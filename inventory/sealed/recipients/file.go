@@ -73,7 +73,7 @@ func (p *parser) top(top *yamlpos.Node) {
 		if key := pair.Key.Text; !slices.Contains(known, key) {
 			hint := "there are people, groups and rules"
 			if meant := yamlpos.Suggest(key, known); meant != "" {
-				hint = "did you mean " + meant + "?"
+				hint = `did you mean "` + meant + `"?`
 			}
 			p.errs.Add(pair.Key.Errorf(hint, "unknown key %q", key))
 		}
@@ -174,7 +174,7 @@ func (p *parser) names(n *yamlpos.Node, groups map[string][]string) (names []str
 			hint := "write " + one.Text + " and a key below people"
 			all := slices.AppendSeq(slices.Collect(maps.Keys(p.file.people)), maps.Keys(groups))
 			if meant := yamlpos.Suggest(one.Text, slices.Sorted(slices.Values(all))); meant != "" {
-				hint = "did you mean " + meant + "?"
+				hint = `did you mean "` + meant + `"?`
 			}
 			p.errs.Add(one.Errorf(hint, "no person and no group has the name %q", one.Text))
 		}
@@ -196,7 +196,7 @@ func (p *parser) rule(n *yamlpos.Node) {
 	}
 	path, to := n.Get("path"), n.Get("to")
 	if path.IsNull() || to.IsNull() {
-		p.errs.Add(n.Errorf(hint, "a rule has path and to"))
+		p.errs.Add(n.Errorf(hint, `a rule has the keys "path" and "to"`))
 		return
 	}
 	names := p.names(to, p.groups)

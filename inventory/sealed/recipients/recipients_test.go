@@ -97,12 +97,12 @@ func TestFileErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", ".ccm-secrets.yaml:1:1: no people and no groups are listed\n  hint: write people: {anna: ssh-ed25519 AAAA…}\n.ccm-secrets.yaml:1:1: no rules, so no person can read a file\n  hint: write rules: [{path: \"**\", to: [anna]}]"},
 		{"list", "- a\n", ".ccm-secrets.yaml:1:1: this is a list, not a map\n  hint: write people: and rules:"},
-		{"unknown key", "peeple: {}\npeople: {a: " + anna + "}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:1: unknown key \"peeple\"\n  hint: did you mean people?"},
+		{"unknown key", "peeple: {}\npeople: {a: " + anna + "}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:1: unknown key \"peeple\"\n  hint: did you mean \"people\"?"},
 		{"bad key", "people: {a: [" + anna + ", ecdsa-sha2-nistp256 AAAA]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:78: a: this is not a valid key of type ecdsa-sha2-nistp256\n  hint: copy the whole line from the .pub file"},
 		{"no key", "people: {a: }\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:10: \"a\" has no key\n  hint: write a: ssh-ed25519 AAAA…"},
-		{"nobody", "people: {anna: " + anna + "}\nrules: [{path: x, to: [ana]}]\n", ".ccm-secrets.yaml:2:24: no person and no group has the name \"ana\"\n  hint: did you mean anna?\n.ccm-secrets.yaml:2:23: the rule lists no recipients\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
+		{"nobody", "people: {anna: " + anna + "}\nrules: [{path: x, to: [ana]}]\n", ".ccm-secrets.yaml:2:24: no person and no group has the name \"ana\"\n  hint: did you mean \"anna\"?\n.ccm-secrets.yaml:2:23: the rule lists no recipients\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
 		{"above", "people: {a: " + anna + "}\nrules: [{path: ../x, to: a}]\n", ".ccm-secrets.yaml:2:16: the path \"../x\" is not relative to the folder of this file\n  hint: write it without / ./ and ../"},
-		{"half a rule", "people: {a: " + anna + "}\nrules: [{path: x}, y]\n", ".ccm-secrets.yaml:2:9: a rule has path and to\n  hint: write {path: \"group_vars/**\", to: [anna]}\n.ccm-secrets.yaml:2:20: a rule is a map, and this is the text \"y\"\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
+		{"half a rule", "people: {a: " + anna + "}\nrules: [{path: x}, y]\n", ".ccm-secrets.yaml:2:9: a rule has the keys \"path\" and \"to\"\n  hint: write {path: \"group_vars/**\", to: [anna]}\n.ccm-secrets.yaml:2:20: a rule is a map, and this is the text \"y\"\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
 		{"group of that name", "people: {a: " + anna + "}\ngroups: {a: [a]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:2:10: \"a\" is a person\n  hint: rename the group"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func plural(n int, what string) string {
 // suggestion returns the hint with the known name that is nearest to name; "" if none is near.
 func suggestion(name string, known []string) string {
 	if best := Nearest(name, known); best != "" {
-		return "did you mean " + best + "?"
+		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return ""
 }

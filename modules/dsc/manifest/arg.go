@@ -62,11 +62,11 @@ func (a *Arg) UnmarshalJSON(b []byte) error {
 		case !given:
 			continue
 		case a.Kind != Literal:
-			return fmt.Errorf("an argument has both %s and %s", a.Kind, kind)
+			return fmt.Errorf("an argument has both %q and %q", a.Kind, kind)
 		}
 		a.Kind = kind
 		if err := json.Unmarshal(raw, &a.Text); err != nil {
-			return fmt.Errorf("%s must be a text, not %s", kind, raw)
+			return fmt.Errorf("%q must be a text, not %s", kind, raw)
 		}
 		delete(object, string(kind))
 	}
@@ -89,7 +89,7 @@ func (a *Arg) options(object map[string]json.RawMessage) error {
 			continue
 		}
 		if err := json.Unmarshal(object[key], into); err != nil {
-			return fmt.Errorf("%s must be true or false, not %s", key, object[key])
+			return fmt.Errorf("%q must be true or false, not %s", key, object[key])
 		}
 	}
 	return nil
@@ -100,13 +100,13 @@ func (a *Arg) options(object map[string]json.RawMessage) error {
 func (a Arg) check(operation string) error {
 	switch {
 	case strings.ContainsRune(a.Text, 0):
-		return fmt.Errorf("an argument of %s contains a NUL byte", operation)
+		return fmt.Errorf("an argument of %q contains a NUL byte", operation)
 	case a.Kind != Literal && a.Text == "":
-		return fmt.Errorf("an argument of %s has an empty %s", operation, a.Kind)
+		return fmt.Errorf("an argument of %q has an empty %q", operation, a.Kind)
 	case a.Kind == WhatIf && operation != "set" && operation != "delete":
-		return fmt.Errorf("%s has no meaning in %s", a.Kind, operation)
+		return fmt.Errorf("%q has no meaning in %q", a.Kind, operation)
 	case operation == "schema" && a.Kind != Literal && a.Kind != ResourceType && a.Kind != ResourceVersion:
-		return fmt.Errorf("%s has no meaning in %s", a.Kind, operation)
+		return fmt.Errorf("%q has no meaning in %q", a.Kind, operation)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (r *reader) operation(name string, also []string) *Operation {
 func (r *reader) program(o *Operation, name string) {
 	r.text("executable", &o.Executable)
 	if r.err == nil && (o.Executable == "" || strings.ContainsRune(o.Executable, 0)) {
-		r.fail(fmt.Errorf("%s has no executable", name))
+		r.fail(fmt.Errorf(`%q has no "executable"`, name))
 	}
 	raw := []json.RawMessage{}
 	r.get("args", "a list", &raw)
@@ -206,7 +206,7 @@ func (r *reader) adapter() *Adapter {
 	}
 	r.fail(inner.err)
 	if r.err == nil && a.InputKind == "" {
-		r.fail(fmt.Errorf("adapter has no inputKind"))
+		r.fail(fmt.Errorf(`"adapter" has no "inputKind"`))
 	}
 	return a
 }

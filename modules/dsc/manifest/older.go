@@ -120,7 +120,7 @@ func (m *Manifest) firstOperation(r *reader, name string) *Operation {
 	inner.flag("returnState", &state)
 	switch {
 	case stdin && args:
-		inner.fail(fmt.Errorf("%s has both inputViaStdin and inputAsArgs", name))
+		inner.fail(fmt.Errorf(`%q has both "inputViaStdin" and "inputAsArgs"`, name))
 	case stdin:
 		o.Input = InputStdin
 	case args:

@@ -2,13 +2,13 @@ package manifest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -146,7 +146,7 @@ func parseOne(f form, doc json.RawMessage) (*Manifest, error) {
 	case top["manifestVersion"] != nil:
 		m, err = parseAlpha(top)
 	case f == firstFile:
-		err = errors.New("dscresource is missing, the key that contains name, version and get")
+		err = errors.New(`"dscresource" is missing, the key that contains "name", "version" and "get"`)
 	default:
 		err = errors.New("it has neither $schema nor manifestVersion")
 	}
@@ -158,7 +158,10 @@ func parseOne(f form, doc json.RawMessage) (*Manifest, error) {
 
 // object splits a JSON object into its members. at is its path; "" means the top.
 func object(raw json.RawMessage, at string) (map[string]json.RawMessage, error) {
-	where := cmp.Or(at, "the manifest")
+	where, subject := at, strconv.Quote(at)
+	if at == "" {
+		where, subject = "the manifest", "the manifest"
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	var all map[string]json.RawMessage
 	err := d.Decode(&all)
@@ -168,7 +171,7 @@ func object(raw json.RawMessage, at string) (map[string]json.RawMessage, error) 
 		}
 	}
 	if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong || err == nil && all == nil {
-		return nil, fmt.Errorf("%s must be an object", where)
+		return nil, fmt.Errorf("%s must be an object", subject)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
@@ -231,7 +234,7 @@ func (r *reader) get(key, what string, into any) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		r.err = fmt.Errorf("%s%s must be %s", key, in(r.at), what)
+		r.err = fmt.Errorf("%q%s must be %s", key, in(r.at), what)
 		return false
 	}
 	return true

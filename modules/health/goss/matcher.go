@@ -202,7 +202,7 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 	case "have-patterns":
 		wanted, ok := o.arg.([]any)
 		if !ok || !s.hasText() {
-			return nil, fmt.Errorf("%s looks for a list of patterns in texts", name)
+			return nil, fmt.Errorf("%q looks for a list of patterns in texts", name)
 		}
 		return patterns(wanted)
 	case "gjson":
@@ -214,7 +214,7 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 	case "contain-element", "contain-elements", "consist-of":
 		items, many := o.arg.([]any)
 		if s != list && s != anything || !many && name != "contain-element" {
-			return nil, fmt.Errorf("%s looks at lists", name)
+			return nil, fmt.Errorf("%q looks at lists", name)
 		}
 		if !many {
 			items = []any{o.arg}
@@ -242,7 +242,7 @@ func (o operation) nested() (Matcher, error) {
 	of := o.shape
 	if o.name == "have-key" {
 		if of != anything {
-			return nil, fmt.Errorf("%s looks at maps", o.name)
+			return nil, fmt.Errorf("%q looks at maps", o.name)
 		}
 		of = text
 	}
@@ -266,7 +266,7 @@ func (o operation) nested() (Matcher, error) {
 func (o operation) number() (Matcher, error) {
 	limit, ok := toNumber(o.arg)
 	if !ok || o.shape != number && o.shape != anything {
-		return nil, fmt.Errorf("%s compares numbers", o.name)
+		return nil, fmt.Errorf("%q compares numbers", o.name)
 	}
 	compare := map[string]func(float64) bool{
 		"gt": func(n float64) bool { return n > limit }, "ge": func(n float64) bool { return n >= limit },
@@ -278,7 +278,7 @@ func (o operation) number() (Matcher, error) {
 func (o operation) substring() (Matcher, error) {
 	want, ok := toText(o.arg)
 	if !ok || !o.shape.hasText() {
-		return nil, fmt.Errorf("%s looks at texts", o.name)
+		return nil, fmt.Errorf("%q looks at texts", o.name)
 	}
 	holds := map[string]func(a, b string) bool{"have-prefix": strings.HasPrefix, "have-suffix": strings.HasSuffix, "contain-substring": strings.Contains}[o.name]
 	return o.matcher(func(v any) bool { have, ok := toText(v); return ok && holds(have, want) })
@@ -287,7 +287,7 @@ func (o operation) substring() (Matcher, error) {
 func (o operation) regexp() (Matcher, error) {
 	want, ok := o.arg.(string)
 	if !ok || !o.shape.hasText() {
-		return nil, fmt.Errorf("%s looks at texts", o.name)
+		return nil, fmt.Errorf("%q looks at texts", o.name)
 	}
 	re, err := regexp.Compile(want)
 	if err != nil {
@@ -299,7 +299,7 @@ func (o operation) regexp() (Matcher, error) {
 func (o operation) versions() (Matcher, error) {
 	constraint, ok := o.arg.(string)
 	if !ok || !o.shape.hasText() && o.shape != list {
-		return nil, fmt.Errorf("%s looks at versions, and takes a text such as %q", o.name, ">=1.2.0 <2.0.0")
+		return nil, fmt.Errorf("%q looks at versions, and takes a text such as %q", o.name, ">=1.2.0 <2.0.0")
 	}
 	r, err := parseRange(constraint)
 	if err != nil {
@@ -311,7 +311,7 @@ func (o operation) versions() (Matcher, error) {
 func (o operation) length() (Matcher, error) {
 	n, ok := toNumber(o.arg)
 	if !ok || o.shape == boolean || o.shape == number {
-		return nil, fmt.Errorf("%s counts the characters of a text or the elements of a list", o.name)
+		return nil, fmt.Errorf("%q counts the characters of a text or the elements of a list", o.name)
 	}
 	return o.matcher(func(v any) bool {
 		switch v := v.(type) {
@@ -334,7 +334,7 @@ func (s shape) hasText() bool { return s == text || s == output || s == anything
 func document(s shape, arg any, depth int) (Matcher, error) {
 	paths, ok := arg.(map[string]any)
 	if !ok || len(paths) == 0 || !s.hasText() {
-		return nil, errors.New("gjson looks at texts that are JSON, and takes a map of paths")
+		return nil, errors.New(`"gjson" looks at texts that are JSON, and takes a map of paths`)
 	}
 	expected := map[string]Matcher{}
 	for path, value := range paths {
@@ -384,7 +384,7 @@ func literalOnly(s shape, arg any) (Matcher, error) {
 func several(s shape, name string, arg any, depth int) (Matcher, error) {
 	items, ok := arg.([]any)
 	if !ok || len(items) == 0 {
-		return nil, fmt.Errorf("%s takes a list of matchers", name)
+		return nil, fmt.Errorf("%q takes a list of matchers", name)
 	}
 	var all []Matcher
 	for _, item := range items {

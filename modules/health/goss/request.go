@@ -34,14 +34,14 @@ func (r Rule) request() error {
 	}
 	for _, name := range []string{"ca-file", "cert-file", "key-file"} {
 		if file := r.Text(name); file != "" && !path.IsAbs(file) {
-			errs = append(errs, wrong("write the path of a file on the host", "%s of http %q is not an absolute path", name, r.Key))
+			errs = append(errs, wrong("write the path of a file on the host", "%q of http %q is not an absolute path", name, r.Key))
 		}
 	}
 	if (r.Text("cert-file") == "") != (r.Text("key-file") == "") {
-		errs = append(errs, wrong("", "http %q needs both cert-file and key-file", r.Key))
+		errs = append(errs, wrong("", `http %q needs both "cert-file" and "key-file"`, r.Key))
 	}
 	if _, err := r.Proxy(); err != nil {
-		errs = append(errs, wrong("write proxy: http://proxy.example.com:3128", "proxy of http %q is not the URL of a proxy", r.Key))
+		errs = append(errs, wrong("write proxy: http://proxy.example.com:3128", `"proxy" of http %q is not the URL of a proxy`, r.Key))
 	}
 	return errors.Join(errs...)
 }
@@ -59,7 +59,7 @@ func (r Rule) headers() (http.Header, error) {
 		text, _ := item.(string)
 		name, value, ok := strings.Cut(text, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(text, "\r\n") || strings.ContainsAny(name, " \t") {
-			return nil, wrong("write request-headers: [\"Accept: text/html\"]", "request-headers of http %q: item %d is not of the form NAME: VALUE", r.Key, i+1)
+			return nil, wrong("write request-headers: [\"Accept: text/html\"]", `"request-headers" of http %q: item %d is not of the form NAME: VALUE`, r.Key, i+1)
 		}
 		h.Add(name, strings.TrimSpace(value))
 	}

@@ -131,14 +131,14 @@ func Decode(b json.RawMessage) (Rules, error) {
 // Parse reads rules from plain values and reports all errors in them.
 func Parse(all map[string]any) (Rules, error) {
 	if len(all) == 0 {
-		return nil, wrong("write rules: {service: {nginx: {running: true}}}", "goss_rules has no rules")
+		return nil, wrong("write rules: {service: {nginx: {running: true}}}", `"goss_rules" has no rules`)
 	}
 	var rules Rules
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		k, ok := kinds[name]
 		if name == "gossfile" { // in a resource the rules of the files have replaced it
-			errs = append(errs, wrong("write the rules here", "gossfile works in the health_checks of a resource in a manifest only, as a map of files"))
+			errs = append(errs, wrong("write the rules here", `"gossfile" works in the "health_checks" of a resource in a manifest only, as a map of files`))
 			continue
 		}
 		if !ok {
@@ -189,7 +189,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 			fallthrough
 		case isParameter:
 			if !alike(example, value) {
-				errs = append(errs, wrong("", "%s of %s %q must be %s", name, kindName, key, sort(example)))
+				errs = append(errs, wrong("", "%q of %s %q must be %s", name, kindName, key, sort(example)))
 			}
 			r.Parameters[name] = value
 		case k.attributes[name] == "":
@@ -199,7 +199,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 		default:
 			m, err := parseMatcher(k.attributes[name], value)
 			if err != nil {
-				errs = append(errs, wrong("", "%s of %s %q: %v", name, kindName, key, err))
+				errs = append(errs, wrong("", "%q of %s %q: %v", name, kindName, key, err))
 			}
 			r.Expect[name] = m
 		}
@@ -211,7 +211,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 		errs = append(errs, r.request())
 	}
 	if _, given := r.Parameters["content"]; kindName == "matching" && !given {
-		errs = append(errs, wrong("write content: VALUE", "the rule matching %q has no content", key))
+		errs = append(errs, wrong("write content: VALUE", `the rule matching %q has no "content"`, key))
 	}
 	if len(r.Expect) == 0 && len(errs) == 0 {
 		errs = append(errs, wrong("known attributes: "+strings.Join(slices.Sorted(maps.Keys(k.attributes)), ", "), "the rule %s %q expects nothing", kindName, key))

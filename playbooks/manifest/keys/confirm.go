@@ -11,5 +11,5 @@ func CheckConfirm(n *yamlpos.Node) error {
 	if n = Scalar(n); n == nil || slices.Contains([]string{"auto", "always", "never"}, n.Text) {
 		return nil
 	}
-	return n.Errorf("write auto, always or never", "confirm %q is not known", n.Text)
+	return n.Errorf("write auto, always or never", `"confirm" cannot be %q`, n.Text)
 }

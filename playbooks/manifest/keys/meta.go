@@ -53,7 +53,7 @@ func CheckMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 		switch pair.Key.Text {
 		case "retry":
 			if i, ok := value.Value.(int64); ok && (i < 0 || i > MaxRetries) {
-				errs.Add(value.Errorf("", "retry %d is outside 0-%d", i, MaxRetries))
+				errs.Add(value.Errorf("", `"retry" must be from 0 to %[2]d, not %[1]d`, i, MaxRetries))
 			}
 		case "limit":
 			errs.Add(checkLimit(value))
@@ -64,7 +64,7 @@ func CheckMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 		}
 	}
 	if Given(n.Get("delay")) != nil && Given(n.Get("retry")) == nil {
-		errs.Add(n.Get("delay").Errorf("write retry as well", "delay is the time between tries, but retry is missing"))
+		errs.Add(n.Get("delay").Errorf(`write "retry" as well`, `"delay" is the time between tries, but "retry" is missing`))
 	}
 	return errs.Err()
 }
@@ -82,7 +82,7 @@ func checkLimit(n *yamlpos.Node) error {
 	if rate >= LeastLimit && rate <= MostLimit { // so that .nan is refused too
 		return nil
 	}
-	return n.Errorf("write how many tries there may be per second: limit: 0.5", "limit %s is outside one a day (0.00001158) to 1000000 a second", n.Text)
+	return n.Errorf("write how many tries there may be per second: limit: 0.5", `"limit" must be from 0.00001158 (one a day) to 1000000 a second, not %s`, n.Text)
 }
 
 func checkSemaphores(list *yamlpos.Node, open func(*yamlpos.Node) bool) error {

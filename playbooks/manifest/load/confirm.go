@@ -19,11 +19,11 @@ func (f *file) confirm(n *yamlpos.Node, k *keys.Play) manifest.Confirm {
 	if within := keys.Scalar(n.Get("confirm_within")); within != nil && (c.Within < wire.MinConfirmWithin || c.Within > wire.MaxConfirmWithin) {
 		var d keys.Seconds
 		if d.UnmarshalText([]byte(within.Text)) == nil { // otherwise decoding has reported it
-			f.report.Add(within.Errorf("write something like 60s", "confirm_within %s is outside 5s-1h", within.Text))
+			f.report.Add(within.Errorf("write something like 60s", `"confirm_within" must be from 5s to 1h, not %s`, within.Text))
 		}
 	}
 	if k.History != nil && !*k.History && c.Mode == wire.ConfirmAlways {
-		f.report.Add(mode.Errorf("remove one of them", "confirm: always needs history: with history: false no state is saved that could be restored"))
+		f.report.Add(mode.Errorf("remove one of them", `"confirm" cannot be always, because history: false saves no state that could be restored`))
 	}
 	via := keys.Given(n.Get("confirm_via"))
 	if via == nil || via.Kind != yamlpos.List {
@@ -31,7 +31,7 @@ func (f *file) confirm(n *yamlpos.Node, k *keys.Play) manifest.Confirm {
 	}
 	c.Via = f.values.Optional(n, "confirm_via")
 	if len(via.Items) == 0 {
-		f.report.Add(via.Errorf("remove confirm_via to use the address of the inventory", "confirm_via has no address"))
+		f.report.Add(via.Errorf(`remove "confirm_via" to use the address of the inventory`, `"confirm_via" has no address`))
 	}
 	for _, item := range via.Items {
 		if item.Kind == yamlpos.Scalar && !f.values.IsOpen(item) {

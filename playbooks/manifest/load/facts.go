@@ -27,11 +27,11 @@ func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 		name, q := pair.Key, pair.Value
 		switch {
 		case slices.Contains(facts.Names(), name.Text):
-			f.report.Add(name.Errorf("rename the fact", "%s are facts that all hosts have", name.Text))
+			f.report.Add(name.Errorf("rename the fact", "all hosts have facts with the name %q", name.Text))
 		case !factName().MatchString(name.Text):
 			f.report.Add(name.Errorf("use letters, digits and _", "a fact cannot be called %q", name.Text))
 		case keys.Given(q) == nil:
-			f.report.Add(name.Errorf("write one of stat, package, service, getent, command", "%s has no value", name.Text))
+			f.report.Add(name.Errorf("write one of stat, package, service, getent, command", "%q has no value", name.Text))
 		case q.Kind != yamlpos.Map: // which decoding has reported
 		case len(q.Pairs) != 1:
 			f.report.Add(q.Errorf("write one of stat, package, service, getent, command", "a fact has exactly one query"))
@@ -48,14 +48,14 @@ func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 func (f *file) query(pair yamlpos.Pair) (q facts.Query, ok bool) {
 	key, n := pair.Key.Text, keys.Given(pair.Value)
 	if n == nil {
-		f.report.Add(pair.Key.Errorf("", "%s has no value", key))
+		f.report.Add(pair.Key.Errorf("", "%q has no value", key))
 		return q, false
 	}
 	if n.Kind != yamlpos.Scalar {
 		return q, false
 	}
 	if key == "command" && f.values.IsOpen(n) {
-		f.report.Add(n.Errorf("write a shell variable as $NAME; for anything else use a script, or an exec with readonly and register",
+		f.report.Add(n.Errorf(`write a shell variable as $NAME; for anything else use a script, or an exec with "readonly" and "register"`,
 			"the command of a fact cannot contain expressions: {{ … }} and ${ … }"))
 		return q, false
 	}
@@ -69,15 +69,15 @@ func (f *file) query(pair yamlpos.Pair) (q facts.Query, ok bool) {
 	}
 	switch {
 	case len(words) == 0:
-		return wrong("", "%s has no value", key)
+		return wrong("", "%q has no value", key)
 	case key == "stat" && !path.IsAbs(n.Text):
-		return wrong("", "stat needs an absolute path, not %q", n.Text)
+		return wrong("", `"stat" needs an absolute path, not %q`, n.Text)
 	case key == "getent" && len(words) != 2:
-		return wrong("write getent: passwd root", "getent needs a database and a key")
+		return wrong("write getent: passwd root", `"getent" needs a database and a key`)
 	case key != "stat" && key != "command" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") }):
-		return wrong("", "%s needs a name, not %q", key, n.Text)
+		return wrong("", "%q needs a name, not %q", key, n.Text)
 	case (key == "package" || key == "service") && len(words) != 1:
-		return wrong("write a fact for each", "%s needs one name", key)
+		return wrong("write a fact for each", "%q needs one name", key)
 	}
 	if err := yamlpos.Decode(&yamlpos.Node{Kind: yamlpos.Map, File: n.File, Line: n.Line, Column: n.Column, Pairs: []yamlpos.Pair{pair}}, &q); err != nil {
 		return q, false // which decoding the play has reported
@@ -93,7 +93,7 @@ func onlyOneQuestion(plays []*manifest.Play) error {
 	for _, p := range plays {
 		for _, a := range p.AskedFacts {
 			if other, ok := first[a.At.Text]; ok && other.Query != a.Query {
-				errs.Add(a.At.Errorf("rename the fact in one of the two plays", "the fact %s has a different query in another play, at %s", a.At.Text, other.At.Pos()))
+				errs.Add(a.At.Errorf("rename the fact in one of the two plays", "the fact %q has a different query in another play, at %s", a.At.Text, other.At.Pos()))
 				continue
 			}
 			first[a.At.Text], asked[a.At.Text] = a, a.Query

@@ -60,7 +60,7 @@ func (f *file) document(ctx context.Context, doc *yamlpos.Node, over ordering) [
 	case doc.Kind == yamlpos.List:
 		return f.list(ctx, doc.Items, over)
 	case doc.Value != nil:
-		f.report.Add(doc.Errorf("a manifest is a map with a ccm section, or a list of plays", "this is not a manifest"))
+		f.report.Add(doc.Errorf(`a manifest is a map with a section "ccm", or a list of plays`, "this is not a manifest"))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const maxIncludes = 10
 func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.Node, over ordering) []*manifest.Play {
 	for _, pair := range n.Pairs {
 		if key := pair.Key.Text; slices.Contains(keys.NotBesideInclude, key) {
-			f.report.Add(pair.Key.Errorf("write it into the included manifest", "%s cannot be used together with include", key))
+			f.report.Add(pair.Key.Errorf("write it into the included manifest", `%q cannot be used together with "include"`, key))
 		}
 	}
 	if f.values.LiteralText("include", path) == nil {
@@ -41,7 +41,7 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 	plays := inner.documents(ctx, documents, over.overlaid(p, n))
 	f.report.Include(inner.report)
 	if keys.Given(n.Get("name")) != nil && len(plays) > 1 {
-		f.report.Add(n.Get("name").Errorf("remove name: each play has its own name", "one name is given for the %d plays of %s", len(plays), inner.at.Name()))
+		f.report.Add(n.Get("name").Errorf(`remove "name": each play has its own name`, "one name is given for the %d plays of %s", len(plays), inner.at.Name()))
 	}
 	for _, one := range plays {
 		if one.Rollout != nil && cmp.Or(f.run.rollout, over.rollout, keys.Given(n.Get("rollout"))) == nil {
@@ -83,7 +83,7 @@ func (over ordering) overlaid(p *manifest.Play, n *yamlpos.Node) ordering {
 func (f *file) besideIncluded(n *yamlpos.Node, p *manifest.Play) {
 	for _, pair := range n.Pairs {
 		if insteadOf[pair.Key.Text] != "" && keys.Given(pair.Value) != nil {
-			f.report.Add(pair.Key.Errorf("write rollout in this play: it replaces the rollout of the included play", "%s cannot override the rollout of %s", pair.Key.Text, p.Rollout.At.Pos()))
+			f.report.Add(pair.Key.Errorf(`write "rollout" in this play: it replaces the rollout of the included play`, "%q cannot override the rollout of %s", pair.Key.Text, p.Rollout.At.Pos()))
 		}
 	}
 }
@@ -135,10 +135,10 @@ func (f *file) varsFiles(ctx context.Context, n *yamlpos.Node) []*yamlpos.Node {
 	}
 	var files []*yamlpos.Node
 	for _, item := range n.Items {
-		if item.Kind != yamlpos.Scalar || f.values.LiteralText("a file of vars_files", item) == nil {
+		if item.Kind != yamlpos.Scalar || f.values.LiteralText(`a file of "vars_files"`, item) == nil {
 			continue
 		}
-		files = append(files, f.mapIn(ctx, item, "file of vars_files", "write key: value", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))...)
+		files = append(files, f.mapIn(ctx, item, `file of "vars_files"`, "write key: value", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))...)
 	}
 	return files
 }

@@ -150,9 +150,9 @@ func (f *file) nestedManifest(ctx context.Context, data []byte) *manifest.Play {
 	case len(documents) > 1:
 		f.report.Add(documents[1].Errorf("write an apply resource for each", "a nested manifest is one document"))
 	case documents[0].Kind == yamlpos.List:
-		f.report.Add(documents[0].Errorf("a play applies one manifest at a time; include takes a list of plays", "a nested manifest is not a list of plays"))
+		f.report.Add(documents[0].Errorf(`a play applies one manifest at a time; "include" takes a list of plays`, "a nested manifest is not a list of plays"))
 	case documents[0].Kind != yamlpos.Map:
-		f.report.Add(documents[0].Errorf("a manifest is a map with a ccm section", "this is not a manifest"))
+		f.report.Add(documents[0].Errorf(`a manifest is a map with a section "ccm"`, "this is not a manifest"))
 	default:
 		return f.nestedPlay(ctx, documents[0])
 	}
@@ -177,8 +177,8 @@ func (f *file) nestedPlay(ctx context.Context, n *yamlpos.Node) *manifest.Play {
 // withoutPlayKeys reports the keys about where and how a play runs, and returns n without them.
 func (f *file) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 	hints := map[string]string{
-		"name":    "write alias at the resource that applies it",
-		"tags":    "write tags at the resource that applies it, or at its resources",
+		"name":    `write "alias" at the resource that applies it`,
+		"tags":    `write "tags" at the resource that applies it, or at its resources`,
 		"include": "write an apply resource",
 	}
 	kept := *n
@@ -191,7 +191,7 @@ func (f *file) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 		case hint == "":
 			hint = "move the key to the play that applies this manifest"
 		}
-		f.report.Add(pair.Key.Errorf(hint, "the key %s cannot be used in a nested manifest", key))
+		f.report.Add(pair.Key.Errorf(hint, "the key %q cannot be used in a nested manifest", key))
 		return true
 	})
 	return &kept

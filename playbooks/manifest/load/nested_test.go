@@ -34,21 +34,21 @@ func TestWrongNested(t *testing.T) {
 			"site.yaml:1:27: sub: is a directory; give the manifest in it, such as sub/site.yaml"},
 		{"empty", applies, "a.yaml: the file is empty"},
 		{"no YAML", applies + "a: [\n", "a.yaml:1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
-		{"a scalar", applies + "x\n", "a.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section"},
-		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
+		{"a scalar", applies + "x\n", "a.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a section \"ccm\""},
+		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; \"include\" takes a list of plays"},
 		{"two documents", applies + child + "---\n" + child, "a.yaml:3:1: a nested manifest is one document\n  hint: write an apply resource for each"},
-		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write ccm: {resources: [...]} instead of tasks; see docs/guide/from-ansible.md"},
-		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
+		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is an Ansible playbook, not a manifest\n  hint: in a manifest, write ccm: {resources: [...]} instead of \"tasks\"; see docs/guide/from-ansible.md"},
+		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: the section \"ccm\" is missing\n  hint: a play needs ccm: {resources: [...]}"},
 		{"keys of a play", applies + "name: x\nhosts: web\nbecome: true\nserial: 1\ntags: [a]\ninclude: x.yaml\nnmae: x\n" + child,
-			"a.yaml:1:1: the key name cannot be used in a nested manifest\n  hint: write alias at the resource that applies it\n" +
-				"a.yaml:2:1: the key hosts cannot be used in a nested manifest" + playKey + "\na.yaml:3:1: the key become cannot be used in a nested manifest" + playKey +
-				"\na.yaml:4:1: the key serial cannot be used in a nested manifest" + playKey +
-				"\na.yaml:5:1: the key tags cannot be used in a nested manifest\n  hint: write tags at the resource that applies it, or at its resources\n" +
-				"a.yaml:6:1: the key include cannot be used in a nested manifest\n  hint: write an apply resource\n" +
+			"a.yaml:1:1: the key \"name\" cannot be used in a nested manifest\n  hint: write \"alias\" at the resource that applies it\n" +
+				`a.yaml:2:1: the key "hosts" cannot be used in a nested manifest` + playKey + "\na.yaml:3:1: the key \"become\" cannot be used in a nested manifest" + playKey +
+				"\na.yaml:4:1: the key \"serial\" cannot be used in a nested manifest" + playKey +
+				"\na.yaml:5:1: the key \"tags\" cannot be used in a nested manifest\n  hint: write \"tags\" at the resource that applies it, or at its resources\n" +
+				"a.yaml:6:1: the key \"include\" cannot be used in a nested manifest\n  hint: write an apply resource\n" +
 				"a.yaml:7:1: unknown key \"nmae\"\n  hint: known keys: defaults, strict, data, vars_files, hierarchy, overrides, ccm"},
 		{"all errors of all files", "-- site.yaml --\nccm: {resources: [exec: [x: {retruns: [1]}], apply: [a.yaml: {dta: 1}]]}\n"[:0] +
 			"-- site.yaml --\nccm: {resources: [{exec: [x: {retruns: [1]}]}, {apply: [a.yaml: ]}, {apply: [a.yaml: ]}]}\n-- a.yaml --\nccm: {resources: [exec: [x: {commnad: y}]]}\n",
-			"a.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean command?\nsite.yaml:1:31: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
+			"a.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean \"command\"?\nsite.yaml:1:31: type exec has no property \"retruns\"\n  hint: did you mean \"returns\"?"},
 		{"itself", "-- site.yaml --\nccm: {resources: [apply: [./site.yaml: ]]}\n",
 			"site.yaml:1:27: a manifest applies itself: site.yaml → site.yaml\n  hint: remove this apply resource, or apply another manifest"},
 		{"a circle", applies + "ccm: {resources: [apply: [b/b.yaml: ]]}\n-- b/b.yaml --\nccm: {resources: [apply: [../a.yaml: ]]}\n",
@@ -58,13 +58,13 @@ func TestWrongNested(t *testing.T) {
 		{"checksum of a file", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {checksum: " + strings.Repeat("0", 64) + "}]]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:46: a checksum is for an archive (.tar.gz), not for other files"},
 		{"no checksum of a URL", "-- site.yaml --\nccm: {resources: [apply: ['https://ann:hunter2@h/a.tar.gz': ]]}\n",
-			"site.yaml:1:27: checksum is required for a manifest that is downloaded\n  hint: write the output of sha256sum: the downloaded manifest runs on your hosts"},
+			"site.yaml:1:27: \"checksum\" is required for a manifest that is downloaded\n  hint: write the output of sha256sum: the downloaded manifest runs on your hosts"},
 		{"another URL", "-- site.yaml --\nccm: {resources: [apply: ['ftp://h/a.tar.gz': ]]}\n",
 			"site.yaml:1:27: name: the scheme of the URL is neither http nor https\n  hint: write https://… or a path"},
 		{"a URL of no archive", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.yaml': ]]}\n",
 			"site.yaml:1:27: name: the URL does not lead to a .tar.gz\n  hint: pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz ."},
 		{"what a host sent", "-- site.yaml --\nccm: {resources: [apply: ['{{ Facts.x }}': ]]}\n",
-			"site.yaml:1:27: data from a host cannot be used as the name of a manifest\n  hint: select the resource with control, or use data of the inventory"},
+			"site.yaml:1:27: data from a host cannot be used as the name of a manifest\n  hint: use data of the inventory; or write one resource for each manifest, and select it with control: {if: Facts.x == 'y'}"},
 		{"a checksum that a host sent", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.tgz': {checksum: '{{ Facts.x }}', data: '{{ Facts }}'}]]}\n",
 			"site.yaml:1:57: data from a host cannot be used as the checksum of a manifest\nsite.yaml:1:80: data from a host cannot be used as the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
 		{"a key that a host sent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Facts.x }}': y}}]]}\n-- a.yaml --\n" + child,
@@ -72,7 +72,7 @@ func TestWrongNested(t *testing.T) {
 		{"below a key that is not known", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Data.x }}': '{{ Facts.x }}', '{{ Data.y }}': z}}]]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:43: data from a host cannot be used as a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
 		{"a subscription", "-- site.yaml --\nccm: {resources: [{exec: [x: ]}, {apply: [a.yaml: {subscribe: [exec#x]}]}]}\n-- a.yaml --\n" + child,
-			"site.yaml:1:63: type apply has no refresh, so it cannot subscribe\n  hint: use require for the order"},
+			"site.yaml:1:63: type apply has no refresh, so it cannot subscribe\n  hint: use \"require\" for the order"},
 		{"absent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {ensure: absent}]]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:44: ensure: \"absent\" is not one of \"present\""},
 	} {
@@ -308,7 +308,7 @@ func TestNestedArchives(t *testing.T) {
 		{"a local one", "web.tar.gz: ", "", ""},
 		{"with its checksum", "web.tar.gz: {checksum: " + strings.ToUpper(sum) + "}", "", ""},
 		{"with another checksum", "web.tar.gz: {checksum: '" + zero + "'}", "", "site.yaml:1:27: web.tar.gz has the checksum " + sum + ", not " + zero + changed},
-		{"an error in it", "bad.tgz: ", "", "bad.tgz/manifest.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
+		{"an error in it", "bad.tgz: ", "", "bad.tgz/manifest.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean \"command\"?"},
 		{"no archive", "no.tgz: ", "", "site.yaml:1:27: no.tgz: unexpected EOF"},
 		{"no manifest in it", "none.tgz: ", "", "site.yaml:1:27: none.tgz does not contain manifest.yaml"},
 		{"one that leads out of it", "out.tgz: ", "",

@@ -163,7 +163,7 @@ func (f *file) generated(ctx context.Context, p *manifest.Play, documents []*yam
 	case len(documents) > 1:
 		f.report.Add(documents[1].Errorf("", "a template writes one document"))
 	case list.Kind != yamlpos.List:
-		f.report.Add(list.Errorf("write a list: - file: [...]", "resources is not a list"))
+		f.report.Add(list.Errorf("write a list: - file: [...]", `"resources" is not a list`))
 	default:
 		return f.resources(ctx, p, list, p.RememberedAs != nil)
 	}

@@ -49,7 +49,7 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 		PerHost:      perHost{f.run, f.at, f.applies},
 	}
 	if m := keys.Given(n.Get("become_method")); m != nil && m.Kind == yamlpos.Scalar && !slices.Contains([]string{"sudo", "su", "doas"}, m.Text) {
-		f.report.Add(m.Errorf("write sudo, su or doas", "become_method %q is not known", m.Text))
+		f.report.Add(m.Errorf("write sudo, su or doas", `"become_method" cannot be %q`, m.Text))
 	}
 	f.values.LiteralTags(n.Get("tags"))
 	f.strategy(p, n, &k, over)
@@ -86,7 +86,7 @@ func (f *file) playbook(ctx context.Context, n *yamlpos.Node, into any) bool {
 		return false
 	}
 	key := n.Pairs[first].Key.Text
-	f.report.Add(n.Errorf(fmt.Sprintf("in a manifest, write %s instead of %s; see docs/guide/from-ansible.md", ansible.PlaybookKeys[key], key), "this is an Ansible playbook, not a manifest"))
+	f.report.Add(n.Errorf(fmt.Sprintf("in a manifest, write %s instead of %q; see docs/guide/from-ansible.md", ansible.PlaybookKeys[key], key), "this is an Ansible playbook, not a manifest"))
 	rest := *n
 	rest.Pairs = slices.Delete(slices.Clone(n.Pairs), first, first+1)
 	f.report.Decode(f.withoutForeign(&rest), into)
@@ -102,7 +102,7 @@ func (f *file) playbook(ctx context.Context, n *yamlpos.Node, into any) bool {
 func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	ccm := keys.Given(n.Get("ccm"))
 	if ccm == nil {
-		f.report.Add(n.Errorf("a play needs ccm: {resources: [...]}", "no ccm section"))
+		f.report.Add(n.Errorf("a play needs ccm: {resources: [...]}", `the section "ccm" is missing`))
 		return
 	}
 	if ccm.Kind != yamlpos.Map { // which decoding has reported
@@ -122,7 +122,7 @@ func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	case resources == nil, resources.Kind == yamlpos.List && len(resources.Items) == 0:
 		f.report.Add(cmp.Or(resources, ccm).Errorf("", "manifest must contain resources"))
 	case resources.Kind != yamlpos.List:
-		f.report.Add(resources.Errorf("write a list: - file: [...]", "resources is not a list"))
+		f.report.Add(resources.Errorf("write a list: - file: [...]", `"resources" is not a list`))
 	default:
 		p.Resources = f.resources(ctx, p, resources, remembered)
 	}
@@ -168,7 +168,7 @@ func (f *file) hostFacts(n *yamlpos.Node) []*yamlpos.Node {
 	}
 	var patterns []*yamlpos.Node
 	for _, item := range n.Items {
-		if item.Kind == yamlpos.Scalar && f.values.LiteralText("a host pattern under hostfacts", item) != nil {
+		if item.Kind == yamlpos.Scalar && f.values.LiteralText(`a host pattern under "hostfacts"`, item) != nil {
 			patterns = append(patterns, item)
 		}
 	}
@@ -222,7 +222,7 @@ const defaultParallel = 4
 func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over ordering) {
 	p.Strategy = k.Strategy
 	if s := keys.Given(n.Get("strategy")); s != nil && s.Kind == yamlpos.Scalar && !slices.Contains([]string{manifest.Linear, manifest.Graph}, s.Text) {
-		f.report.Add(s.Errorf("write linear for the order in the manifest, or graph for the order of the dependencies", "strategy %q is not known", s.Text))
+		f.report.Add(s.Errorf("write linear for the order in the manifest, or graph for the order of the dependencies", `"strategy" cannot be %q`, s.Text))
 		p.Strategy = manifest.Graph // in which fewer references are wrong
 	}
 	if over.strategy != "" {
@@ -234,10 +234,10 @@ func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over or
 	case parallel == nil:
 	case k.Parallel < 1 || k.Parallel > keys.MaxParallel:
 		if _, whole := parallel.Value.(int64); whole { // otherwise decoding has reported it
-			f.report.Add(parallel.Errorf("", "parallel %s is outside 1-%d", parallel.Text, keys.MaxParallel))
+			f.report.Add(parallel.Errorf("", `"parallel" must be from 1 to %[2]d, not %[1]s`, parallel.Text, keys.MaxParallel))
 		}
 	case !p.Graph() && keys.Given(n.Get("include")) == nil:
-		f.report.Add(parallel.Errorf("write strategy: graph as well", "parallel has no effect on resources that run in the order written"))
+		f.report.Add(parallel.Errorf("write strategy: graph as well", `"parallel" has no effect on resources that run in the order written`))
 	}
 	if over.parallel != 0 {
 		p.Parallel = over.parallel
@@ -277,7 +277,7 @@ func onePlayEach(plays []*manifest.Play) error {
 			continue
 		}
 		if other := first[n.Text]; other != nil {
-			errs.Add(n.Errorf("give each play its own remembered_as", "another play already has remembered_as: %s: %s", n.Text, other.Pos()))
+			errs.Add(n.Errorf(`give each play its own "remembered_as"`, "another play already has remembered_as: %s: %s", n.Text, other.Pos()))
 			continue
 		}
 		first[n.Text] = n
@@ -289,7 +289,7 @@ func onePlayEach(plays []*manifest.Play) error {
 // the ccm section. It is empty for all others.
 func foreignHint(key string) string {
 	if slices.Contains(keys.OfCCM, key) {
-		return fmt.Sprintf("%s belongs below ccm: write ccm: {%[1]s: ...}", key)
+		return fmt.Sprintf(`%[1]q belongs below "ccm": write ccm: {%[1]s: ...}`, key)
 	}
 	if here := ansible.PlaybookKeys[key]; here != "" {
 		return "write " + here
@@ -301,7 +301,7 @@ func foreignHint(key string) string {
 	case !ok || slices.Contains(keys.OfPlay, key):
 		return ""
 	case module.Type == key:
-		return fmt.Sprintf("resources belong below ccm: write ccm: {resources: [%s: [...]]}", key)
+		return fmt.Sprintf(`resources belong below "ccm": write ccm: {resources: [%s: [...]]}`, key)
 	default: // a file of tasks
 		return module.Hint()
 	}

@@ -43,7 +43,7 @@ func (rn *run) readRollout(ctx context.Context) error {
 	}
 	n := documents[0]
 	if whole := n.Get("rollout"); whole != nil && len(n.Pairs) == 1 {
-		return n.Errorf("remove the line rollout: and unindent the keys below it", "the file must contain the keys of rollout, not rollout itself")
+		return n.Errorf("remove the line rollout: and unindent the keys below it", `the file must contain the keys of "rollout", not "rollout" itself`)
 	}
 	var errs yamlpos.Errors
 	if n.RefuseSecrets(&errs); len(errs) > 0 {
@@ -73,7 +73,7 @@ func (f *file) besideRollout(n *yamlpos.Node) {
 	}
 	for _, pair := range n.Pairs {
 		if hint := insteadOf[pair.Key.Text]; hint != "" && keys.Given(pair.Value) != nil {
-			f.report.Add(pair.Key.Errorf(hint, "%s cannot be used together with rollout", pair.Key.Text))
+			f.report.Add(pair.Key.Errorf(hint, `%q cannot be used together with "rollout"`, pair.Key.Text))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (f *file) besideRollout(n *yamlpos.Node) {
 var insteadOf = map[string]string{
 	"serial":              "write rollout: {batches: [...]}",
 	"max_fail_percentage": "write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it",
-	"any_errors_fatal":    "remove any_errors_fatal: a rollout stops at the first failed host, unless stop sets another limit",
+	"any_errors_fatal":    `remove "any_errors_fatal": a rollout stops at the first failed host, unless "stop" sets another limit`,
 }
 
 // rolloutBlock reads the block itself.
@@ -121,21 +121,21 @@ func (f *file) checkRollout(n *yamlpos.Node, r *manifest.Rollout) {
 	if by := keys.Given(n.Get("by")); by != nil && f.values.LiteralText("by", by) != nil {
 		switch {
 		case by.Text == "":
-			f.report.Add(by.Errorf("write the name of a variable of the inventory: by: rack", "by is empty"))
+			f.report.Add(by.Errorf("write the name of a variable of the inventory: by: rack", `"by" is empty`))
 		case keys.Given(n.Get("max_unavailable")) == nil:
-			f.report.Add(by.Errorf("write max_unavailable as well", "by has no effect without max_unavailable"))
+			f.report.Add(by.Errorf(`write "max_unavailable" as well`, `"by" has no effect without "max_unavailable"`))
 		}
 	}
 	switch {
 	case r.HostDeadline > 0 && r.Soak >= r.HostDeadline:
-		f.report.Add(soak.Errorf("write a longer host_deadline, or a shorter soak", "no host could finish: soak is %s, but host_deadline is %s", r.Soak, r.HostDeadline))
+		f.report.Add(soak.Errorf(`write a longer "host_deadline", or a shorter "soak"`, `no host could finish: "soak" is %s, but "host_deadline" is %s`, r.Soak, r.HostDeadline))
 	case r.ProgressDeadline > 0 && r.Soak >= r.ProgressDeadline:
-		f.report.Add(soak.Errorf("write a longer progress_deadline, or a shorter soak", "no host could finish in time: soak is %s, but progress_deadline is %s", r.Soak, r.ProgressDeadline))
+		f.report.Add(soak.Errorf(`write a longer "progress_deadline", or a shorter "soak"`, `no host could finish in time: "soak" is %s, but "progress_deadline" is %s`, r.Soak, r.ProgressDeadline))
 	}
 	if stop := keys.Given(n.Get("stop")); stop != nil && keys.Given(n.Get("gate")) == nil {
 		for _, limits := range []*yamlpos.Node{stop, stop.Get("per_batch")} {
 			if limits != nil && keys.Given(limits.Get("gate")) != nil {
-				f.report.Add(limits.Get("gate").Errorf("write gate as well", "stop.gate has no effect without a gate"))
+				f.report.Add(limits.Get("gate").Errorf(`write "gate" as well`, `"stop.gate" has no effect without a gate`))
 			}
 		}
 	}
@@ -143,14 +143,14 @@ func (f *file) checkRollout(n *yamlpos.Node, r *manifest.Rollout) {
 
 // rolloutBatches reads batch sizes. The last one may be the rest.
 func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
-	const hint = "write a number of hosts or a percentage; the last batch can be rest, for all remaining hosts: batches: [1, 10%, rest]"
+	const hint = `write a number of hosts or a percentage; the last batch can be "rest", for all remaining hosts: batches: [1, 10%, rest]`
 	if n = keys.Given(n); n == nil {
 		return nil
 	}
 	items := []*yamlpos.Node{n}
 	if n.Kind == yamlpos.List {
 		if items = n.Items; len(items) == 0 {
-			f.report.Add(n.Errorf(hint, "batches is empty"))
+			f.report.Add(n.Errorf(hint, `"batches" is empty`))
 		}
 	}
 	var sizes []rollout.Amount
@@ -159,7 +159,7 @@ func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
 		isRest := item.Kind == yamlpos.Scalar && item.Text == "rest"
 		switch {
 		case isRest && i < len(items)-1:
-			f.report.Add(item.Errorf("move rest to the end of the list, or remove it", "no batch can follow rest, because rest contains all remaining hosts"))
+			f.report.Add(item.Errorf(`move "rest" to the end of the list, or remove it`, `no batch can follow "rest", because "rest" contains all remaining hosts`))
 		case isRest:
 			size.Rest = true
 		case !ok:
@@ -178,7 +178,7 @@ func (f *file) amount(key string, of *yamlpos.Node) *rollout.Amount {
 	}
 	a, ok := amountOf(n)
 	if !ok {
-		f.report.Add(n.Errorf(fmt.Sprintf("write a number of hosts, at least 1, or a percentage up to 100%%, such as %s: 3 or %[1]s: 10%%", key), "%s cannot be %s", key, n.Describe()))
+		f.report.Add(n.Errorf(fmt.Sprintf("write a number of hosts, at least 1, or a percentage up to 100%%, such as %s: 3 or %[1]s: 10%%", key), "%q cannot be %s", key, n.Describe()))
 	}
 	return &a
 }
@@ -201,7 +201,7 @@ func (f *file) word(key string, of *yamlpos.Node, known ...string) string {
 	case n == nil:
 		return ""
 	case !slices.Contains(known, n.Text):
-		f.report.Add(n.Errorf("write "+strings.Join(known, " or "), "%s %q is not known", key, n.Text))
+		f.report.Add(n.Errorf("write "+strings.Join(known, " or "), "%q cannot be %q", key, n.Text))
 		return ""
 	}
 	return n.Text
@@ -214,7 +214,7 @@ func (f *file) pause(n *yamlpos.Node) (pause bool, deadline time.Duration) {
 	}
 	var s keys.Seconds
 	if n.Kind != yamlpos.Scalar || s.UnmarshalText([]byte(n.Text)) != nil || s == 0 {
-		f.report.Add(n.Errorf("write true, or the longest wait: pause: 2h", "pause cannot be %s", n.Describe()))
+		f.report.Add(n.Errorf("write true, or the longest wait: pause: 2h", `"pause" cannot be %s`, n.Describe()))
 	}
 	return true, time.Duration(s)
 }
@@ -265,20 +265,20 @@ func (f *file) gate(p *manifest.Play, n *yamlpos.Node, number int) *manifest.Gat
 		g.ErrorLimit = *k.Gate.ErrorLimit
 	}
 	if g.On != nil && f.values.LiteralText("on", g.On) != nil && g.Untouched {
-		f.report.Add(keys.Given(n.Get("compare")).Errorf("remove the key on; then the gate queries each host of the batch, and as many unchanged hosts for comparison", "compare queries hosts of the rollout, but on is %s", g.On.Text))
+		f.report.Add(keys.Given(n.Get("compare")).Errorf(`remove the key "on"; then the gate queries each host of the batch, and as many unchanged hosts for comparison`, `"compare" queries hosts of the rollout, but "on" is %s`, g.On.Text))
 	}
 	f.within("count", n, 1)
 	f.within("failure_limit", n, 0)
 	f.within("error_limit", n, 0)
 	if g.Count > 0 && g.FailureLimit >= g.Count {
-		f.report.Add(keys.Given(n.Get("failure_limit")).Errorf("write a larger count, or a smaller failure_limit", "the gate would always pass: it makes %d checks, and %d of them may fail", g.Count, g.FailureLimit))
+		f.report.Add(keys.Given(n.Get("failure_limit")).Errorf(`write a larger "count", or a smaller "failure_limit"`, "the gate would always pass: it makes %d checks, and %d of them may fail", g.Count, g.FailureLimit))
 	}
 	if name := keys.Scalar(n.Get("name")); name != nil {
 		f.values.LiteralText("name", name)
 	}
 	check := keys.Given(n.Get("check"))
 	if check == nil {
-		f.report.Add(n.Errorf("write a check under gate, such as check: {command: /usr/lib/nagios/plugins/check_http -H web}", "the gate has no check"))
+		f.report.Add(n.Errorf(`write "check" under "gate", such as check: {command: /usr/lib/nagios/plugins/check_http -H web}`, "the gate has no check"))
 		return nil
 	}
 	g.Name = cmp.Or(g.Name, f.checkName(check), fmt.Sprintf("gate %d", number))
@@ -313,7 +313,7 @@ func (f *file) within(key string, of *yamlpos.Node, least int64) {
 		return
 	}
 	if i, whole := n.Value.(int64); whole && (i < least || i > keys.MaxQuestions) {
-		f.report.Add(n.Errorf("", "%s %d is outside %d-%d", key, i, least, keys.MaxQuestions))
+		f.report.Add(n.Errorf("", "%[1]q must be from %[3]d to %[4]d, not %[2]d", key, i, least, keys.MaxQuestions))
 	}
 }
 
@@ -324,10 +324,10 @@ func (f *file) drain(ctx context.Context, p *manifest.Play, key string, of *yaml
 	case n == nil:
 		return nil
 	case n.Kind != yamlpos.List:
-		f.report.Add(n.Errorf("write a list: - exec: [...]", "%s must be a list of resources, not %s", key, n.Describe()))
+		f.report.Add(n.Errorf("write a list: - exec: [...]", "%q must be a list of resources, not %s", key, n.Describe()))
 		return nil
 	case len(n.Items) == 0:
-		f.report.Add(n.Errorf("write a list: - exec: [...]", "%s has no resources", key))
+		f.report.Add(n.Errorf("write a list: - exec: [...]", "%q has no resources", key))
 		return nil
 	}
 	resources := f.reader(p, false).List(ctx, n)
@@ -343,10 +343,10 @@ func (f *file) checkDrain(r *manifest.Resource) {
 	case r.Applies():
 		f.report.Add(at.Errorf("write its resources here", "a manifest cannot be applied to drain a host"))
 	case len(r.Tags) > 0:
-		f.report.Add(at.Errorf("remove tags", "resources of drain cannot have tags: they run for each host that is changed"))
+		f.report.Add(at.Errorf(`remove "tags"`, `resources of "drain" cannot have "tags": they run for each host that is changed`))
 	case r.Once:
-		f.report.Add(at.Errorf("remove once", "each host is drained separately, so %s cannot run once for all hosts", r.Ref()))
+		f.report.Add(at.Errorf(`remove "once"`, "each host is drained separately, so %s cannot run once for all hosts", r.Ref()))
 	case r.On == nil:
-		f.report.Add(at.Errorf("write on: HOST for a host of the inventory, or on: controller for this machine", "%s has no key on, but resources under drain must run on another host", r.Ref()))
+		f.report.Add(at.Errorf("write on: HOST for a host of the inventory, or on: controller for this machine", `%s has no key "on", but resources under "drain" must run on another host`, r.Ref()))
 	}
 }

@@ -141,7 +141,7 @@ func TestDefaultsOfRollout(t *testing.T) {
 }
 
 const (
-	batchesHint = "\n  hint: write a number of hosts or a percentage; the last batch can be rest, for all remaining hosts: batches: [1, 10%, rest]"
+	batchesHint = "\n  hint: write a number of hosts or a percentage; the last batch can be \"rest\", for all remaining hosts: batches: [1, 10%, rest]"
 	secretHint  = "\n  hint: move the secret into data of the manifest or into a variable of the inventory, and write an expression here, such as \"{{ Data.password }}\""
 	pauseHint   = "\n  hint: write true, or the longest wait: pause: 2h"
 )
@@ -151,64 +151,64 @@ func amountHint(key string) string {
 }
 
 var wrongRollouts = []struct{ name, manifest, want string }{
-	{"no map", "rollout: careful\n" + some, "site.yaml:1:10: rollout must be a map, not the text \"careful\"\n  hint: write keys such as batches: [1, 10%, rest]"},
+	{"no map", "rollout: careful\n" + some, "site.yaml:1:10: \"rollout\" must be a map, not the text \"careful\"\n  hint: write keys such as batches: [1, 10%, rest]"},
 	{"unknown keys", withRollout("batch: 1", "gate: {check: {command: x}, inteval: 5s}", "drain: {befor: []}", "stop: {fail: 1, per_batch: {per_batch: 1}}"),
-		"site.yaml:2:3: unknown key \"batch\" in rollout (did you mean \"batches\"?)\nsite.yaml:3:31: unknown key \"inteval\" in gate (did you mean \"interval\"?)\n" +
-			"site.yaml:4:11: unknown key \"befor\" in rollout.drain (did you mean \"before\"?)\nsite.yaml:5:10: unknown key \"fail\" in rollout.stop (did you mean \"failed\"?)\n" +
-			"site.yaml:5:31: unknown key \"per_batch\" in rollout.stop.per_batch\n  hint: known keys: failed, unreachable, gate, restarts"},
+		"site.yaml:2:3: unknown key \"batch\" in \"rollout\" (did you mean \"batches\"?)\nsite.yaml:3:31: unknown key \"inteval\" in \"gate\" (did you mean \"interval\"?)\n" +
+			"site.yaml:4:11: unknown key \"befor\" in \"rollout.drain\" (did you mean \"before\"?)\nsite.yaml:5:10: unknown key \"fail\" in \"rollout.stop\" (did you mean \"failed\"?)\n" +
+			"site.yaml:5:31: unknown key \"per_batch\" in \"rollout.stop.per_batch\"\n  hint: known keys: failed, unreachable, gate, restarts"},
 	{"batches", withRollout("batches: [0, 0%, 101%, 1.5, x, {a: b}, rest, 1]"),
 		"site.yaml:2:13: the number 0 is not a batch size" + batchesHint + "\nsite.yaml:2:16: the text \"0%\" is not a batch size" + batchesHint +
 			"\nsite.yaml:2:20: the text \"101%\" is not a batch size" + batchesHint + "\nsite.yaml:2:26: the number 1.5 is not a batch size" + batchesHint +
 			"\nsite.yaml:2:31: the text \"x\" is not a batch size" + batchesHint + "\nsite.yaml:2:34: a map is not a batch size" + batchesHint +
-			"\nsite.yaml:2:42: no batch can follow rest, because rest contains all remaining hosts\n  hint: move rest to the end of the list, or remove it"},
-	{"no batches", withRollout("batches: []"), "site.yaml:2:12: batches is empty" + batchesHint},
+			"\nsite.yaml:2:42: no batch can follow \"rest\", because \"rest\" contains all remaining hosts\n  hint: move \"rest\" to the end of the list, or remove it"},
+	{"no batches", withRollout("batches: []"), `site.yaml:2:12: "batches" is empty` + batchesHint},
 	{"amounts", withRollout("max_unavailable: 0", "stop: {failed: rest, unreachable: [1], restarts: 0%}"),
-		"site.yaml:2:20: max_unavailable cannot be the number 0" + amountHint("max_unavailable") + "\nsite.yaml:3:18: failed cannot be the text \"rest\"" + amountHint("failed") +
-			"\nsite.yaml:3:37: unreachable cannot be a list" + amountHint("unreachable") + "\nsite.yaml:3:52: restarts cannot be the text \"0%\"" + amountHint("restarts")},
+		`site.yaml:2:20: "max_unavailable" cannot be the number 0` + amountHint("max_unavailable") + "\nsite.yaml:3:18: \"failed\" cannot be the text \"rest\"" + amountHint("failed") +
+			"\nsite.yaml:3:37: \"unreachable\" cannot be a list" + amountHint("unreachable") + "\nsite.yaml:3:52: \"restarts\" cannot be the text \"0%\"" + amountHint("restarts")},
 	{"an expression", withRollout(`batches: "{{ Data.n }}"`, `by: "{{ Data.by }}"`, "max_unavailable: 1", `soak: "{{ Data.soak }}"`, `gate: {check: {command: x}, on: "{{ Data.on }}", name: "{{ 1 }}"}`),
-		"site.yaml:2:12: the text \"{{ Data.n }}\" is not a batch size" + batchesHint + "\nsite.yaml:3:7: by cannot be an expression" + chooseHint +
-			"\nsite.yaml:5:9: rollout.soak: \"{{ Data.soak }}\" is not a duration\nsite.yaml:6:35: on cannot be an expression" + chooseHint + "\nsite.yaml:6:58: name cannot be an expression" + chooseHint},
+		"site.yaml:2:12: the text \"{{ Data.n }}\" is not a batch size" + batchesHint + "\nsite.yaml:3:7: \"by\" cannot be an expression" + chooseHint +
+			"\nsite.yaml:5:9: rollout.soak: \"{{ Data.soak }}\" is not a duration\nsite.yaml:6:35: \"on\" cannot be an expression" + chooseHint + "\nsite.yaml:6:58: \"name\" cannot be an expression" + chooseHint},
 	{"durations", withRollout("soak: soon", "host_deadline: 31d", "progress_deadline: -5", "pause: 0", "gate: {check: {command: x}, interval: 5x}"),
 		"site.yaml:2:9: rollout.soak: \"soon\" is not a duration\nsite.yaml:3:18: rollout.host_deadline: 31d is outside 0s-30d\nsite.yaml:4:22: rollout.progress_deadline: -5 is outside 0s-30d\n" +
-			"site.yaml:5:10: pause cannot be the number 0" + pauseHint + "\nsite.yaml:6:41: gate.interval: \"5x\" is not a duration"},
+			`site.yaml:5:10: "pause" cannot be the number 0` + pauseHint + "\nsite.yaml:6:41: gate.interval: \"5x\" is not a duration"},
 	{"words", withRollout("on_stop: stop", "gate: {check: {command: x}, inconclusive: go, compare: all}"),
-		"site.yaml:2:12: on_stop \"stop\" is not known\n  hint: write hold or end or undo_batch or undo_all\nsite.yaml:3:45: inconclusive \"go\" is not known\n  hint: write hold or stop\n" +
-			"site.yaml:3:58: compare \"all\" is not known\n  hint: write untouched"},
-	{"pause", withRollout("pause: [1h]"), "site.yaml:2:10: pause cannot be a list" + pauseHint},
+		"site.yaml:2:12: \"on_stop\" cannot be \"stop\"\n  hint: write hold or end or undo_batch or undo_all\nsite.yaml:3:45: \"inconclusive\" cannot be \"go\"\n  hint: write hold or stop\n" +
+			"site.yaml:3:58: \"compare\" cannot be \"all\"\n  hint: write untouched"},
+	{"pause", withRollout("pause: [1h]"), `site.yaml:2:10: "pause" cannot be a list` + pauseHint},
 	{"numbers of a gate", withRollout("gate: [{check: {command: x}, count: 0, failure_limit: -1, error_limit: 1001}, {check: {command: y}, count: 2, failure_limit: 2}]"),
-		"site.yaml:2:39: count 0 is outside 1-1000\nsite.yaml:2:57: failure_limit -1 is outside 0-1000\nsite.yaml:2:74: error_limit 1001 is outside 0-1000\n" +
-			"site.yaml:2:128: the gate would always pass: it makes 2 checks, and 2 of them may fail\n  hint: write a larger count, or a smaller failure_limit"},
+		"site.yaml:2:39: \"count\" must be from 1 to 1000, not 0\nsite.yaml:2:57: \"failure_limit\" must be from 0 to 1000, not -1\nsite.yaml:2:74: \"error_limit\" must be from 0 to 1000, not 1001\n" +
+			"site.yaml:2:128: the gate would always pass: it makes 2 checks, and 2 of them may fail\n  hint: write a larger \"count\", or a smaller \"failure_limit\""},
 	{"gates that are none", withRollout("gate: [x, {on: lb}, {check: [command]}]"),
-		"site.yaml:2:10: gate must be a map, not the text \"x\"\n  hint: write gate: {check: {command: ...}}\nsite.yaml:2:13: the gate has no check\n  hint: write a check under gate, such as check: {command: /usr/lib/nagios/plugins/check_http -H web}\n" +
-			"site.yaml:2:31: check must be a map, not a list\n  hint: write check: {command: /usr/lib/nagios/plugins/check_http -H web}"},
+		"site.yaml:2:10: \"gate\" must be a map, not the text \"x\"\n  hint: write gate: {check: {command: ...}}\nsite.yaml:2:13: the gate has no check\n  hint: write \"check\" under \"gate\", such as check: {command: /usr/lib/nagios/plugins/check_http -H web}\n" +
+			"site.yaml:2:31: \"check\" must be a map, not a list\n  hint: write check: {command: /usr/lib/nagios/plugins/check_http -H web}"},
 	{"a wrong check", withRollout("gate: {check: {comand: x, timeout: soon}}"),
-		"site.yaml:2:18: unknown key \"comand\" in check (did you mean \"command\"?)"},
-	{"a check of nothing", withRollout("gate: {check: {timeout: 5s}}"), "site.yaml:2:17: 'format' flag is required\n  hint: write command: PROGRAM ARGUMENT..., or goss_rules"},
+		"site.yaml:2:18: unknown key \"comand\" in \"check\" (did you mean \"command\"?)"},
+	{"a check of nothing", withRollout("gate: {check: {timeout: 5s}}"), "site.yaml:2:17: 'format' flag is required\n  hint: write command: PROGRAM ARGUMENT..., or \"goss_rules\""},
 	{"two gates of one name", withRollout("gate: [{check: {command: check_a}}, {name: check_a, check: {command: x}}]"),
 		"site.yaml:2:39: two gates are called \"check_a\"\n  hint: give it another name"},
 	{"compare with a gate elsewhere", withRollout("gate: {check: {command: x}, on: lb, compare: untouched}"),
-		"site.yaml:2:48: compare queries hosts of the rollout, but on is lb\n  hint: remove the key on; then the gate queries each host of the batch, and as many unchanged hosts for comparison"},
+		"site.yaml:2:48: \"compare\" queries hosts of the rollout, but \"on\" is lb\n  hint: remove the key \"on\"; then the gate queries each host of the batch, and as many unchanged hosts for comparison"},
 	{"drain without on", withRollout("drain: {before: [exec: [out: ], {block: [exec: [within: ]]}], after: [exec: [in: {on: lb, once: true}, {in2: {on: lb, tags: [x]}}]]}"),
-		"site.yaml:2:27: exec#out has no key on, but resources under drain must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine\n" +
-			"site.yaml:2:51: exec#within has no key on, but resources under drain must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine\n" +
-			"site.yaml:2:80: each host is drained separately, so exec#in cannot run once for all hosts\n  hint: remove once\n" +
-			"site.yaml:2:107: resources of drain cannot have tags: they run for each host that is changed\n  hint: remove tags"},
+		"site.yaml:2:27: exec#out has no key \"on\", but resources under \"drain\" must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine\n" +
+			"site.yaml:2:51: exec#within has no key \"on\", but resources under \"drain\" must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine\n" +
+			"site.yaml:2:80: each host is drained separately, so exec#in cannot run once for all hosts\n  hint: remove \"once\"\n" +
+			"site.yaml:2:107: resources of \"drain\" cannot have \"tags\": they run for each host that is changed\n  hint: remove \"tags\""},
 	{"drain of nothing", withRollout("drain: {before: [], after: {exec: x}}"),
-		"site.yaml:2:19: before has no resources\n  hint: write a list: - exec: [...]\nsite.yaml:2:30: after must be a list of resources, not a map\n  hint: write a list: - exec: [...]"},
+		"site.yaml:2:19: \"before\" has no resources\n  hint: write a list: - exec: [...]\nsite.yaml:2:30: \"after\" must be a list of resources, not a map\n  hint: write a list: - exec: [...]"},
 	{"drain by a manifest", withRollout("drain: {before: [apply: [lb.yaml: ]]}"), "site.yaml:2:28: unknown manifest lb.yaml\nsite.yaml:2:28: a manifest cannot be applied to drain a host\n  hint: write its resources here"},
 	{"drain that refers to the play", withRollout("drain: {before: [exec: [out: {on: lb, require: ['exec#x']}]]}"),
 		"site.yaml:2:51: no resource is called exec#x"},
-	{"by without max_unavailable", withRollout("by: rack"), "site.yaml:2:7: by has no effect without max_unavailable\n  hint: write max_unavailable as well"},
+	{"by without max_unavailable", withRollout("by: rack"), "site.yaml:2:7: \"by\" has no effect without \"max_unavailable\"\n  hint: write \"max_unavailable\" as well"},
 	{"stop.gate without a gate", withRollout("stop: {gate: 1, per_batch: {gate: 2}}"),
-		"site.yaml:2:16: stop.gate has no effect without a gate\n  hint: write gate as well\nsite.yaml:2:37: stop.gate has no effect without a gate\n  hint: write gate as well"},
+		"site.yaml:2:16: \"stop.gate\" has no effect without a gate\n  hint: write \"gate\" as well\nsite.yaml:2:37: \"stop.gate\" has no effect without a gate\n  hint: write \"gate\" as well"},
 	{"a soak that is too long", withRollout("soak: 10m", "host_deadline: 10m", "progress_deadline: 20m"),
-		"site.yaml:2:9: no host could finish: soak is 10m0s, but host_deadline is 10m0s\n  hint: write a longer host_deadline, or a shorter soak"},
+		"site.yaml:2:9: no host could finish: \"soak\" is 10m0s, but \"host_deadline\" is 10m0s\n  hint: write a longer \"host_deadline\", or a shorter \"soak\""},
 	{"a soak without progress", withRollout("soak: 10m", "progress_deadline: 5m"),
-		"site.yaml:2:9: no host could finish in time: soak is 10m0s, but progress_deadline is 5m0s\n  hint: write a longer progress_deadline, or a shorter soak"},
+		"site.yaml:2:9: no host could finish in time: \"soak\" is 10m0s, but \"progress_deadline\" is 5m0s\n  hint: write a longer \"progress_deadline\", or a shorter \"soak\""},
 	{"two ways", "serial: 1\nmax_fail_percentage: 5\nany_errors_fatal: true\nrollout: {}\n" + some,
-		"site.yaml:1:1: serial cannot be used together with rollout\n  hint: write rollout: {batches: [...]}\n" +
-			"site.yaml:2:1: max_fail_percentage cannot be used together with rollout\n  hint: write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it\n" +
-			"site.yaml:3:1: any_errors_fatal cannot be used together with rollout\n  hint: remove any_errors_fatal: a rollout stops at the first failed host, unless stop sets another limit"},
+		"site.yaml:1:1: \"serial\" cannot be used together with \"rollout\"\n  hint: write rollout: {batches: [...]}\n" +
+			"site.yaml:2:1: \"max_fail_percentage\" cannot be used together with \"rollout\"\n  hint: write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it\n" +
+			"site.yaml:3:1: \"any_errors_fatal\" cannot be used together with \"rollout\"\n  hint: remove \"any_errors_fatal\": a rollout stops at the first failed host, unless \"stop\" sets another limit"},
 	{"a secret", "rollout: {by: !secret rack}\n" + some, "site.yaml:1:15: !secret is not allowed here" + secretHint},
 }
 
@@ -254,7 +254,7 @@ func TestIncludedRollouts(t *testing.T) {
 	require.Nil(t, plays[0].Rollout.Before)
 
 	_, err = parse("include: rolled.yaml\nserial: 1\n")
-	require.EqualError(t, err, "site.yaml:2:1: serial cannot override the rollout of rolled.yaml:2:10\n  hint: write rollout in this play: it replaces the rollout of the included play")
+	require.EqualError(t, err, "site.yaml:2:1: \"serial\" cannot override the rollout of rolled.yaml:2:10\n  hint: write \"rollout\" in this play: it replaces the rollout of the included play")
 }
 
 // TestRolloutOfTheCommandLine replaces the plays' settings by a file.
@@ -278,11 +278,11 @@ func TestRolloutOfTheCommandLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "careful.yaml: the file is empty",
 		"batches: 1\n---\nbatches: 2\n":  "careful.yaml:3:1: a file with a rollout is one document",
-		"rollout: {batches: 1}\n":        "careful.yaml:1:1: the file must contain the keys of rollout, not rollout itself\n  hint: remove the line rollout: and unindent the keys below it",
-		"batchs: 1\nsoak: x\n":           "careful.yaml:1:1: unknown key \"batchs\" in rollout (did you mean \"batches\"?)\ncareful.yaml:2:7: rollout.soak: \"x\" is not a duration",
-		"[1]":                            "careful.yaml:1:1: rollout must be a map, not a list\n  hint: write keys such as batches: [1, 10%, rest]",
+		"rollout: {batches: 1}\n":        "careful.yaml:1:1: the file must contain the keys of \"rollout\", not \"rollout\" itself\n  hint: remove the line rollout: and unindent the keys below it",
+		"batchs: 1\nsoak: x\n":           "careful.yaml:1:1: unknown key \"batchs\" in \"rollout\" (did you mean \"batches\"?)\ncareful.yaml:2:7: rollout.soak: \"x\" is not a duration",
+		"[1]":                            "careful.yaml:1:1: \"rollout\" must be a map, not a list\n  hint: write keys such as batches: [1, 10%, rest]",
 		"by: !secret x\n":                "careful.yaml:1:5: !secret is not allowed here" + secretHint,
-		"drain: {before: [exec: [x: ]]}": "careful.yaml:1:25: exec#x has no key on, but resources under drain must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine",
+		"drain: {before: [exec: [x: ]]}": "careful.yaml:1:25: exec#x has no key \"on\", but resources under \"drain\" must run on another host\n  hint: write on: HOST for a host of the inventory, or on: controller for this machine",
 	} {
 		_, err := read(text, "more.yaml")
 		require.EqualError(t, err, want)

@@ -19,7 +19,7 @@ func (f *file) watch(n *yamlpos.Node) []*manifest.Value {
 	f.report.Add(manifest.ReadWatch(v.Node, &rules, true, v.Open))
 	for _, name := range rules.Ignore {
 		if name != "" && name != "ensure" && !slices.ContainsFunc(f.run.registry, func(t modules.Type) bool { return t.HasProperty(name) }) {
-			f.report.Warn(v.Node, "watch: ignore names "+name+", which no type of this program has")
+			f.report.Warn(v.Node, `"watch.ignore" names the property "`+name+`", which no type of this program has`)
 		}
 	}
 	return []*manifest.Value{v}

@@ -98,5 +98,5 @@ func TestWatchOfAnIncludedPlay(t *testing.T) {
 func TestIgnoreOfNoType(t *testing.T) {
 	plays, err := parse("watch: {ignore: [mode, mood]}\n" + some)
 	require.NoError(t, err)
-	require.Equal(t, []string{"site.yaml:1:8: watch: ignore names mood, which no type of this program has"}, manifest.Warnings(plays))
+	require.Equal(t, []string{`site.yaml:1:8: "watch.ignore" names the property "mood", which no type of this program has`}, manifest.Warnings(plays))
 }

@@ -194,7 +194,7 @@ func CheckNotified(ref *yamlpos.Node, t modules.Type) error {
 	if refreshes(t) {
 		return nil
 	}
-	return ref.Errorf("use before for the order", "type %s has no refresh, so it cannot be notified", t.Name)
+	return ref.Errorf(`use "before" for the order`, "type %s has no refresh, so it cannot be notified", t.Name)
 }
 
 func refreshes(t modules.Type) bool {
@@ -226,7 +226,7 @@ func (r *Resource) sends(at *yamlpos.Node, key string) error {
 	case r.Applies:
 		return at.Errorf("receive from the resources of that manifest", "%s applies a manifest, and has no values of its own", r.Ref())
 	case r.Hidden:
-		return at.Errorf("remove hidden there", "%s is hidden, so it does not send %s", r.Ref(), key)
+		return at.Errorf(`remove "hidden" there`, "%s is hidden, so it does not send %q", r.Ref(), key)
 	}
 	return nil
 }

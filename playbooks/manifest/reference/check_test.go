@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		{"none of the type", []Resource{a, resource(2, "exec", "b", Require, "file#a")},
 			"site.yaml:2:1: no resource is called file#a\n  hint: did you mean exec#a?", "site.yaml:2:1: no resource is called file#a\n  hint: did you mean exec#a?"},
 		{"no type", []Resource{resource(1, "exec", "b", Require, "exce#a")},
-			"site.yaml:1:1: unknown resource type \"exce\"\n  hint: did you mean exec?", "site.yaml:1:1: unknown resource type \"exce\"\n  hint: did you mean exec?"},
+			"site.yaml:1:1: unknown resource type \"exce\"\n  hint: did you mean \"exec\"?", "site.yaml:1:1: unknown resource type \"exce\"\n  hint: did you mean \"exec\"?"},
 		{"no name", []Resource{resource(1, "exec", "b", Require, "exec#")},
 			"site.yaml:1:1: \"exec#\" is not a reference to a resource\n  hint: write TYPE#NAME, such as file#/etc/motd", "site.yaml:1:1: \"exec#\" is not a reference to a resource\n  hint: write TYPE#NAME, such as file#/etc/motd"},
 		{"itself", []Resource{resource(1, "exec", "b", Require, "exec#b")}, "site.yaml:1:1: exec#b refers to itself", "site.yaml:1:1: exec#b refers to itself"},
@@ -79,14 +79,14 @@ func TestCheck(t *testing.T) {
 			"site.yaml:1:1: apply#n.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest",
 			"site.yaml:1:1: apply#n.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest"},
 		{"no refresh", []Resource{resource(1, "exec", "b", Notify, "file#/a"), resource(2, "file", "/a", Require)},
-			"site.yaml:1:1: type file has no refresh, so it cannot be notified\n  hint: use before for the order",
-			"site.yaml:1:1: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
+			"site.yaml:1:1: type file has no refresh, so it cannot be notified\n  hint: use \"before\" for the order",
+			"site.yaml:1:1: type file has no refresh, so it cannot be notified\n  hint: use \"before\" for the order"},
 		{"a value", []Resource{a, receiver(2, "b", "exec#a.stdout")}, "", ""},
 		{"a value of a later one", []Resource{receiver(1, "b", "exec#a.stdout"), with(a, func(r *Resource) { r.Name = at(2, "a") })},
 			"site.yaml:1:1: exec#a is defined later, at line 2\n  hint: move exec#a above this resource: resources run in the order written", ""},
 		{"a value of what is hidden", []Resource{with(a, func(r *Resource) { r.Hidden = true }), receiver(2, "b", "exec#a.stdout")},
-			"site.yaml:2:1: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there",
-			"site.yaml:2:1: exec#a is hidden, so it does not send stdout\n  hint: remove hidden there"},
+			"site.yaml:2:1: exec#a is hidden, so it does not send \"stdout\"\n  hint: remove \"hidden\" there",
+			"site.yaml:2:1: exec#a is hidden, so it does not send \"stdout\"\n  hint: remove \"hidden\" there"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for inGraph, want := range map[bool]string{false: c.written, true: c.graph} {

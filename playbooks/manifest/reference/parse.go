@@ -2,6 +2,7 @@ package reference
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -35,7 +36,7 @@ func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error 
 	case isModule && !isReference:
 		return n.Errorf(module.Hint(), "%q is a module of Ansible", name)
 	case s != "":
-		hint = "did you mean " + s + "?"
+		hint = "did you mean " + strconv.Quote(s) + "?"
 	}
 	return n.Errorf(hint, "unknown resource type %q", name)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
@@ -37,12 +38,12 @@ func (rd *Reader) block(ctx context.Context, item *yamlpos.Node) []*manifest.Res
 		case isType:
 			rd.Report.Add(pair.Key.Errorf("move the resource into the block: - block: [{"+key+": [...]}]", "the resource type %s is on the same level as a block", key))
 		default:
-			rd.Report.Add(pair.Key.Errorf(blockHint(key), "a block cannot have the key %q", key))
+			rd.Report.Add(pair.Key.Errorf(blockHint(rd.Registry, key), "a block cannot have the key %q", key))
 		}
 	}
 	if item.Get("block") == nil {
 		at := item.Pairs[slices.IndexFunc(item.Pairs, func(p yamlpos.Pair) bool { return slices.Contains(blockLists, p.Key.Text) })].Key
-		rd.Report.Add(at.Errorf("on the same level, write a block with the resources that can fail: - block: [...]", "the block for %s is missing", at.Text))
+		rd.Report.Add(at.Errorf("on the same level, write a block with the resources that can fail: - block: [...]", "the block for %q is missing", at.Text))
 	}
 	r := rd.blockItself(ctx, item, rest)
 	inner := *rd
@@ -82,9 +83,9 @@ func (rd *Reader) blockList(pair yamlpos.Pair) *yamlpos.Node {
 		if key == "block" {
 			hint = "write a list: - block: [{exec: [...]}]"
 		}
-		rd.Report.Add(pair.Key.Errorf(hint, "%s has no resources", key))
+		rd.Report.Add(pair.Key.Errorf(hint, "%q has no resources", key))
 	case list.Kind != yamlpos.List:
-		rd.Report.Add(list.Errorf("write a list: - file: [...]", "%s is not a list of resources", key))
+		rd.Report.Add(list.Errorf("write a list: - file: [...]", "%q is not a list of resources", key))
 	default:
 		return list
 	}
@@ -118,7 +119,11 @@ func (rd *Reader) blockItself(ctx context.Context, item, rest *yamlpos.Node) *ma
 }
 
 // blockHint returns the hint about the replacement of a key that a block does not have.
-func blockHint(key string) string {
+func blockHint(types modules.Registry, key string) string {
+	var properties []string
+	for _, t := range types {
+		properties = append(properties, manifest.PropertyNames(t)...)
+	}
 	switch foreign, ok := ansible.TaskKeys[key]; {
 	case key == "subscribe":
 		return "write the key in the resources of the block"
@@ -126,9 +131,16 @@ func blockHint(key string) string {
 		return foreign.Hint
 	case ansible.PlayKeys[key] != "":
 		return ansible.PlayKeys[key]
+	case slices.Contains(keys.OfPlay, key) && !slices.Contains(keys.OfResource, key):
+		return "write the key at the play"
+	case slices.Contains(keys.OfResource, key), slices.Contains(properties, key):
+		return "write the key in the resources of the block"
 	}
-	if near := yamlpos.Suggest(key, keys.OfBlock); near != "" {
-		return "did you mean " + near + "?"
+	switch near := yamlpos.Suggest(key, slices.Concat(keys.OfBlock, keys.OfResource, keys.OfPlay, properties)); {
+	case slices.Contains(keys.OfBlock, near):
+		return fmt.Sprintf("did you mean %q?", near)
+	case near != "":
+		return fmt.Sprintf("did you mean %q? %s", near, blockHint(types, near))
 	}
 	return "write the key in the resources of the block"
 }
@@ -136,7 +148,7 @@ func blockHint(key string) string {
 // checkRescue refuses keys that do not fit a resource which most runs skip.
 func (rd *Reader) checkRescue(r *manifest.Resource) {
 	for _, key := range r.Exports {
-		rd.Report.Add(key.Errorf("move the export to a resource in block or always", "resources in rescue cannot export values, because rescue runs only if the block fails"))
+		rd.Report.Add(key.Errorf(`move the export to a resource in "block" or "always"`, `resources in "rescue" cannot export values, because "rescue" runs only if the block fails`))
 		return
 	}
 }

@@ -42,7 +42,7 @@ func (rd *Reader) common(ctx context.Context, r *manifest.Resource, n *yamlpos.N
 	rd.healthChecks(r.Health)
 	rd.registrations(n)
 	if _, ok := r.Type.New().(modules.Refresher); !ok && r.Subscribe != nil {
-		rd.Report.Add(r.Subscribe.Node.Errorf("use require for the order", "type %s has no refresh, so it cannot subscribe", r.Type.Name))
+		rd.Report.Add(r.Subscribe.Node.Errorf(`use "require" for the order`, "type %s has no refresh, so it cannot subscribe", r.Type.Name))
 	}
 }
 
@@ -56,7 +56,7 @@ func (rd *Reader) checkEach(each *manifest.Value) {
 	if each == nil || each.Node.Kind == yamlpos.List || each.Open(each.Node) {
 		return
 	}
-	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that returns a list: each: "{{ Data.sites }}"`, "the value of each must be a list, not %s", each.Node.Describe()))
+	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that returns a list: each: "{{ Data.sites }}"`, `the value of "each" must be a list, not %s`, each.Node.Describe()))
 }
 
 // meta reads the common keys of a resource.
@@ -82,9 +82,9 @@ func (rd *Reader) meta(r *manifest.Resource, n *yamlpos.Node) {
 		case "autoedge", "watch":
 			continue
 		case "reverse":
-			hint = "move the resources with reverse into the play itself"
+			hint = `move the resources with "reverse" into the play itself`
 		}
-		rd.Report.Add(pair.Key.Errorf(hint, "%s cannot be set for a resource that applies a manifest", pair.Key.Text))
+		rd.Report.Add(pair.Key.Errorf(hint, "%q cannot be set for a resource that applies a manifest", pair.Key.Text))
 	}
 }
 
@@ -101,9 +101,9 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 	case !can:
 		rd.Report.Add(at.Errorf("these can: "+strings.Join(rd.Registry.Reversers(), ", "), "type %s cannot be undone", r.Type.Name))
 	case rd.Nested:
-		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", "the key reverse cannot be used in a nested manifest"))
+		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", `the key "reverse" cannot be used in a nested manifest`))
 	case !rd.Remembered:
-		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play, with a name that no other manifest for the same hosts has", "reverse is set, but the play has no key remembered_as"))
+		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play, with a name that no other manifest for the same hosts has", `"reverse" is set, but the play has no key "remembered_as"`))
 	}
 }
 

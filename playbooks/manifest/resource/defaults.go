@@ -19,7 +19,7 @@ func (rd *Reader) CheckDefaults(ctx context.Context) {
 		return
 	}
 	if rd.Defaults.Kind != yamlpos.Map {
-		rd.Report.Add(rd.Defaults.Errorf("write defaults: {owner: root, exec: {timeout: 5m}}", "defaults must be a map, not %s", rd.Defaults.Describe()))
+		rd.Report.Add(rd.Defaults.Errorf("write defaults: {owner: root, exec: {timeout: 5m}}", `"defaults" must be a map, not %s`, rd.Defaults.Describe()))
 		rd.Defaults = nil
 		return
 	}
@@ -58,11 +58,11 @@ func (rd *Reader) unknownDefault(key *yamlpos.Node) error {
 	} else if slices.Contains(keys.OfResource, key.Text) {
 		hint = "write it at the resources, or below a type: exec: {" + key.Text + ": ...}"
 	} else if near := yamlpos.Suggest(key.Text, slices.Concat(rd.Registry.Names(), keys.Defaults)); near != "" {
-		hint = "did you mean " + near + "?"
+		hint = `did you mean "` + near + `"?`
 	} else {
 		hint = "it has types, and for all of them " + strings.Join(keys.Defaults, ", ")
 	}
-	return key.Errorf(hint, "defaults has no key %q", key.Text)
+	return key.Errorf(hint, `"defaults" has no key %q`, key.Text)
 }
 
 // isFor reports whether a default for all types applies to this type: keys of every type, or owner keys of files.

@@ -31,13 +31,13 @@ func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
 		return
 	}
 	if r.Applies() {
-		rd.Report.Add(at.Errorf("write the key in the resources of the applied manifest", "%s cannot be set for a resource that applies a manifest", word))
+		rd.Report.Add(at.Errorf("write the key in the resources of the applied manifest", "%q cannot be set for a resource that applies a manifest", word))
 		return
 	}
 	for _, pair := range n.Pairs {
 		key := pair.Key.Text
 		if slices.Contains(notElsewhere, key) && keys.Common(r.Type, key) && keys.Given(pair.Value) != nil && pair.Value.Value != false {
-			rd.Report.Add(pair.Key.Errorf("write a separate play for the host that runs this resource", "the key %s cannot be used together with the key %s", key, word))
+			rd.Report.Add(pair.Key.Errorf("write a separate play for the host that runs this resource", "the key %q cannot be used together with the key %q", key, word))
 		}
 	}
 }

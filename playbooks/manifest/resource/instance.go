@@ -57,7 +57,7 @@ func required(i *dsc.Instance) *manifest.Value {
 func (rd *Reader) builtIn(r *manifest.Resource, i *dsc.Instance) (guessed map[*yamlpos.Node]bool) {
 	p, _ := rd.split(r.Type, nil, i.Properties)
 	for _, pair := range p.common.Pairs {
-		rd.Report.Add(pair.Key.Errorf("in a DSC document use dependsOn, condition and copy", "%s cannot be used in a DSC document", pair.Key.Text))
+		rd.Report.Add(pair.Key.Errorf(`in a DSC document use "dependsOn", "condition" and "copy"`, "%q cannot be used in a DSC document", pair.Key.Text))
 	}
 	r.Properties = manifest.Literal(p.props)
 	if own := keys.Given(i.Properties.Get("name")); own != nil {

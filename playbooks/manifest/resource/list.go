@@ -102,7 +102,7 @@ func (rd *Reader) reportBeside(only yamlpos.Pair, misplaced []*yamlpos.Node) {
 		form = "{name: NAME, %s: ...}"
 	}
 	for _, key := range misplaced {
-		rd.Report.Add(key.Errorf(fmt.Sprintf("write - %s: "+form, only.Key.Text, key.Text), "%s belongs inside the resource, not on the level of %s", key.Text, only.Key.Text))
+		rd.Report.Add(key.Errorf(fmt.Sprintf("write - %s: "+form, only.Key.Text, key.Text), "%q belongs inside the resource, not on the level of %q", key.Text, only.Key.Text))
 	}
 }
 
@@ -139,7 +139,7 @@ func (rd *Reader) named(ctx context.Context, t modules.Type, body *yamlpos.Node)
 		rd.Report.Add(body.Errorf("", "name is required"))
 		return nil
 	case name.Kind != yamlpos.Scalar:
-		rd.Report.Add(name.Errorf("", "name must be a single value, not %s", name.Describe()))
+		rd.Report.Add(name.Errorf("", `"name" must be a single value, not %s`, name.Describe()))
 		return nil
 	}
 	defaults := rd.ofPlay(t)
@@ -156,7 +156,7 @@ func mapsOnly(n *yamlpos.Node) bool {
 // list reads the form of single-key maps, in which the key is the name.
 func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.Node) []*manifest.Resource {
 	if body.Kind != yamlpos.List {
-		rd.Report.Add(key.Errorf("write a list: - NAME: {...}", "%s has no resources", key.Text))
+		rd.Report.Add(key.Errorf("write a list: - NAME: {...}", "%q has no resources", key.Text))
 		return nil
 	}
 	var entries []yamlpos.Pair
@@ -175,10 +175,10 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 		}
 	}
 	if len(entries) == 0 && len(rd.Report.Errors) == before {
-		rd.Report.Add(key.Errorf("write a list: - NAME: {...}", "%s has no resources", key.Text))
+		rd.Report.Add(key.Errorf("write a list: - NAME: {...}", "%q has no resources", key.Text))
 	}
 	if keys.Given(defaults) != nil && defaults.Kind != yamlpos.Map {
-		rd.Report.Add(defaults.Errorf("write properties: - defaults: {owner: root}", "defaults must be a map, not %s", defaults.Describe()))
+		rd.Report.Add(defaults.Errorf("write properties: - defaults: {owner: root}", `"defaults" must be a map, not %s`, defaults.Describe()))
 		defaults = nil
 	}
 	rd.checkDefaults(ctx, t, defaults)
@@ -221,7 +221,7 @@ func (rd *Reader) entries(ctx context.Context, t modules.Type, item *yamlpos.Nod
 	rest.Pairs = item.Pairs[1:]
 	switch {
 	case first.Key.Text == "name" && (len(item.Pairs) > 1 || first.Value.Kind == yamlpos.Scalar):
-		rd.Report.Add(item.Errorf("the key is the name: - "+first.Value.Text+": {...}", "name is not a property where the resources of %s are a list", t.Name))
+		rd.Report.Add(item.Errorf("the key is the name: - "+first.Value.Text+": {...}", `"name" is not a property where the resources of %s are a list`, t.Name))
 		return []yamlpos.Pair{{Key: first.Value, Value: &rest}}
 	case keys.Given(first.Value) != nil && first.Value.Kind != yamlpos.Map && isPropertyKey(t, first.Key.Text):
 		rd.Report.Add(item.Errorf("the name comes first, and its properties below it: - NAME: {"+first.Key.Text+": ...}", "this %s resource has no name", t.Name))

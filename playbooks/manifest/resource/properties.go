@@ -3,6 +3,7 @@ package resource
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -92,9 +93,9 @@ func (rd *Reader) unknownKey(key *yamlpos.Node, t modules.Type) error {
 	case isForeign && (foreign.Here == "" || t.HasProperty(foreign.Here)):
 		hint = foreign.Hint
 	case near != "" && (len(others) == 0 && !isForeign || strings.HasPrefix(near, key.Text) || strings.HasPrefix(key.Text, near)):
-		hint = "did you mean " + near + "?"
+		hint = `did you mean "` + near + `"?`
 	case len(others) > 0: // a word of its own, and not a misspelled one
-		hint = key.Text + " is for " + strings.Join(others, ", ")
+		hint = strconv.Quote(key.Text) + " is for " + strings.Join(others, ", ")
 	case isForeign:
 		hint = "the properties of " + t.Name + " are " + strings.Join(manifest.PropertyNames(t), ", ")
 	}
@@ -218,13 +219,13 @@ func (rd *Reader) member(t modules.Type, body *yamlpos.Node) (modules.Type, *yam
 			switch value := keys.Given(pair.Value); {
 			case value == nil:
 			case value.Kind != yamlpos.Map:
-				rd.Report.Add(value.Errorf("write a map, such as key: value", "properties must be a map, not %s", value.Describe()))
+				rd.Report.Add(value.Errorf("write a map, such as key: value", `"properties" must be a map, not %s`, value.Describe()))
 			default:
 				inner.Pairs = append(inner.Pairs, value.Pairs...)
 			}
 		default:
 			if !slices.Contains(keys.OfResource, pair.Key.Text) {
-				rd.Report.Add(pair.Key.Errorf("write its properties below the key properties", "%s has no meaning for %s", pair.Key.Text, named.Text))
+				rd.Report.Add(pair.Key.Errorf(`write its properties below the key "properties"`, "%q has no meaning for %s", pair.Key.Text, named.Text))
 				continue
 			}
 			inner.Pairs = append(inner.Pairs, pair)

@@ -27,7 +27,7 @@ func (rd *Reader) receives(r *manifest.Resource, n *yamlpos.Node) {
 		}
 		switch value := keys.Given(pair.Value); {
 		case value == nil:
-			rd.Report.Add(pair.Key.Errorf("write PROPERTY: type#name.key", "%s in recv has no source", pair.Key.Text))
+			rd.Report.Add(pair.Key.Errorf("write PROPERTY: type#name.key", `%q in "recv" has no source`, pair.Key.Text))
 		case value.Kind == yamlpos.Map:
 			rd.imported(r, pair.Key.Text, value)
 		case value.Kind == yamlpos.List:
@@ -63,9 +63,9 @@ func (rd *Reader) receivable(r *manifest.Resource, key *yamlpos.Node) bool {
 	case field == nil:
 		rd.Report.Add(rd.unknownKey(key, r.Type))
 	case field.PlayFile, field.PlayTree:
-		rd.Report.Add(key.Errorf("receive the content of the file: content", "%s names a file of the play, which is read before hosts send values", name))
+		rd.Report.Add(key.Errorf(`receive the property "content", the content of the file`, "%q names a file of the play, which is read before hosts send values", name))
 	case r.PropertySet().Get(name) != nil, nested && r.PropertySet().Has(name):
-		rd.Report.Add(key.Errorf("keep one of them", "%s is set both directly and by recv", name))
+		rd.Report.Add(key.Errorf("keep one of them", `%q is set both directly and by "recv"`, name))
 	default:
 		return true
 	}
@@ -83,12 +83,12 @@ func (rd *Reader) imported(r *manifest.Resource, name string, n *yamlpos.Node) {
 	}{{"host", one.Host}, {"from", one.From}} {
 		switch {
 		case part.node == nil && keys.Given(n.Get(part.key)) == nil:
-			rd.Report.Add(n.Errorf("write {host: NAME, from: type#name.key}", "%s is missing", part.key))
+			rd.Report.Add(n.Errorf("write {host: NAME, from: type#name.key}", "%q is missing", part.key))
 			return
 		case part.node == nil: // which decoding has reported
 			return
 		case rd.Values.IsOpen(part.node):
-			rd.Report.Add(part.node.Errorf("write it literally: a fact cannot choose the host that a value comes from", "%s cannot be an expression", part.key))
+			rd.Report.Add(part.node.Errorf("write it literally: a fact cannot choose the host that a value comes from", "%q cannot be an expression", part.key))
 			return
 		}
 	}
@@ -113,11 +113,11 @@ func (rd *Reader) exports(r *manifest.Resource, n *yamlpos.Node) {
 		case r.Applies():
 			rd.Report.Add(item.Errorf("write the key in the resources of the applied manifest", "a resource that applies a manifest has no values"))
 		case rd.Values.IsOpen(item):
-			rd.Report.Add(item.Errorf("", "export needs literal names, not expressions"))
+			rd.Report.Add(item.Errorf("", `"export" needs literal names, not expressions`))
 		case unknown != nil:
 			rd.Report.Add(unknown)
 		case known[item.Text]:
-			rd.Report.Add(item.Errorf("", "%s is exported twice", item.Text))
+			rd.Report.Add(item.Errorf("", "%q is exported twice", item.Text))
 		default:
 			known[item.Text] = true
 			r.Exports = append(r.Exports, item)
@@ -139,7 +139,7 @@ func (rd *Reader) checkReceiving(r *manifest.Resource, guessed map[*yamlpos.Node
 	rd.checkProperties(&with, unknown)
 	for _, name := range r.Requirements().Downloads {
 		if slices.Contains(received, name) {
-			rd.Report.Add(r.Name.Node.Errorf("let the host download it", "%s cannot be received: the controller needs it", name))
+			rd.Report.Add(r.Name.Node.Errorf("let the host download it", "%q cannot be received: the controller needs it", name))
 		}
 	}
 }

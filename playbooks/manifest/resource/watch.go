@@ -32,9 +32,9 @@ func (rd *Reader) watch(t modules.Type, n *yamlpos.Node, open func(*yamlpos.Node
 		}
 		hint := "its properties are " + strings.Join(names[1:], ", ")
 		if canonical := manifest.CanonicalProperty(t, item.Text); canonical != item.Text {
-			hint = "write " + canonical + ", which is the same"
+			hint = `write "` + canonical + `", which is the same`
 		} else if near := yamlpos.Suggest(item.Text, names); near != "" {
-			hint = "did you mean " + near + "?"
+			hint = `did you mean "` + near + `"?`
 		}
 		rd.Report.Add(item.Errorf(hint, "type %s has no property %q to ignore", t.Name, item.Text))
 	}

@@ -63,8 +63,10 @@ func (f File) DocumentBelow(at *yamlpos.Node, base, path string) (*yamlpos.Node,
 	opened, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", at.Errorf("", "unknown document %s", whole)
+	} else if err != nil && withoutPath(err).Error() == "path escapes from parent" { // os.Root has no sentinel for it
+		return nil, "", at.Errorf("move the file: documents and parameters are included only from the folder of the document, or from a folder in it", "%s is outside the folder of the document", whole)
 	} else if err != nil {
-		return nil, "", at.Errorf("documents and parameters are included from the folder of the document, or below it", "%s: %v", whole, withoutPath(err))
+		return nil, "", at.Errorf("", "reading %s: %v", whole, withoutPath(err))
 	}
 	defer opened.Close()
 	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() {

@@ -67,9 +67,9 @@ func (g *gating) pass(ctx context.Context) (rollout.Verdict, string) {
 		}
 		switch {
 		case bad > gate.FailureLimit:
-			return rollout.NotPassed, fmt.Sprintf("%d bad of %d, failure_limit is %d: %s", bad, good+bad, gate.FailureLimit, last)
+			return rollout.NotPassed, fmt.Sprintf(`%d bad of %d, "failure_limit" is %d: %s`, bad, good+bad, gate.FailureLimit, last)
 		case errs > gate.ErrorLimit:
-			return rollout.Inconclusive, fmt.Sprintf("no answer %d times in a row, error_limit is %d: %s", errs, gate.ErrorLimit, last)
+			return rollout.Inconclusive, fmt.Sprintf(`no answer %d times in a row, "error_limit" is %d: %s`, errs, gate.ErrorLimit, last)
 		case good+bad >= gate.Count:
 			return rollout.Passed, fmt.Sprintf("%d good of %d", good, good+bad)
 		}
