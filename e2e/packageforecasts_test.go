@@ -172,7 +172,7 @@ func readPackage(f *fleet, archive *debian, name string) *heldPackage {
 		return names
 	}
 	p.users, p.groups = last(makesUser), last(makesGroup)
-	for _, match := range installsChoice.FindAllStringSubmatch(scripts, -1) {
+	for _, match := range installsChoice.FindAllStringSubmatch(strings.NewReplacer(`"`, "", "'", "").Replace(scripts), -1) {
 		if !strings.Contains(match[0], "$") {
 			p.alternatives = append(p.alternatives, match[1:])
 		}
