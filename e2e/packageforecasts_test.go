@@ -325,10 +325,11 @@ func (d *packageDrawing) conffile() {
 	d.files = append(d.files, d.add("file", at, properties))
 }
 
-// ownFolders returns folders of the package below some folders.
+// ownFolders returns folders of the package below some folders, without /etc/init.d: after a change there, predictions
+// about all services are unknown.
 func (d *packageDrawing) ownFolders(below ...string) []string {
 	return slices.DeleteFunc(slices.Clone(d.folders), func(at string) bool {
-		return !slices.ContainsFunc(below, func(dir string) bool { return strings.HasPrefix(at, dir+"/") })
+		return at == "/etc/init.d" || !slices.ContainsFunc(below, func(dir string) bool { return strings.HasPrefix(at, dir+"/") })
 	})
 }
 
