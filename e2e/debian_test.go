@@ -33,12 +33,13 @@ type debian struct {
 	download  sync.Mutex
 	mu        sync.Mutex
 	delivered map[string]map[string]int64 // bytes by the address of a host and path
+	sizes     map[string]int64            // bytes of whole files, by path
 }
 
 // startDebian skips the test if this machine has no Debian archive.
 func startDebian(t *testing.T, site string) *debian {
 	t.Helper()
-	d := &debian{archives: map[string]string{}, lists: t.TempDir(), site: http.FileServer(http.Dir(site)), delivered: map[string]map[string]int64{}}
+	d := &debian{archives: map[string]string{}, lists: t.TempDir(), site: http.FileServer(http.Dir(site)), delivered: map[string]map[string]int64{}, sizes: map[string]int64{}}
 	out, err := exec.Command("apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages").Output()
 	if err != nil {
 		needs.Skip(t, "no apt on this machine")
@@ -98,6 +99,13 @@ func (d *debian) took(address string) map[string]int64 {
 	return all
 }
 
+// size returns the size of a file that a host has requested.
+func (d *debian) size(path string) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sizes[path]
+}
+
 // A countedWriter counts the bytes of a body.
 type countedWriter struct {
 	http.ResponseWriter
@@ -115,7 +123,7 @@ func (d *debian) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.site.ServeHTTP(w, r)
 		return
 	}
-	counted := &countedWriter{ResponseWriter: w}
+	counted, size := &countedWriter{ResponseWriter: w}, int64(0)
 	file, err := d.fetch(r.URL.Host + r.URL.Path)
 	if status, ok := errors.AsType[httpStatus](err); ok {
 		http.Error(counted, status.Error(), int(status))
@@ -123,6 +131,9 @@ func (d *debian) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(counted, err.Error(), http.StatusBadGateway)
 	} else {
 		http.ServeFile(counted, r, file)
+		if info, err := os.Stat(file); err == nil {
+			size = info.Size()
+		}
 	}
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	d.mu.Lock()
@@ -131,6 +142,7 @@ func (d *debian) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.delivered[from] = map[string]int64{}
 	}
 	d.delivered[from][r.URL.Path] += counted.bytes
+	d.sizes[r.URL.Path] = size
 }
 
 type httpStatus int

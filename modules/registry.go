@@ -22,6 +22,8 @@ type Type struct {
 	// ReportsState declares that the resources report their state, by [Reporter].State, so that others can receive it
 	// and its members.
 	ReportsState bool
+	// Idle declares that the resources never change anything, so that no other resource can subscribe to them.
+	Idle bool
 	// CommandLine, if set, returns the properties for the words of a command line: the resources are commands. Ad hoc,
 	// all arguments are the command line, its output is shown, and it does not wait for other runs.
 	CommandLine func(words []string) (map[string]any, error)

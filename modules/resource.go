@@ -42,6 +42,8 @@ type Plan struct {
 	LikelySucceeds bool
 	// Listed declares that the manifest lists the effects. The engine verifies the list.
 	Listed bool
+	// Idle declares that Apply only waits, and changes nothing: the result of a run is stable.
+	Idle bool
 	// Command declares whether Apply starts a command, and whether that command may start again if its end was not
 	// seen.
 	Command Repeat
@@ -106,7 +108,7 @@ type Effect struct {
 	Kind  EffectKind
 	Key   string
 	State any
-	// Likely reports that the state is only likely: see [Likely]. With [DiffersEffect] and a directory, existing paths
+	// Likely reports that the state is only likely: see [Likely]. With [DiffersEffect] or [BelowEffect] of a directory, existing paths
 	// below it may differ, and likely no new ones appear.
 	Likely bool
 }
@@ -139,9 +141,14 @@ const (
 	ElsewhereEffect EffectKind = "elsewhere"
 	// KindEffect: Key is an [EffectKind]: everything of this kind may change.
 	KindEffect EffectKind = "kind"
-	// LiveEffect belongs to no plan. A type that examines the host itself, for example its network, looks up this
-	// effect in the forecast: its answer is then as uncertain as the answer of a probe.
+	// LiveEffect belongs to no plan. A type that examines what runs on the host, for example a port, looks it up. With an
+	// empty key, the host is as wanted, or likely will be after the planned changes. With the key [NotYet], any planned change
+	// may give another answer, so that the answer is unknown. The state is the [Grade] of the answer, which is also the
+	// doubt that Lookup adds. Outside check runs it is not found.
 	LiveEffect EffectKind = "live"
+	// RereadEffect is the effect of a plan that reloads all unit files in systemd. It has neither key nor state. For Lookup,
+	// Key is a list of paths, one per line: Lookup finds the effect if none of these paths changes after that plan.
+	RereadEffect EffectKind = "reread"
 	// KindOnly belongs to no plan. A reader that needs to know whether a path exists, and its [FileKind], but neither owner
 	// nor mode, calls [Files.Knowing] with it.
 	KindOnly EffectKind = "kind only"
@@ -150,6 +157,9 @@ const (
 	// the [Grade] of the program's answer, which is also the doubt that Lookup adds. Outside check runs it is not found.
 	ProbeEffect EffectKind = "probe"
 )
+
+// NotYet is a key of [LiveEffect].
+const NotYet = "not yet"
 
 // Kinds of types that the engine and lists of [Affects] name, too.
 const (

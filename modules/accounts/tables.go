@@ -254,7 +254,7 @@ func (t *Tables) UserElsewhere(ctx context.Context, name string) (bool, error) {
 	if _, local := t.User(name); local {
 		return false, nil
 	}
-	_, err := t.h.Accounts.UserID(ctx, name)
+	_, err := modules.ByName(t.h.Accounts).UserID(ctx, name)
 	return known(err)
 }
 
@@ -264,7 +264,7 @@ func (t *Tables) GroupElsewhere(ctx context.Context, name string) (bool, error) 
 	if _, local := t.Group(name); local {
 		return false, nil
 	}
-	_, err := t.h.Accounts.GroupID(ctx, name)
+	_, err := modules.ByName(t.h.Accounts).GroupID(ctx, name)
 	return known(err)
 }
 

@@ -277,11 +277,24 @@ func (f *found) extracting() ([]modules.Effect, error) {
 		_, err := modules.PlanIfPermitted(modules.Plan{}, right)
 		return nil, err
 	}
-	effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: f.ExtractParent})
+	effects = append(effects, f.unpacked()...)
 	if f.Creates != "" {
 		effects = append(effects, pathEffect(f.Creates, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true}))
 	}
 	return effects, nil
+}
+
+// unpacked returns the effects below ExtractParent. Archives of releases contain one folder, such as app-1.2 in
+// app-1.2.tar.gz: if Creates lies in such a folder, all new paths likely do.
+func (f *found) unpacked() []modules.Effect {
+	top, inside, _ := strings.Cut(strings.TrimPrefix(f.Creates, strings.TrimSuffix(f.ExtractParent, "/")+"/"), "/")
+	if inside == "" || !modules.Inside(f.Creates, f.ExtractParent) || !strings.HasPrefix(path.Base(f.Name), top+".") {
+		return []modules.Effect{{Kind: modules.BelowEffect, Key: f.ExtractParent}}
+	}
+	return []modules.Effect{
+		{Kind: modules.BelowEffect, Key: f.ExtractParent, Likely: true},
+		{Kind: modules.BelowEffect, Key: path.Join(f.ExtractParent, top)},
+	}
 }
 
 func orRefuse(err error, dir string) error {

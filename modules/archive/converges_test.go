@@ -28,6 +28,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/download"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/link"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
@@ -376,7 +377,7 @@ func TestPredicts(t *testing.T) {
 	s := newShop(t)
 	app := tarball(t, "bin/app", "x", "conf", "x")
 	s.files["/app.tar.gz"] = app
-	types := modules.Registry{archive.FullType(quick), file.Type(), exec.Type()}
+	types := modules.Registry{archive.FullType(quick), file.Type(), exec.Type(), link.Type()}
 	arch := func(more string) modtest.Step {
 		return modtest.Step{Type: "archive", Properties: `{"name":"$ROOT/app.tar.gz","url":"` + s.URL + `/app.tar.gz",` + own + more + `}`}
 	}
@@ -384,6 +385,8 @@ func TestPredicts(t *testing.T) {
 		return modtest.Step{Type: "file", Properties: `{"name":"$ROOT/` + name + `","content":"y","mode":"0644",` + own + `}`}
 	}
 	opt := `,"extract_parent":"$ROOT/opt","creates":"$ROOT/opt/bin/app"`
+	s.files["/app/app.tar.gz"] = tarball(t, "app/bin/app", "x", "app/conf", "x")
+	release := modtest.Step{Type: "archive", Properties: `{"name":"$ROOT/app.tar.gz","url":"` + s.URL + `/app/app.tar.gz","extract_parent":"$ROOT/opt","creates":"$ROOT/opt/app/bin/app",` + own + `}`}
 	there := modtest.Node{Path: "app.tar.gz", Text: string(app), Mode: 0o600}
 	dir := modtest.Node{Path: "opt", Dir: true}
 	for _, sc := range []modtest.Scenario{
@@ -392,6 +395,12 @@ func TestPredicts(t *testing.T) {
 			Tree:  []modtest.Node{dir, {Path: "l", Link: "opt"}},
 			Steps: []modtest.Step{arch(opt), write("opt/conf"), write("l/other"), write("beside"), {Type: "exec", Properties: `{"name":"false","creates":"$ROOT/opt/bin/app"}`}},
 			Want:  []string{"changed likely", "changed unknown", "changed unknown", "changed", "stable unknown"},
+		},
+		{
+			Name:  "a folder with the name of the archive",
+			Tree:  []modtest.Node{dir, {Path: "opt/old", Link: "app"}},
+			Steps: []modtest.Step{release, write("opt/conf"), write("opt/app/conf"), {Type: "link", Properties: `{"name":"$ROOT/opt/old","target":"app"}`}, {Type: "link", Properties: `{"name":"$ROOT/opt/current","target":"app"}`}},
+			Want:  []string{"changed likely", "changed likely", "changed unknown", "stable unknown", "changed likely"},
 		},
 		{
 			Name:  "a directory that is made",

@@ -23,7 +23,8 @@ func Type() modules.Type {
 		Name: "assert",
 		Doc: "Fails unless all of its conditions are true, in check runs too. Resources that require it are then skipped; " +
 			"it changes nothing.",
-		New: func() modules.Resource { return new(Assert) },
+		New:  func() modules.Resource { return new(Assert) },
+		Idle: true,
 	}
 }
 

@@ -108,7 +108,7 @@ var explained = map[string]map[column]string{
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "A check run cannot predict whether the condition becomes true in time. If `path` or `command` is set, predictions for later resources may be wrong.", watched: "by polling"},
+	"wait":     {certain: "If the condition is true now, the prediction is certain, or likely after earlier changes. Otherwise it is likely if earlier resources would change something, and unknown if not.", watched: "by polling"},
 	"http": {
 		certain: "Requests that change data are uncertain. If an earlier resource would change something, all requests are uncertain.",
 		undone:  "no", watched: "by polling",

@@ -17,7 +17,7 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	t, err := c.crontab(ctx, h.Accounts)
+	t, err := c.crontab(ctx, modules.ByName(h.Accounts))
 	if c.Ensure == absent && errors.Is(err, modules.ErrNoAccount) {
 		return modules.Plan{}, nil // cron runs no entries of a user that does not exist
 	}
@@ -62,16 +62,15 @@ func (c *Cron) wanted() *job {
 // text is the text of the crontab, empty if its user does not exist yet.
 func (c *Cron) text(ctx context.Context, h modules.Host, t crontab) (string, error) {
 	text, err := t.read(ctx, h)
-	if err != nil && c.userComes(h.Forecast) {
+	if err != nil && userComes(h.Forecast, c.User) {
 		return "", nil
 	}
 	return text, err
 }
 
-// userComes reports whether crontab may not know the user because an earlier
-// resource has yet to make it.
-func (c *Cron) userComes(f modules.Forecast) bool {
-	state, _ := f.Lookup(modules.UserEffect, c.User)
+// userComes reports whether crontab may not know a user because an earlier resource of a check run would create it.
+func userComes(f modules.Forecast, user string) bool {
+	state, _ := f.Lookup(modules.UserEffect, user)
 	account, _ := state.(modules.AccountState)
 	return account.Exists
 }

@@ -68,7 +68,7 @@ func (t crontab) command(what, stdin string) modules.Command {
 	return modules.Command{Argv: append(argv, what), Timeout: crontabTimeout, Stdin: stdin}
 }
 
-// read returns the text of the crontab. It is empty if the user has none.
+// read returns the text of the crontab. It is empty if the user has none, or does not exist yet.
 func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	if text, predicted := h.Forecast.Lookup(crontabEffect, t.key()); predicted {
 		return text.(string), nil
@@ -77,6 +77,9 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	list.Reads = crontabEffect
 	t.consult(ctx, h)
 	exit, err := h.Commands.Probe(ctx, list)
+	if err == nil && exit.Code != 0 && userComes(h.Forecast, t.name) && strings.Contains(exit.Stderr.Text, "unknown") {
+		return "", nil
+	}
 	if err != nil || exit.Code != 0 && !isMissing(exit.Stderr.Text) {
 		list.Reads = "" // any pending change may fix it, such as a package
 		exit, err = h.Commands.Probe(ctx, list)

@@ -55,7 +55,7 @@ func (f *forecasts) things(plan modules.Plan) []string {
 	var keys []string
 	for _, e := range plan.Effects {
 		switch e.Kind {
-		case modules.AnyEffect, modules.ElsewhereEffect, modules.BelowEffect:
+		case modules.AnyEffect, modules.ElsewhereEffect, modules.BelowEffect, modules.RereadEffect:
 		case modules.UserEffect, modules.GroupEffect:
 			keys = append(keys, "accounts")
 		case modules.PathEffect, modules.DiffersEffect:

@@ -161,6 +161,13 @@ func (a *attempt) predict(ctx context.Context) error {
 func (a *attempt) apply(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
 	defer r.real.scheduler.Unclaim(a.claimed)
+	if a.plan.Idle {
+		err := a.carryOut(ctx)
+		if err == nil {
+			a.turn.said.Message(modules.LevelInfo, a.plan.Action)
+		}
+		return err
+	}
 	a.show(ctx)
 	if err := a.noteReversal(ctx); err != nil {
 		return err

@@ -35,6 +35,17 @@ func TestAffects(t *testing.T) {
 			Name: "a guard whose directory changes", Steps: []modtest.Step{step("file", `{"name":"$ROOT/in","ensure":"directory","mode":"0700"}`), step("exec", `{"name":"true","onlyif":"test -e $ROOT/in/f","affects":[]}`)},
 			Want: []string{"changed", "changed unknown"},
 		},
+		{
+			Name: "a guard whose files are all missing in a new directory",
+			Steps: []modtest.Step{
+				step("file", `{"name":"$ROOT/new","ensure":"directory"}`),
+				step("exec", `{"name":"true","unless":"grep -q x $ROOT/new/f","affects":[]}`),
+				step("exec", `{"name":"true","onlyif":"test -e $ROOT/new/f","affects":[]}`),
+				step("exec", `{"name":"true","unless":"test ! -e $ROOT/new/f","affects":[]}`),
+				step("exec", `{"name":"true","unless":"grep -q x $ROOT/new/f $ROOT/in/f","affects":[]}`),
+			},
+			Want: []string{"changed", "changed likely", "stable likely", "stable unknown", "stable unknown"},
+		},
 	} {
 		s.Tree = []modtest.Node{{Path: "in", Dir: true}, {Path: "in/f", Text: "x"}, {Path: "out", Dir: true}, {Path: "out/f", Text: "x"}}
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })

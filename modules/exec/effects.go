@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -36,6 +37,28 @@ func readPaths(argv []string) []string {
 	return paths
 }
 
+// needsOne reports whether a program of [readers] fails if none of its paths exists.
+func needsOne(argv []string) bool {
+	switch path.Base(argv[0]) {
+	case "readlink": // with -f and -m, it does not
+		return len(argv) == 2
+	case "[", "test":
+		return len(argv) > 2 && slices.Contains([]string{"-d", "-e", "-f", "-r", "-s", "-x"}, argv[1]) && (len(argv) == 3 || len(argv) == 4 && argv[3] == "]")
+	}
+	return true
+}
+
+// allMissing reports whether none of the paths exists. It reads all of them, so that a doubt about one counts.
+func allMissing(files modules.FileReader, paths []string) bool {
+	missing := 0
+	for _, name := range paths {
+		if _, err := modules.Follow(files, name); modules.NotThere(err) {
+			missing++
+		}
+	}
+	return len(paths) > 0 && missing == len(paths)
+}
+
 // A known is a command with known effects.
 type known struct {
 	words   []string // its first words
@@ -60,19 +83,52 @@ var knowns = []known{
 	{[]string{"update-ca-certificates"}, modules.Affects{"/etc/ssl/certs", "/etc/ca-certificates"}, true},
 }
 
+// aliases returns the effects of newaliases of Postfix, which writes one file; nil if they are not known.
+func aliases(ctx context.Context, h modules.Host) []modules.Effect {
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"postconf", "-h", "alias_database"}, Paths: []string{"/etc/postfix"}})
+	if err != nil || exit.Code != 0 { // another mail server
+		return nil
+	}
+	typ, name, _ := strings.Cut(strings.TrimSpace(exit.Stdout.Text), ":")
+	suffix := map[string]string{"hash": ".db", "btree": ".db", "lmdb": ".lmdb"}[typ]
+	if suffix == "" || !path.IsAbs(name) || strings.ContainsAny(name, " ,$") { // several, or with a variable
+		return nil
+	}
+	return modules.Differ("", path.Clean(name+suffix))
+}
+
+// certainly returns what a query of the host returns, or nil if its answer may be wrong in a check run.
+func certainly(ctx context.Context, h modules.Host, query func(context.Context, modules.Host) []modules.Effect) []modules.Effect {
+	if h.Aside == nil {
+		return query(ctx, h)
+	}
+	aside, grade := h.Aside()
+	if answer := query(ctx, aside); grade() == modules.Certain {
+		return answer
+	}
+	return nil
+}
+
 // effectsOf returns the effects of a command that does not declare any.
-func effectsOf(command, provider string) []modules.Effect {
+func effectsOf(ctx context.Context, h modules.Host, command, provider string) []modules.Effect {
 	unknown := modules.Affects(nil).Effects()
 	argv, err := shellquote.Split(command)
 	if provider == shell || err != nil || len(argv) == 0 {
 		return unknown
 	}
 	argv[0] = path.Base(argv[0])
+	if slices.Equal(argv, []string{"newaliases"}) {
+		if all := certainly(ctx, h, aliases); all != nil {
+			return all
+		}
+	}
 	for _, k := range knowns {
 		switch {
 		case len(argv) < len(k.words) || !slices.Equal(argv[:len(k.words)], k.words):
 		case k.more:
 			return k.affects.Effects()
+		case slices.Contains(k.words, "daemon-reload"):
+			return append(k.affects.Only(), modules.Effect{Kind: modules.RereadEffect})
 		default:
 			return k.affects.Only()
 		}

@@ -27,7 +27,7 @@ func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return modules.Plan{}, err
 	}
 	if err := e.possible(ctx, h); err != nil || !e.ReadOnly {
-		return e.plan("executed"), err
+		return e.plan(ctx, h, "executed"), err
 	}
 	return modules.Plan{}, e.look(ctx, h)
 }
@@ -58,7 +58,7 @@ func (e *Exec) text() string {
 // possible returns an error, before the command runs and in a check run, if its user or its directory does not exist.
 func (e *Exec) possible(ctx context.Context, h modules.Host) error {
 	if e.User != "" {
-		uid, err := h.Accounts.UserID(ctx, e.User)
+		uid, err := modules.ByName(h.Accounts).UserID(ctx, e.User)
 		if err == nil && uid != os.Geteuid() && os.Geteuid() != 0 {
 			err = fmt.Errorf(`running as user %q needs root: %w; use "become"`, e.User, fs.ErrPermission)
 		}
@@ -86,7 +86,7 @@ func (e *Exec) Refresh(ctx context.Context, h modules.Host, checked modules.Plan
 	if e.ReadOnly {
 		return checked, nil
 	}
-	plan := e.plan("executed via subscribe")
+	plan := e.plan(ctx, h, "executed via subscribe")
 	plan.Refreshed = true
 	return plan, e.possible(ctx, h)
 }
@@ -94,10 +94,10 @@ func (e *Exec) Refresh(ctx context.Context, h modules.Host, checked modules.Plan
 // Recurs implements [modules.Recurrer]: without guards, the command runs each time.
 func (e *Exec) Recurs(modules.Plan) bool { return e.Creates == "" && e.OnlyIf == "" && e.Unless == "" }
 
-func (e *Exec) plan(action string) modules.Plan {
+func (e *Exec) plan(ctx context.Context, h modules.Host, action string) modules.Plan {
 	effects := e.Affects.Effects()
 	if e.Affects == nil {
-		effects = effectsOf(e.text(), e.Provider)
+		effects = effectsOf(ctx, h, e.text(), e.Provider)
 	}
 	if e.Creates != "" {
 		effects = append(effects, modules.Effect{
@@ -164,6 +164,9 @@ func (e *Exec) guard(ctx context.Context, h modules.Host, property, command stri
 	}
 	if e.Provider != shell {
 		c.Paths = readPaths(c.Argv)
+	}
+	if h.CheckRun && needsOne(c.Argv) && allMissing(h.Files, c.Paths) { // also if its user does not exist yet
+		return false, nil
 	}
 	exit, err := h.Commands.Probe(ctx, c)
 	if err != nil {

@@ -20,15 +20,19 @@ type outcome struct{ answer answer }
 // Check implements [modules.Resource].
 func (r *HTTP) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if r.readOnly() {
-		h.Forecast.Lookup(modules.LiveEffect, "")
 		a, err := r.send(ctx, h)
+		if err == nil {
+			if state, err := a.state(); err == nil {
+				h.Report.State(modules.State{Before: state})
+			}
+			err = a.wrong(r.Status, r.Values)
+		}
+		awaited := ""
 		if err != nil {
-			return modules.Plan{}, err
+			awaited = modules.NotYet
 		}
-		if state, err := a.state(); err == nil {
-			h.Report.State(modules.State{Before: state})
-		}
-		return modules.Plan{}, a.wrong(r.Status, r.Values)
+		h.Forecast.Lookup(modules.LiveEffect, awaited)
+		return modules.Plan{}, err
 	}
 	if r.RefreshOnly {
 		return modules.Plan{}, nil
@@ -48,7 +52,7 @@ func (r *HTTP) done(ctx context.Context, h modules.Host) (bool, error) {
 	if _, predicted := h.Forecast.Lookup(doneEffect, r.guard()); predicted {
 		return true, nil
 	}
-	h.Forecast.Lookup(modules.LiveEffect, "")
+	h.Forecast.Lookup(modules.LiveEffect, modules.NotYet)
 	a, err := r.exchange(ctx, h, "GET", r.Unless, "", "")
 	if err != nil {
 		return false, fmt.Errorf("unless: %w", err)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/pkg/brings"
 )
 
 // Apply implements [modules.Resource]. A package manager also fails because of other packages that are broken; this
@@ -88,7 +90,7 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		}
 	}
 	if len(t.items) > 0 {
-		err = m.carryOut(ctx, t)
+		err = carryOut(ctx, m, h, t)
 	}
 	if err != nil { // the hold is kept
 		hold = slices.DeleteFunc(hold, func(name string) bool { return !slices.Contains(release, name) })
@@ -97,6 +99,22 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		err = errors.Join(err, m.setHold(ctx, hold, true))
 	}
 	return err
+}
+
+// aptPartial is the folder in which apt continues interrupted downloads.
+const aptPartial = "/var/cache/apt/archives/partial"
+
+// carryOut carries out a transaction. apt continues the downloads that check runs have begun.
+func carryOut(ctx context.Context, m manager, h modules.Host, t transaction) error {
+	if _, is := m.(apt); is && h.Private != "" && t.verb != remove {
+		if _, err := h.Files.Stat(path.Join(h.Private, "packages", "parts")); err == nil {
+			parts, err := brings.OpenCache(h.Private, "packages", "parts")
+			if err == nil {
+				defer parts.Resume(aptPartial)()
+			}
+		}
+	}
+	return m.carryOut(ctx, t)
 }
 
 // current returns the steps of a plan, or decides them again if the lists have been fetched since; nil if there is

@@ -16,6 +16,8 @@ type Brought struct {
 	Enabled bool     // the package enables it
 	Started bool     // and starts it
 	DropIns []string // names of the drop-ins that systemd reads with it
+	// Creates reports whether the package creates a file that it does not contain.
+	Creates func(name string) bool
 }
 
 // names are the names of the unit: its own, and those by which it is enabled.
@@ -70,7 +72,7 @@ func (b Brought) Predictable(files modules.FileReader) bool {
 		case key == "ConditionPathExists" && !strings.ContainsAny(value, "*?[|%"):
 			name, not := strings.CutPrefix(value, "!")
 			there, err := exists(files, name)
-			if err != nil || there == not {
+			if err != nil || (there || b.Creates(name)) == not {
 				return false
 			}
 		case strings.HasPrefix(key, "Condition"), strings.HasPrefix(key, "Assert"):

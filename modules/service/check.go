@@ -171,6 +171,9 @@ func (f *found) notAlias(participle string) error {
 // changesLinks reports whether a verb makes or removes links to unit files.
 func changesLinks(v verb) bool { return v == enable || v == disable || v == mask || v == unmask }
 
+// rereads reports whether systemctl reloads all unit files with this verb.
+func rereads(v verb) bool { return v == reread || changesLinks(v) }
+
 // plan puts verbs into words.
 func (f *found) plan(verbs []verb) (modules.Plan, error) {
 	if len(verbs) == 0 {
@@ -191,6 +194,9 @@ func (f *found) plan(verbs []verb) (modules.Plan, error) {
 			Key:   path.Join(modules.UnitFolders[0], f.u.id),
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/dev/null"}},
 		})
+	}
+	if _, is := f.m.(systemd); is && slices.ContainsFunc(verbs, rereads) {
+		p.Effects = append(p.Effects, modules.Effect{Kind: modules.RereadEffect})
 	}
 	switch {
 	case slices.Contains(verbs, unmask):

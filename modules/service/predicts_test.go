@@ -122,29 +122,46 @@ func TestOnSystemdPredicts(t *testing.T) {
 	require.Positive(t, tally.Certain)
 }
 
-// TestOnSystemdPredictsChanges uses a new unit file: the predicted changes of its service are the real ones.
+// TestOnSystemdPredictsChanges changes unit files: the predicted changes of their services are the real ones, also if an
+// earlier resource has systemd read the files again.
 func TestOnSystemdPredictsChanges(t *testing.T) {
 	onSystemd(t)
 	e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
 	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		return builtin.Types().Decode(entry.Type, entry.Properties)
 	}
-	changes := func(check bool) (last []modules.Change) {
-		cat := &wire.Catalog{Check: check}
-		for _, s := range append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n`)}, services(`"name":"sv-a","enable":true`)...) {
-			cat.Entries = append(cat.Entries, wire.Entry{Type: s.Type, Name: s.Type, Properties: []byte(s.Properties)})
-		}
-		_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
-			require.Empty(t, r.Error)
-			last = r.Changes
-			return nil
-		})
-		require.NoError(t, err)
-		return last
+	unitFile := func(name string) modtest.Step {
+		return written(etc+name, `[Service]\nExecStart=/bin/sleep 1234\n[Install]\nWantedBy=multi-user.target\n`)
 	}
-	predicted := changes(true)
-	require.NotEmpty(t, predicted)
-	require.Equal(t, changes(false), predicted)
+	again := modtest.Step{Type: "exec", Properties: `{"name":"systemctl daemon-reload"}`}
+	for name, steps := range map[string][]modtest.Step{
+		"a new unit file":               append([]modtest.Step{unitFile("sv-a.service")}, services(`"name":"sv-a","enable":true`)...),
+		"a new unit file, read before":  append([]modtest.Step{unitFile("sv-a.service"), again}, services(`"name":"sv-a"`)...),
+		"another unit file":             append([]modtest.Step{unitFile("sv-b.service")}, services(`"name":"sv-b","ensure":"stopped"`)...),
+		"another one, read before":      append([]modtest.Step{unitFile("sv-b.service"), again}, services(`"name":"sv-b","ensure":"stopped"`)...),
+		"another one, read too early":   append([]modtest.Step{again, unitFile("sv-b.service")}, services(`"name":"sv-b","ensure":"stopped"`)...),
+		"two, both read with the first": append([]modtest.Step{unitFile("sv-a.service"), unitFile("sv-b.service")}, services(`"name":"sv-a","enable":true`, `"name":"sv-b","ensure":"stopped"`)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			sh(t, clean)
+			sh(t, other+"systemctl start sv-b")
+			changes := func(check bool) (all [][]modules.Change) {
+				cat := &wire.Catalog{Check: check}
+				for _, s := range steps {
+					cat.Entries = append(cat.Entries, wire.Entry{Type: s.Type, Name: s.Type, Properties: []byte(s.Properties)})
+				}
+				_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
+					require.Empty(t, r.Error)
+					all = append(all, r.Changes)
+					return nil
+				})
+				require.NoError(t, err)
+				return all
+			}
+			predicted := changes(true)
+			require.Equal(t, changes(false), predicted)
+		})
+	}
 }
 
 // TestOnSystemdPreload queries units of all kinds at once, and each by itself.

@@ -40,13 +40,19 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 	}
 	if changes, removed := pending(h, u); changes { // systemd answers for the files as they are
 		if h.Forecast.Lookup(modules.ProbeEffect, ""); removed {
-			h.Forecast.Lookup(modules.LiveEffect, "")
+			h.Forecast.Lookup(modules.LiveEffect, modules.NotYet)
 		}
 		u.stale = !u.missing
 	}
 	missing := u.missing
-	if u, err = compareWithDisk(h.Files, u); err != nil || !missing || u.missing {
+	if u, err = compareWithDisk(h.Files, u); err != nil {
 		return u, err
+	}
+	if u.stale && willRead(h, u) {
+		u.stale = false
+	}
+	if !missing || u.missing {
+		return u, nil
 	}
 	// systemd itself reads a new unit file that an earlier resource will write, except a generated one.
 	if _, ok := h.Forecast.Lookup(modules.PathEffect, u.file); ok && u.fileState != "generated" {

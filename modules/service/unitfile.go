@@ -135,6 +135,16 @@ func sources(id string) []string {
 	return list
 }
 
+// willRead reports whether an earlier resource of a check run reloads the unit files in systemd after their last change.
+func willRead(h modules.Host, u unit) bool {
+	var names []string
+	for _, name := range append(sources(u.id), u.files...) {
+		names = append(names, name, name+".d")
+	}
+	_, ok := h.Forecast.Lookup(modules.RereadEffect, strings.Join(names, "\n"))
+	return ok
+}
+
 // pending reports whether earlier resources of a check run will change the definition of a unit, or the links that
 // enable it.
 func pending(h modules.Host, u unit) (changes, removed bool) {

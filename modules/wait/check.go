@@ -8,14 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// waitEffect is the effect of a completed wait.
-const waitEffect modules.EffectKind = "wait"
-
-// Check implements [modules.Resource]: it looks once.
+// Check implements [modules.Resource]: it looks once. In a check run, a condition that does not hold yet likely holds after
+// the planned changes.
 func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	if _, predicted := h.Forecast.Lookup(waitEffect, w.until()); predicted {
-		return modules.Plan{}, nil
-	}
 	timeout, err := duration("timeout", w.Timeout, 5*time.Minute)
 	if err != nil {
 		return modules.Plan{}, err
@@ -24,16 +19,17 @@ func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil || why == nil {
 		return modules.Plan{}, err
 	}
-	plan := modules.Plan{
+	if grade, predicts := h.Forecast.Lookup(modules.LiveEffect, ""); predicts && grade != modules.Certain {
+		h.Report.Message(modules.LevelInfo, "Would have waited "+w.until())
+		return modules.Plan{}, nil
+	}
+	return modules.Plan{
 		Action: "waited " + w.until(),
 		// The condition may never be met.
 		MayFail: true,
-		Effects: []modules.Effect{{Kind: waitEffect, Key: w.until(), State: true}},
-	}
-	if w.Path != "" || w.Command != "" {
-		plan.Effects = append(plan.Effects, modules.Anything) // other programs make changes meanwhile
-	}
-	return plan, nil
+		Idle:    true,
+		Effects: []modules.Effect{modules.Anything}, // other programs make changes meanwhile
+	}, nil
 }
 
 // Apply implements [modules.Resource]: it looks until the condition is met, or the timeout has passed.

@@ -43,7 +43,8 @@ func Type() modules.Type {
 		Name: "wait",
 		Doc: "Waits until a port takes connections, a path or a line in it is there, a URL answers, or a command " +
 			"succeeds, or until that is no longer so. If it is so already, it is stable.",
-		New: func() modules.Resource { return new(Wait) },
+		New:  func() modules.Resource { return new(Wait) },
+		Idle: true,
 	}
 }
 

@@ -53,6 +53,9 @@ func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templa
 		}
 		for _, ref := range refs {
 			entries, err := x.draft.names.find(ref)
+			if err == nil && len(entries) > 0 {
+				err = checkRefresh(x.compiler.play, list.Order, ref, e.Type, x.draft.entries[entries[0]].Type)
+			}
 			errs.Add(err)
 			*into = append(*into, entries...)
 			for _, from := range entries {
@@ -70,6 +73,16 @@ func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templa
 	}
 	kept := open // so that most resources take no memory for it
 	return &kept, errs.Err()
+}
+
+// checkRefresh is [reference.CheckRefresh] for types by name.
+func checkRefresh(play *manifest.Play, order reference.Order, ref *yamlpos.Node, own, other string) error {
+	from, ok := play.Type(own)
+	to, known := play.Type(other)
+	if !ok || !known || order.Kind != graph.Subscribe {
+		return nil
+	}
+	return reference.CheckRefresh(order, ref, from, to)
 }
 
 // refTexts resolves references to their texts. An expression with the result "" or nil refers to nothing.
@@ -170,10 +183,8 @@ func (r *resolver) find(ref *yamlpos.Node) ([]int, error) {
 // edges returns the edges of one reference of entry number i.
 func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []graph.Edge {
 	targets, err := r.find(ref)
-	if err == nil && len(targets) > 0 && order.Mirror && order.Kind == graph.Subscribe {
-		if t, ok := r.play.Type(r.entries[targets[0]].Type); ok {
-			err = reference.CheckNotified(ref, t)
-		}
+	if err == nil && len(targets) > 0 {
+		err = checkRefresh(r.play, order, ref, r.entries[i].Type, r.entries[targets[0]].Type)
 	}
 	if err != nil {
 		r.errs.Add(err)

@@ -100,7 +100,7 @@ func (f *Forecast) changedPaths() iter.Seq2[string, cause] {
 			}
 		}
 		for dir, c := range f.below {
-			if !yield(dir, c) {
+			if !yield(dir, c.cause) {
 				return
 			}
 		}
@@ -156,6 +156,50 @@ func (c predictedCommands) likelyReads(names []string) modules.Grade {
 		return modules.Certain
 	}
 	return first.doubt.Grade
+}
+
+// live adds the doubt about what runs on the host, see [modules.LiveEffect], and returns its grade.
+func (c predictedCommands) live(key string) modules.Grade {
+	h, aside := c.h, c.h
+	aside.p = &Prediction{Reads: h.p.Reads}
+	if key == modules.NotYet {
+		aside.probed("")
+	} else {
+		h.p.Reads.probe()
+		aside.weigh(origin{})
+		aside.p.Add(Doubt{h.view.pending, modules.Likely})
+		aside.p.Add(h.firstUnknown())
+	}
+	h.p.Add(aside.p.Because)
+	return aside.p.Because.Grade
+}
+
+// reread reports whether systemd will read the unit files again after the last change at the names.
+func (c predictedCommands) reread(names []string) bool {
+	h := c.h
+	at := h.other[modules.RereadEffect][""].at
+	if at == 0 || !h.precedes(at, h.view) {
+		return false
+	}
+	for changed, by := range h.changedPaths() {
+		if by.at > at && meets(names, changed) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstUnknown returns the doubt of the first plan whose effects on things other than paths are unknown.
+func (f *Forecast) firstUnknown() Doubt {
+	var first origin
+	for _, states := range f.other {
+		for _, s := range states {
+			if s.doubt.Grade == modules.Unknown && (first.ref == "" || s.at < first.at) {
+				first = s.origin
+			}
+		}
+	}
+	return first.doubt
 }
 
 // meets reports whether a path is below or above one of the names.

@@ -18,7 +18,7 @@ type Forecast struct {
 	elsewhere          cause                        // the latest resource with the effect Elsewhere
 	unapplied          cause                        // latest resource with the effect Anything that was not applied
 	unappliedElsewhere cause                        // the same with the effect Elsewhere
-	below              map[string]cause             // latest resource that may change anything in a directory, by canonical directory
+	below              map[string]differing         // latest resource that may change anything in a directory, by canonical directory
 	kinds              map[modules.EffectKind]cause // latest resource that may change anything of a kind
 	differs            map[string]differing
 	binds              map[string]string // binds of [modules.FileRights]: one file has one path in the maps above
@@ -80,7 +80,7 @@ type predictedState struct {
 
 // New is the forecast before any plan, on top of the real host.
 func New(real modules.Host) *Forecast {
-	return (&Forecast{paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}, kinds: map[modules.EffectKind]cause{}, differs: map[string]differing{}}).on(real)
+	return (&Forecast{paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]differing{}, kinds: map[modules.EffectKind]cause{}, differs: map[string]differing{}}).on(real)
 }
 
 // on sets the real host.
@@ -143,7 +143,8 @@ func (f *Forecast) Record(p Plan) {
 				f.unapplied = f.opaque
 			}
 		case modules.BelowEffect:
-			f.below[e.Key] = cause{p.Ref, f.clock}
+			before, already := f.below[e.Key]
+			f.below[e.Key] = differing{cause: cause{p.Ref, f.clock}, there: e.Likely && (!already || before.there)}
 		case modules.KindEffect:
 			f.kinds[modules.EffectKind(e.Key)] = cause{p.Ref, f.clock}
 		case modules.DiffersEffect:
@@ -213,7 +214,11 @@ func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, throu
 	rest := strings.Split(strings.Trim(name, "/"), "/")
 	done = "/"
 	for links := 0; len(rest) > 0; {
-		unsure = latest(unsure, f.below[f.same(done)])
+		if below := f.below[f.same(done)]; below.there {
+			ifThere = latest(ifThere, below.cause)
+		} else {
+			unsure = latest(unsure, below.cause)
+		}
 		next := path.Join(done, rest[0])
 		rest = rest[1:]
 		switch d := f.differ(next, knows); {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -104,8 +105,9 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 		h.p.Add(Doubt{h.unappliedElsewhere.ref, modules.Likely})
 		return nil, false
 	case modules.LiveEffect:
-		h.probed("")
-		return nil, false
+		return predictedCommands{h: h}.live(key), true
+	case modules.RereadEffect:
+		return nil, predictedCommands{h: h}.reread(strings.Split(key, "\n"))
 	case modules.ProbeEffect:
 		return predictedCommands{h: h}.likelyReads(strings.FieldsFunc(key, func(c rune) bool { return c == '\n' })), true
 	}
@@ -166,7 +168,7 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 		case modules.Likely:
 			h.p.Add(Doubt{c.ref, modules.Likely})
 		case modules.Unknown:
-			unsure = c
+			unsure = c.cause
 		}
 	}
 	for _, file := range h.databases(kind) {
@@ -208,6 +210,11 @@ var kept = map[modules.EffectKind][]string{
 	modules.UnitEffect:     append([]string{"/etc/init.d", "/etc/runlevels", "/etc/containers/systemd", "/run/systemd"}, modules.UnitFolders...),
 }
 
+// rarely are folders whose changes rarely concern a thing of the kind: generators write units for mounts and old scripts.
+var rarely = map[modules.EffectKind][]string{
+	modules.UnitEffect: {"/run/systemd/generator", "/run/systemd/generator.early", "/run/systemd/generator.late"},
+}
+
 // keptAnywhere are the folders for all other kinds.
 var keptAnywhere = []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
 
@@ -215,6 +222,9 @@ var keptAnywhere = []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib"
 // /etc likely has nothing to do with a kind that has no list of its own.
 func keptIn(kind modules.EffectKind, dir string) modules.Grade {
 	files, listed := kept[kind]
+	if slices.Contains(rarely[kind], dir) {
+		return modules.Likely
+	}
 	if !listed {
 		files = keptAnywhere
 	}

@@ -6,6 +6,7 @@
 //	secure_full.go  TLS, in the full host program only
 //	secure_lean.go  no TLS
 //	cache.go        the folder that keeps it
+//	resume.go       what apt downloads continues there
 //	aptsettings.go  how apt would get it
 //	archive.go      the formats ar and tar
 //	control.go      lists of files, and scripts

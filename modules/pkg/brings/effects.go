@@ -566,6 +566,7 @@ func (f *forecast) units(packages []*Package) {
 			text, known := p.text(name)
 			uncertain := f.touched.Uncertain[id] || f.touched.Uncertain[anyUnit]
 			u := service.Brought{ID: id, File: f.canonical(name), Text: text, Enabled: f.touched.Enabled[id] || uncertain, Started: f.touched.Started[id], DropIns: dropIns(f.Files, id, packages)}
+			u.Creates = func(name string) bool { return f.touched.creates(p, name) }
 			predictable := known && running && !policy && p.Fresh && !uncertain && u.Predictable(f.Files)
 			target := name
 			if p.rpm { // systemctl creates the link, and otherwise deb-systemd-helper
@@ -647,6 +648,15 @@ func (f *forecast) uncertain(packages []*Package) {
 			}
 		}
 	}
+}
+
+// creates reports whether the scripts of a new package likely create a file: they change its folder, and contain its name.
+func (t *Touched) creates(p *Package, name string) bool {
+	changes := t.Paths[name]
+	for dir := name; dir != "/"; dir = path.Dir(dir) {
+		changes = changes || t.Trees[dir]
+	}
+	return changes && slices.ContainsFunc(p.control.Scripts, func(script string) bool { return strings.Contains(script, path.Base(name)) })
 }
 
 // accounts predicts the users and groups that scripts create.
@@ -749,7 +759,9 @@ const rpmSysusers = "/usr/lib/rpm/sysusers.sh"
 // managers are files that the package manager changes itself.
 var managers = []string{
 	"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/var/lib/dnf", "/var/cache/dnf", "/var/log/dnf.log", "/var/log/dnf.rpm.log", "/var/log/dnf.librepo.log", "/var/log/hawkey.log",
-	"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/log/apt", "/var/log/dpkg.log", "/var/log/alternatives.log", "/var/cache/debconf",
+	"/var/lib/dpkg/arch", "/var/lib/dpkg/available", "/var/lib/dpkg/available-old", "/var/lib/dpkg/diversions", "/var/lib/dpkg/diversions-old",
+	"/var/lib/dpkg/info", "/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/parts", "/var/lib/dpkg/statoverride", "/var/lib/dpkg/statoverride-old",
+	"/var/lib/dpkg/status", "/var/lib/dpkg/status-old", "/var/lib/dpkg/triggers", "/var/lib/dpkg/updates", "/var/lib/apt", "/var/cache/apt", "/var/log/apt", "/var/log/dpkg.log", "/var/log/alternatives.log", "/var/cache/debconf",
 }
 
 // paths adds the effects on paths.

@@ -156,6 +156,25 @@ func TestEffects(t *testing.T) {
 		require.False(t, slices.ContainsFunc(effects, func(e modules.Effect) bool { return e.Kind == "unit" }))
 		require.Contains(t, lines(effects), "differs /lib/systemd/system/demo.service")
 	})
+	t.Run("a service that needs a file", func(t *testing.T) {
+		h := host(t, map[string]string{"run/systemd/system/": "", "etc/passwd": "", "etc/group": ""})
+		for script, started := range map[string]bool{
+			"cd /etc/needy; cp $template needy.conf\n": true,
+			"cp $template /etc/needy/needy.conf\n":     true,
+			"cd /etc/needy; cp $template other.conf\n": false,
+			"echo edit needy.conf\n":                   false,
+		} {
+			packages := packagesOf([]brings.File{build(t, "needy", map[string]string{
+				"DEBIAN/md5sums":                   strings.Repeat("0", 32) + "  lib/systemd/system/needy.service\n",
+				"DEBIAN/postinst":                  "#!/bin/sh\n" + script + "deb-systemd-helper enable needy.service\ndeb-systemd-invoke $_dh_action needy.service\n",
+				"lib/systemd/system/needy.service": "[Unit]\nConditionPathExists=/etc/needy/needy.conf\n" + unit,
+			})})
+			require.NoError(t, f.Look(t.Context(), look, packages))
+			effects, err := brings.Effects(h, packages, nil)
+			require.NoError(t, err)
+			require.Equal(t, started, slices.Contains(lines(effects), "unit needy.service"), script)
+		}
+	})
 	t.Run("files that dpkg omits", func(t *testing.T) {
 		_, err := brings.Effects(host(t, map[string]string{"etc/dpkg/dpkg.cfg.d/slim": "path-exclude=/etc/demo/*\n"}), packages, nil)
 		require.Error(t, err)

@@ -38,6 +38,8 @@ type Fetcher struct {
 
 	mu   sync.Mutex
 	left int64 // bytes that may be fetched
+	// modified has the times at which servers last modified package files, by URI.
+	modified map[string]time.Time
 }
 
 var (
@@ -106,7 +108,7 @@ func (f *Fetcher) get(ctx context.Context, file File, most int64) (part, error) 
 	if sum := sha256.Sum256(have); int64(len(have)) == file.Size && file.SHA256 != "" && hex.EncodeToString(sum[:]) != file.SHA256 {
 		return part{}, errProtocol
 	}
-	return part{f.Cache.path(key), int64(len(have))}, f.Cache.Keep(key, have)
+	return part{f.Cache.path(key), int64(len(have))}, errors.Join(f.Cache.Keep(key, have), f.keepOrigin(file))
 }
 
 // key returns the name of the file in a cache: its SHA-256, or else the SHA-256 of its URI, size and time of build.

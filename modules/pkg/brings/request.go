@@ -107,6 +107,7 @@ func (f *Fetcher) try(ctx context.Context, file File, u *url.URL, from, to int64
 	case status == 206 && headers["content-range"] != fmt.Sprintf("bytes %d-%d/%d", from, to-1, file.Size), headers["transfer-encoding"] != "":
 		return nil, "", errProtocol
 	case status == 206:
+		f.notes(file, headers["last-modified"])
 	case status == 200: // the server sends all of it
 		if length := headers["content-length"]; from != 0 || length != "" && length != strconv.FormatInt(file.Size, 10) {
 			return nil, "", errProtocol
@@ -119,6 +120,20 @@ func (f *Fetcher) try(ctx context.Context, file File, u *url.URL, from, to int64
 	data = make([]byte, to-from)
 	_, err = io.ReadFull(r, data)
 	return data, "", err
+}
+
+// notes keeps the time at which a server last modified a file, from a header of its answer.
+func (f *Fetcher) notes(file File, header string) {
+	modified, err := time.Parse(time.RFC1123, header) // http.TimeFormat
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.modified == nil {
+		f.modified = map[string]time.Time{}
+	}
+	f.modified[file.URI] = modified
 }
 
 // readHeaders reads the status and the headers of an answer, by lower-case name.

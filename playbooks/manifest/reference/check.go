@@ -33,7 +33,7 @@ func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
 	var err error
 	switch {
 	case !o.Mirror:
-		return x.refer(i, ref)
+		err = x.refer(i, ref)
 	case x.graph:
 		err = x.anywhere(i, ref, o)
 	default:
@@ -42,7 +42,12 @@ func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
 	if err != nil || o.Kind != graph.Subscribe {
 		return err
 	}
-	return x.notified(ref)
+	typeName, _, err := Parse(ref)
+	other, ok := x.registry.Lookup(typeName)
+	if err != nil || !ok { // which is reported by itself
+		return nil
+	}
+	return CheckRefresh(o, ref, x.all[i].Type, other)
 }
 
 // refer checks a reference to a target that runs before resource number i.
@@ -179,22 +184,18 @@ func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
 		"%s comes earlier, at %s", ref.Text, x.place(targets[0], ref))
 }
 
-// notified checks that the type of a notified resource has a refresh.
-func (x *Index) notified(ref *yamlpos.Node) error {
-	typeName, _, err := Parse(ref)
-	t, ok := x.registry.Lookup(typeName)
-	if err != nil || !ok { // which is reported by itself
-		return nil
+// CheckRefresh returns the error of a reference in subscribe or notify of a resource to one of type other: the one that
+// changes never changes, or the other one has no refresh.
+func CheckRefresh(o Order, ref *yamlpos.Node, own, other modules.Type) error {
+	switch {
+	case !o.Mirror && other.Idle:
+		return ref.Errorf(`use "require" for the order, and subscribe to a resource that changes`, "type %s changes nothing, so no resource can subscribe to it", other.Name)
+	case o.Mirror && !refreshes(other):
+		return ref.Errorf(`use "before" for the order`, "type %s has no refresh, so it cannot be notified", other.Name)
+	case o.Mirror && own.Idle:
+		return ref.Errorf(`use "before" for the order, and notify from a resource that changes`, "type %s changes nothing, so it cannot notify", own.Name)
 	}
-	return CheckNotified(ref, t)
-}
-
-// CheckNotified is the error of notify for a resource whose type has no refresh.
-func CheckNotified(ref *yamlpos.Node, t modules.Type) error {
-	if refreshes(t) {
-		return nil
-	}
-	return ref.Errorf(`use "before" for the order`, "type %s has no refresh, so it cannot be notified", t.Name)
+	return nil
 }
 
 func refreshes(t modules.Type) bool {
