@@ -185,9 +185,6 @@ func (f *found) plan(verbs []verb) (modules.Plan, error) {
 		Effects: append(after(f.u, verbs).effects(), f.linkEffects(verbs)...),
 		Steps:   &task{manager: f.m, unit: f.u, verbs: verbs},
 	}
-	if _, ok := f.m.(systemd); ok && (verbs[0] == reread || slices.ContainsFunc(verbs, changesLinks)) {
-		p.Effects = append(p.Effects, modules.Effect{Kind: unitEffect, Key: rereadEffect, State: dropIns(f.h.Files)})
-	}
 	if slices.Contains(verbs, mask) {
 		p.Effects = append(p.Effects, modules.Effect{
 			Kind:  modules.PathEffect,

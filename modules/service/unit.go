@@ -94,9 +94,6 @@ func template(id string) (string, bool) {
 // "" has the names of the unit that was changed last.
 const unitEffect = modules.UnitEffect
 
-// rereadEffect is the key of a plan's effect if systemd reads its unit files again. State has the drop-ins at that time.
-const rereadEffect = "\n"
-
 // effects are the effects of a change that leaves the unit in this state.
 func (u unit) effects() []modules.Effect {
 	list := []modules.Effect{{Kind: unitEffect, Key: "", State: u.names}}

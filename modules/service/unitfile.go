@@ -77,29 +77,13 @@ func hasNewDropIn(files modules.FileReader, u unit) bool {
 
 // sinceBrought finds changes that systemd does not notice after the installation of a pending package.
 func sinceBrought(h modules.Host, u unit) (unit, error) {
-	if read, ok := h.Forecast.Lookup(unitEffect, rereadEffect); ok {
-		u.files = append(slices.Clone(u.files), read.(map[string][]string)[u.id]...)
-	}
 	u, err := compareWithDisk(h.Files, u)
-	if u.stale {
-		h.Forecast.Lookup(modules.ProbeEffect, "")
+	if err != nil || !u.stale {
+		return u, err
 	}
-	return u, err
-}
-
-// dropIns returns the names of the drop-ins on a host, by unit.
-func dropIns(files modules.FileReader) map[string][]string {
-	all := map[string][]string{}
-	for _, dir := range modules.UnitFolders {
-		names, _ := files.List(dir)
-		for _, name := range names {
-			if id, ok := strings.CutSuffix(name, ".d"); ok {
-				list, _ := files.List(path.Join(dir, name))
-				all[id] = append(all[id], list...)
-			}
-		}
-	}
-	return all
+	h.Forecast.Lookup(modules.ProbeEffect, "")
+	u.stale = !willRead(h, u)
+	return u, nil
 }
 
 // hasRead reports whether a drop-in of that name has been read, whatever its folder.
