@@ -76,7 +76,7 @@ func (vr *ValueReader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templat
 		vr.report.Warn(n, fmt.Sprintf(`this %s is not closed, so it stays text; close the expression, or write {{ "%[1]s" }}`, open))
 	}
 	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
-		vr.report.Warn(n, leftover+`, or write {{ "{%" }} to keep {% in the text`)
+		vr.report.Warn(n, leftover+`; to print {% itself, write {{ "{%" }}`)
 	}
 	if !vr.IsOpen(n) {
 		return

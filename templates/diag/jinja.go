@@ -19,9 +19,9 @@ type JinjaLeftover struct {
 func (l JinjaLeftover) String() string {
 	more := ""
 	if l.More > 0 {
-		more = fmt.Sprintf(" (%d more in this text)", l.More)
+		more = fmt.Sprintf(", and this text contains more Jinja (%d)", l.More)
 	}
-	return fmt.Sprintf("%s is Jinja, which ccm-push does not evaluate here%s; %s", l.Found, more, l.Write)
+	return fmt.Sprintf("ccm-push does not evaluate Jinja here: %s%s; %s", l.Found, more, l.Write)
 }
 
 var (
@@ -49,7 +49,7 @@ func JinjaStatements(text string) *JinjaLeftover {
 	}
 	m := all[0]
 	l := &JinjaLeftover{Offset: m[0], Found: shortened(text[m[0]:m[1]]), More: len(all) - 1}
-	l.Write = `move the text into a Jet template and write content: "{{ jet('FILE.jet') }}"`
+	l.Write = `write the text in Jet syntax into a file, and use content: "{{ jet('FILE.jet') }}"`
 	return l
 }
 

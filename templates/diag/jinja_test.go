@@ -8,7 +8,7 @@ import (
 
 func TestLeftoverInJet(t *testing.T) {
 	is := func(found, write string) string {
-		return found + " is Jinja, which ccm-push does not evaluate here; write [[ " + write + " ]]"
+		return "ccm-push does not evaluate Jinja here: " + found + "; write [[ " + write + " ]]"
 	}
 	for text, want := range map[string]string{
 		"a\n{% for x in sites %}":                        is("{% for x in sites %}", "range _, x := Data.sites"),

@@ -210,7 +210,7 @@ func JetFile(f *Files, in Languages, name string, delims Delims) (*Template, err
 func warnOfJinja(f *Files, name string, content []byte, delims Delims) {
 	left, right := cmp.Or(delims.Left, "[["), cmp.Or(delims.Right, "]]")
 	if l := diag.JinjaInJet(string(content), left, right); l != nil {
-		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" to keep the text unchanged")
+		f.Warn(name, content, l.Offset, l.String()+"; to print the text unchanged, write "+left+" `…` "+right)
 	}
 }
 
