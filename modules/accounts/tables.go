@@ -207,10 +207,34 @@ func (t *Tables) GIDHolder(ctx context.Context, gid int) (name string, taken boo
 	if g, ok := t.GroupWithID(gid); ok {
 		return g.Name, true
 	}
-	name = t.h.Accounts.GroupName(ctx, gid)
+	name = t.groupName(ctx, gid)
 	stale := slices.ContainsFunc(t.groups, func(g Group) bool { return g.Name == name })
 	return name, name != strconv.Itoa(gid) && !stale
 }
+
+// groupName returns the name for a gid. In a check run, the host likely gives new groups the next free ids (groupadd(8)).
+func (t *Tables) groupName(ctx context.Context, gid int) string {
+	last := 0
+	for _, g := range t.groups {
+		if g.GID < idsEnd {
+			last = max(last, g.GID)
+		}
+	}
+	if t.h.Aside == nil || gid > last && gid <= last+nextIDs {
+		return t.h.Accounts.GroupName(ctx, gid)
+	}
+	aside, grade := t.h.Aside()
+	name := aside.Accounts.GroupName(ctx, gid)
+	if grade() != modules.Certain {
+		t.h.Forecast.Lookup(modules.ProbeEffect, "")
+	}
+	return name
+}
+
+const (
+	idsEnd  = 60_000 // first id of special groups, and of name services
+	nextIDs = 100    // free ids that one run may use
+)
 
 // Find returns a user of the local files or of a name service. The error wraps [modules.ErrNoAccount] if the user does
 // not exist.

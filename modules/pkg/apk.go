@@ -160,7 +160,7 @@ func (a apk) offers(ctx context.Context, names []string, offers map[string]strin
 	return nil
 }
 
-var apkLists = lists{"/var/cache/apk", "APKINDEX*", []string{"/etc/apk/repositories", "/etc/apk/repositories.d"}}
+var apkLists = lists{"/var/cache/apk", "APKINDEX*", []string{"/etc/apk/repositories", "/etc/apk/repositories.d"}, nil}
 
 // fresh implements [lister].
 func (a apk) fresh(ctx context.Context, within time.Duration) (bool, error) {

@@ -134,7 +134,7 @@ func (apt) against(_ context.Context, have, wanted string) (int, error) {
 // release implements [changer].
 func (apt) release(name string) string { return "run: apt-mark unhold " + name }
 
-var aptLists = lists{"/var/lib/apt/lists", "*_Packages*", []string{"/etc/apt/sources.list", "/etc/apt/sources.list.d"}}
+var aptLists = lists{"/var/lib/apt/lists", "*_Packages*", []string{"/etc/apt/sources.list", "/etc/apt/sources.list.d"}, nil}
 
 // fresh implements [lister].
 func (a apt) fresh(ctx context.Context, within time.Duration) (bool, error) {

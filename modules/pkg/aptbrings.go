@@ -260,4 +260,31 @@ func (a aptBringer) password(settings brings.Settings, host string) bool {
 // aptSettings are the files that change what apt chooses, and folders of such files.
 var aptSettings = lists{sources: []string{
 	"/etc/apt/sources.list", "/etc/apt/sources.list.d", "/etc/apt/preferences", "/etc/apt/preferences.d", "/etc/apt/apt.conf", "/etc/apt/apt.conf.d",
-}}
+}, ignores: onlyPeriodic}
+
+// periodicFiles are settings of packages of Debian for unattended upgrades and hooks.
+var periodicFiles = []string{"01autoremove", "20auto-upgrades", "20listchanges", "20packagekit", "50appstream", "50unattended-upgrades", "70debconf", "99needrestart"}
+
+// onlyPeriodic reports whether a file of settings concerns only unattended upgrades and hooks, and not what apt chooses. It
+// recognizes a file with unknown content by its name.
+func onlyPeriodic(files modules.FileReader, name string) bool {
+	if path.Dir(name) != "/etc/apt/apt.conf.d" {
+		return false
+	}
+	text, err := process.ReadText(files, name, maxAuth)
+	if err != nil { // a script of a pending package creates it
+		return slices.Contains(periodicFiles, path.Base(name))
+	}
+	depth, only := 0, true
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		comment := line == "" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#")
+		if !comment && depth == 0 {
+			only = only && (strings.HasPrefix(line, "APT::Periodic::") || strings.HasPrefix(line, "Unattended-Upgrade::"))
+		}
+		if !comment {
+			depth += strings.Count(line, "{") - strings.Count(line, "}")
+		}
+	}
+	return only
+}

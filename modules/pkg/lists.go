@@ -20,6 +20,8 @@ type lists struct {
 	like string
 	// sources name the repositories: files, and folders of files.
 	sources []string
+	// ignores reports whether a change of a file in such a folder changes no answer; nil: none.
+	ignores func(files modules.FileReader, name string) bool
 }
 
 // younger reports whether lists exist that were fetched within that time, and after the latest change of the files that
@@ -61,9 +63,13 @@ func (a *access) sourcesChange(l lists) bool {
 		if _, ok := a.forecast.Lookup(modules.PathEffect, source); ok {
 			return true
 		}
-		names, _ := a.files.List(source)
+		names, _ := a.now.List(source)
 		for _, name := range names {
-			if _, ok := a.forecast.Lookup(modules.PathEffect, path.Join(source, name)); ok {
+			name = path.Join(source, name)
+			if l.ignores != nil && l.ignores(a.now, name) {
+				continue
+			}
+			if _, ok := a.forecast.Lookup(modules.PathEffect, name); ok {
 				return true
 			}
 		}

@@ -204,7 +204,7 @@ func (p pacman) synced(ctx context.Context, names ...string) (*pacmanInfo, error
 	return info, err
 }
 
-var pacmanLists = lists{"/var/lib/pacman/sync", "*.db", []string{"/etc/pacman.conf", "/etc/pacman.d"}}
+var pacmanLists = lists{"/var/lib/pacman/sync", "*.db", []string{"/etc/pacman.conf", "/etc/pacman.d"}, nil}
 
 // fresh implements [lister].
 func (p pacman) fresh(ctx context.Context, within time.Duration) (bool, error) {

@@ -125,7 +125,7 @@ func (z zypper) run(
 	})
 }
 
-var zypperLists = lists{"/var/cache/zypp/raw", "*", []string{"/etc/zypp/repos.d"}}
+var zypperLists = lists{"/var/cache/zypp/raw", "*", []string{"/etc/zypp/repos.d"}, nil}
 
 // fresh implements [lister].
 func (z zypper) fresh(ctx context.Context, within time.Duration) (bool, error) {

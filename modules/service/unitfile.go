@@ -147,7 +147,7 @@ func pending(h modules.Host, u unit) (changes, removed bool) {
 		}
 	}
 	for _, dir := range modules.UnitFolders[:2] {
-		names, _ := h.Files.List(dir)
+		names, _ := h.Uncounted().Files.List(dir) // another new folder rarely enables this unit
 		for _, name := range names {
 			if (strings.HasSuffix(name, ".wants") || strings.HasSuffix(name, ".requires")) && changed(path.Join(dir, name, u.id)) {
 				return true, removed

@@ -189,11 +189,11 @@ func (c predictedCommands) reread(names []string) bool {
 	return true
 }
 
-// firstUnknown returns the doubt of the first plan whose effects on things other than paths are unknown.
+// firstUnknown returns the doubt of the first plan with unknown effects on services, packages or the firewall.
 func (f *Forecast) firstUnknown() Doubt {
 	var first origin
-	for _, states := range f.other {
-		for _, s := range states {
+	for _, kind := range []modules.EffectKind{modules.UnitEffect, modules.PackageEffect, modules.FirewallEffect} {
+		for _, s := range f.other[kind] {
 			if s.doubt.Grade == modules.Unknown && (first.ref == "" || s.at < first.at) {
 				first = s.origin
 			}
