@@ -212,7 +212,7 @@ func (t *Tables) GIDHolder(ctx context.Context, gid int) (name string, taken boo
 	return name, name != strconv.Itoa(gid) && !stale
 }
 
-// groupName returns the name for a gid. In a check run, the host likely gives new groups the next free ids (groupadd(8)).
+// groupName returns the name for a gid. In a check run, the host likely chooses the next free ids for new groups (groupadd(8)).
 func (t *Tables) groupName(ctx context.Context, gid int) string {
 	last := 0
 	for _, g := range t.groups {
