@@ -23,7 +23,7 @@ import (
 // run runs the git of this machine, as a user with reproducible commits.
 func run(t *testing.T, dir string, words ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false", "-c", "init.templateDir="}, words...)...)
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false"}, words...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=ann", "GIT_AUTHOR_EMAIL=ann@example.net", "GIT_COMMITTER_NAME=ann",
 		"GIT_COMMITTER_EMAIL=ann@example.net", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
 	out, err := cmd.CombinedOutput()
@@ -66,9 +66,6 @@ func (s source) cloned(commit string, more func(t *testing.T, d string)) func(t 
 			made, err = os.MkdirTemp(s.copies, "")
 			require.NoError(t, err)
 			run(t, made, "clone", "-q", s.dir, ".")
-			for _, name := range []string{"hooks", "info"} { // git's own have twenty examples
-				require.NoError(t, os.MkdirAll(filepath.Join(made, ".git", name), 0o755))
-			}
 			if commit != "" {
 				run(t, made, "checkout", "-q", commit)
 			}
@@ -378,17 +375,17 @@ func TestValidate(t *testing.T) {
 		{Name: "user and host", Of: Git{Name: "/srv/app", Source: "git@example.net:team/app.git", Revision: "release/1.2"}},
 		{Name: "a path", Of: Git{Name: "/srv/app", Source: "/srv/git/app.git", Revision: "refs/tags/v1"}},
 		{Name: "absent", Of: Git{Name: "/srv/app", Ensure: absent}},
-		{Name: "no source", Of: Git{Name: "/srv/app"}, Err: `source: "source" cannot be empty (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)`},
-		{Name: "a command", Of: Git{Name: "/srv/app", Source: "ext::sh -c id"}, Err: `source: "source" is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)`},
-		{Name: "an option", Of: Git{Name: "/srv/app", Source: "--upload-pack=id:x"}, Err: `source: "source" is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)`},
-		{Name: "an option as path", Of: Git{Name: "/srv/app", Source: "host:--x"}, Err: `source: "source" is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)`},
-		{Name: "an option as host", Of: Git{Name: "/srv/app", Source: "ssh://-oProxyCommand=id/x"}, Err: `source: "source" names no host (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)`},
-		{Name: "another scheme", Of: Git{Name: "/srv/app", Source: "ftp://h/x"}, Err: `source: "source" has the scheme ftp, which is not supported (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)`},
-		{Name: "a secret", Of: Git{Name: "/srv/app", Source: "https://ann:x@h/x"}, Err: `source: a user or password in "source" would be seen in the arguments of git (remove it, and store it in the user's ~/.netrc or credential helper)`},
+		{Name: "no source", Of: Git{Name: "/srv/app"}, Err: "source: source cannot be empty (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "a command", Of: Git{Name: "/srv/app", Source: "ext::sh -c id"}, Err: "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "an option", Of: Git{Name: "/srv/app", Source: "--upload-pack=id:x"}, Err: "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "an option as path", Of: Git{Name: "/srv/app", Source: "host:--x"}, Err: "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "an option as host", Of: Git{Name: "/srv/app", Source: "ssh://-oProxyCommand=id/x"}, Err: "source: source names no host (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "another scheme", Of: Git{Name: "/srv/app", Source: "ftp://h/x"}, Err: "source: source has the scheme ftp, which is not supported (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "a secret", Of: Git{Name: "/srv/app", Source: "https://ann:x@h/x"}, Err: "source: a user or password in source would be seen in the arguments of git (remove it, and store it in the user's ~/.netrc or credential helper)"},
 		{Name: "part of a commit", Of: Git{Name: "/srv/app", Source: "/x", Revision: "1a2b3c4d"}, Err: "revision: a shortened commit id is not a valid revision (write the commit in full: 40 hex digits, as git rev-parse prints them)"},
 		{Name: "an option as revision", Of: Git{Name: "/srv/app", Source: "/x", Revision: "--all"}, Err: `revision: "--all" is not a commit, tag or branch`},
 		{Name: "another commit", Of: Git{Name: "/srv/app", Source: "/x", Revision: "main~1"}, Err: `revision: "main~1" is not a commit, tag or branch`},
-		{Name: "depth", Of: Git{Name: "/srv/app", Source: "/x", Depth: -1}, Err: `depth: "depth" must be 0 or more, not -1`},
+		{Name: "depth", Of: Git{Name: "/srv/app", Source: "/x", Depth: -1}, Err: "depth: depth -1 is less than 0"},
 	})
 }
 
