@@ -70,7 +70,7 @@ var explained = map[string]map[column]string{
 		certain: all,
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "Changes that fetch package lists are uncertain. With `refresh: false`, no change fetches them."},
+	"repository": {certain: "Changes that fetch package lists are uncertain. With `refresh: false`, ccm-push does not fetch package lists."},
 	"archive":    {certain: "The unpacked files are uncertain.", undone: "only with `ccm-push undo`"},
 	"line":       {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
 	"replace":    {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
@@ -91,7 +91,7 @@ var explained = map[string]map[column]string{
 		certain: "If the SELinux policy may lack the boolean, the change is uncertain.", watched: "saved values at once; current values by polling",
 	},
 	"fcontext": {
-		certain: "If the SELinux policy may lack the type, user or range, the change is uncertain. If an earlier resource would change something, labels of files are uncertain.",
+		certain: "If the SELinux policy may lack the type, user or range, the change is uncertain. If any earlier resource would change something, labels of files are uncertain.",
 		watched: "settings at once; labels of files by polling",
 	},
 	"seport": {certain: "If the SELinux policy may lack the type or range, the change is uncertain."},
@@ -108,7 +108,7 @@ var explained = map[string]map[column]string{
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "If the condition is true now, the prediction is certain, or likely after earlier changes. Otherwise it is likely if earlier resources would change something, and unknown if not.", watched: "by polling"},
+	"wait":     {certain: "If an earlier resource would change something, the prediction is likely. Otherwise the prediction is certain if the condition is true now, and unknown if the condition is false.", watched: "by polling"},
 	"http": {
 		certain: "Requests that change data are uncertain. If an earlier resource would change something, all requests are uncertain.",
 		undone:  "no", watched: "by polling",
