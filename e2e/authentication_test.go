@@ -218,7 +218,7 @@ func TestKeysOfTheAgentAtRealSSHD(t *testing.T) {
 	r := a.push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 	r.requireCode(t, 4)
 	require.Contains(t, r.stdout, "Too many authentication failures")
-	require.Contains(t, r.stdout, "3 more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): name the right key with private_key")
+	require.Contains(t, r.stdout, "3 more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): name the right key with \"private_key\"")
 
 	write(t, s.path("hosts.yaml"), "all: {hosts: {web1: {connect: {"+host+", private_key: "+s.path("id")+"}}}}\n")
 	a.push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true").requireCode(t, 0)
