@@ -159,8 +159,8 @@ This page lists a test of each resource type on real hosts. For each type, other
 [the conformance suite](adding-a-type.md#further-methods), an ad-hoc call (such as ` + "`ccm-push web1 file /srv/hello`" + `) and the examples.
 Only the type ` + "`apply`" + ` has no suite and no ad-hoc call.
 
-- The columns **apt host** and **rpm host** name the test on hosts of this family. "scenarios" means a common test for all types. This
-  test applies the manifests in ` + "`e2e/testdata/scenarios`" + `.
+- The column **apt host** names the test on a host with apt, and **rpm host** the test on a host with rpm. "scenarios" means a common
+  test for all types. This test applies the manifests in ` + "`e2e/testdata/scenarios`" + `.
 - The column **host program** names the build that the type needs. The lean build omits parts that few hosts need; the full build has all.
 
 `

@@ -19,7 +19,7 @@ func (f *Variables) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Facts, "facts", "", "`file` of facts, in YAML or JSON; for every host, these facts override the facts of the host")
 	set.StringArrayVar(&f.Fact, "fact", nil, "one fact for every host, `KEY=VALUE`; overrides --facts; may be repeated")
 	set.BoolVar(&f.NoReadEnv, "no-read-env", false, "ignore the file .env next to a manifest; without this flag, expressions read the variables of the file as Environ.NAME")
-	set.StringVar(&f.Hiera, "hiera", "", "`file`, http(s) URL or kv://BUCKET/KEY of NATS with hierarchical data, merged over the data of the manifests (default $CCM_HIERA_DATA)")
+	set.StringVar(&f.Hiera, "hiera", "", "`file`, http(s) URL or kv://BUCKET/KEY of NATS with data for all hosts and overrides for some hosts; these data override the data of the manifests (default $CCM_HIERA_DATA)")
 	set.StringVar(&f.Parameters, "parameters", "", "YAML or JSON `file` of parameters for a DSC configuration document")
 }
 

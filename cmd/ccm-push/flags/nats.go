@@ -81,9 +81,9 @@ func (f *Workers) register(set *pflag.FlagSet) {
 	set.StringVar(&f.List, "workers-list", "", "`file` with the public keys of workers that may get hosts (default ~/.config/ccm-push/workers.keys)")
 	set.StringVar(&f.Operators, "workers-operators", "", "`file` with the public keys of other machines that may follow and resume runs (default ~/.config/ccm-push/operators.keys, if it exists)")
 	f.Validity = defaultValidity
-	set.Var(Seconds{&f.Validity}, "cert-validity", "validity of the certificates with which workers log in, at least 1m; ccm-push renews them (default 10m; or the time limit of --deadline host plus 1m, if this is shorter)")
+	set.Var(Seconds{&f.Validity}, "cert-validity", "how long the certificates are valid with which workers log in, at least 1m; ccm-push renews them (default 10m; if --deadline host is less than 9m, this time limit plus 1m)")
 	set.Var(Seconds{&f.Wait}, "wait-workers", "how long the run waits at its start until each site has a worker, such as 2m; if a site still has no worker, the run changes nothing and ends with status 1")
-	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default: from 32 to 256, by the number of hosts)")
+	set.IntVar(&f.Size, "shard", 0, "maximum number of hosts that a worker takes as one group (default: 1/16 of the hosts of a play at a site, at least 32 and at most 256)")
 }
 
 func (f *Workers) validate(given func(string) bool, getenv func(string) string) error {

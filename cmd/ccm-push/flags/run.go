@@ -23,7 +23,7 @@ type Mode struct {
 func (f *Mode) register(set *pflag.FlagSet) {
 	set.BoolVarP(&f.Check, "check", "C", false, "dry run: print changes, change nothing (also: --noop)")
 	set.VarPF(&f.Diff, "diff", "D", "print changes as unified diffs; --diff=stat counts lines").NoOptDefVal = "true"
-	set.BoolVar(&f.Step, "step", false, "prompt before each change on the first host; then once before the other hosts")
+	set.BoolVar(&f.Step, "step", false, "prompt before each change on the first host; then only once for all other hosts")
 	set.BoolVar(&f.Strict, "strict", false, "treat warnings about manifests and templates as errors")
 }
 

@@ -54,7 +54,7 @@ output. Passwords are replaced by (secret).`,
 	set.StringVar(&l.host, "host", "", "print the variables of this `host` as JSON")
 	set.BoolVar(&l.graph, "graph", false, "print the tree of groups, like ansible-inventory")
 	set.BoolVar(&l.vars, "vars", false, "with --graph: also print variables")
-	set.BoolVar(&l.export, "export", false, "with --list: print each variable where the inventory sets it, at its group or host")
+	set.BoolVar(&l.export, "export", false, "with --list: print each variable only once, at the group or host that sets it")
 	_ = c.RegisterFlagCompletionFunc("host", f.CompleteHost)
 	c.AddCommand(explainCommand(f, p), lintCommand(f, p))
 	return c
@@ -212,8 +212,9 @@ can be misread. Examples are values that Ansible (YAML 1.1) and ccm-push (YAML 1
 differently: yes and on, octal numbers, numbers in base 60, dates, numbers with _ or an exponent.
 It also reports numbers that lose digits, such as the version 1.10.
 
-The command also reports passwords in clear text, variables that Ansible sets itself, and errors
-that make hosts unreachable. If the command reports something, the exit status is 1.`,
+The command also reports passwords in clear text, and errors that make hosts unreachable. It reports
+variables that Ansible replaces by its own values, such as inventory_hostname. If the command
+reports something, the exit status is 1.`,
 		Example: `  ccm-push inventory lint
   ccm-push -i hosts.yaml inventory lint`,
 		Args: cobra.NoArgs,

@@ -51,9 +51,9 @@ the role web. ccm-push hiera parse prints the data for one host. The document is
 URL or kv://BUCKET/KEY of NATS. The command contacts no host: facts (data about the host) come from
 the arguments, --fact and --facts. Values of -e override values of the document.
 
-If a document contains secrets, the command prints an error instead. To print the data of a play
-without its secrets, use ccm-push render. With --env, each key of the first level becomes a line for
-a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
+If a document contains secrets, the command prints no data, only an error. To print the data of a
+play with masked secrets, use ccm-push render. With --env, each key of the first level becomes a
+line for a shell, such as HIERA_PORT=8080; lists and maps become JSON.`,
 		Example: `  ccm-push hiera parse data.yaml role=web env=prod
   ccm-push hiera parse data.yaml --facts web1.json --query tls.port
   eval "$(ccm-push hiera parse data.yaml role=web --env)" && echo "$HIERA_PORT"`,

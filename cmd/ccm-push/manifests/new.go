@@ -25,8 +25,8 @@ manifest with one play. These commands do not change existing files.
 
 ccm-push new authority writes the files of a certificate authority. Relays and workers log in to
 hosts with certificates of this authority. The files are a private key, the program ca.sh that signs
-certificates (--ca-command), and the manifest authority.yaml. Apply authority.yaml, so that hosts
-accept the certificates.
+certificates, and the manifest authority.yaml. Apply authority.yaml, so that hosts accept the
+certificates. Then pass the program to runs with --ca-command.
 
 ccm-push new type is for developers of ccm-push. In a checkout of the sources it writes a new
 resource type that compiles and passes its tests; see docs/internals/adding-a-type.md.`,

@@ -27,8 +27,8 @@ groups, and can have up to 8 groups. A worker sends a message every 10 seconds. 
 without a message, it counts as lost.
 
 If the key of a worker is not in workers.keys, the line has the fingerprint of the key instead of a
-name. Some workers do not accept this machine, because the key of this machine is not in their
-coordinators.keys. The command does not list these workers, it prints only their number.`,
+name. A worker refuses this machine if the file coordinators.keys of the worker does not contain the
+key of this machine. The command prints only the number of these workers.`,
 		Example: `  ccm-push workers --workers tls://nats.example.com:4222
   ccm-push workers -o json`,
 		Args: cobra.NoArgs,

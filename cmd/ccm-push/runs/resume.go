@@ -33,9 +33,9 @@ folder of the recorded run. If the run uses batches (serial), it continues with 
 it ended. If a host fails again, the next resume runs the host again, in the same batch.
 
 Without RUN, or with the word last, ccm-push resumes the last run that applied manifests. To resume
-a check run, a run of health checks or an undone run, pass the id of the run. After an undo,
-ccm-push resume runs the manifests again on the undone hosts. On these hosts, it does not repeat
-commands (exec) that the undo did not reverse.
+a check run, a run of health checks or an undone run, pass the id of the run. On hosts that
+ccm-push undo restored, ccm-push resume runs the manifests again. If the undo could not reverse a
+command (exec), ccm-push resume does not repeat this command.
 
 Values of -e are not recorded, so pass them again. Options that you pass override the recorded
 options. If a manifest or one of its files has changed, ccm-push prints the name of the file and

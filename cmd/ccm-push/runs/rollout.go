@@ -24,9 +24,9 @@ var steeringHelp = map[rollout.Verb]string{
 	rollout.Ask: `ccm-push rollout status prints the progress of a rollout: hosts in progress, failed hosts, and hosts
 that count as unavailable. If the rollout has stopped, the command also prints the reason, for
 example 3 failed hosts and a limit of 2. At the end, it prints the commands that you can use next.`,
-	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. ccm-push keeps the number of
-failures, so one more failure stops the rollout again. If the process of the run has ended, this
-command resumes the run, like ccm-push resume RUN.`,
+	rollout.Go: `ccm-push rollout go continues a rollout after a stop or a pause. Earlier failures still count. So if
+the rollout stopped at the limit of failures, one more failure stops it again. If the process of the
+run has ended, this command resumes the run, like ccm-push resume RUN.`,
 	rollout.HoldNow: `ccm-push rollout hold pauses a rollout: hosts in progress finish, and no more hosts start. Then the
 rollout waits for ccm-push rollout go, end or undo.`,
 	rollout.EndNow: `ccm-push rollout end ends a run: hosts in progress finish, and no more hosts start. ccm-push resume

@@ -150,10 +150,10 @@ func runsShowCommand(a *app.App, p *output.Printer) *cobra.Command {
   ccm-push runs show last --host web1`,
 		ValidArgsFunction: arguments.CompleteRun(a, 1),
 		Short:             "print the output of a recorded run again",
-		Long: `ccm-push runs show prints the output of a recorded run again. The flags -v, --diff and --timing are
-as in the run, unless you pass them. If the run has several plays, the command also prints a table
-with the result of each host in each play. With --output json, the command prints the events of the
-run.`,
+		Long: `ccm-push runs show prints the output of a recorded run again. If you do not pass -v, --diff or
+--timing, the command uses these flags as in the recorded run. If the run has several plays, the
+command also prints a table with the result of each host in each play. With --output json, the
+command prints the events of the run.`,
 		Args: arguments.AtLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {

@@ -136,14 +136,14 @@ func (f *Sessions) Complete(results bool) arguments.Completer {
 func sessionCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "session",
-		Short: "connect calls without a manifest: later calls can depend on earlier calls",
+		Short: "make calls without a manifest depend on results of earlier calls",
 		Long: `A session connects the ad-hoc calls of a script (calls without a manifest), so that later calls can
 depend on the results of earlier calls. The name of the session is $CCM_PUSH_SESSION, or the value
 of --session.
 
 With --require TYPE#NAME, a call skips the hosts where this resource failed in an earlier call. With
---subscribe TYPE#NAME, a call restarts its service on the hosts where this resource changed in an
-earlier call.`,
+--subscribe TYPE#NAME, a call restarts its service, or runs its command (exec), on the hosts where
+this resource changed in an earlier call.`,
 		Example: `  eval "$(ccm-push session new)"
   ccm-push web package nginx
   ccm-push --require package#nginx web file /etc/nginx/nginx.conf source=nginx.conf
@@ -159,7 +159,7 @@ earlier call.`,
 func sessionNewCommand(f *Sessions, p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
-		Short: "print export CCM_PUSH_SESSION=NAME; run it with eval to start a session",
+		Short: "start a session: run the printed line (export CCM_PUSH_SESSION=NAME) with eval",
 		Long: `A session connects the ad-hoc commands of one script, so that later commands can depend on the
 results of earlier ones. ccm-push session new prints "export CCM_PUSH_SESSION=NAME"; run it with
 eval, as in the examples. Without NAME, it creates a unique name. If a session with this name

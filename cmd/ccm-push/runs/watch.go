@@ -42,9 +42,9 @@ host listens for changes, checks the resources that may have changed, and report
 difference from the desired state). With --check, the command applies nothing at the start.
 
 With --repair, ccm-push also repairs drift: it gathers facts and applies the drifted resources
-again. Within ten minutes, it repairs each resource at most three times, and at most 2 % of all
-hosts (in a small fleet, three hosts). If another program changes a resource back, ccm-push stops
-repairing the resource.
+again. Within ten minutes, it repairs a resource at most three times. In the same time, it repairs
+at most 2 % of all hosts, or three hosts if 2 % is less. If another program changes a resource back,
+ccm-push stops repairing the resource.
 
 Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
@@ -54,7 +54,7 @@ Ctrl-C ends ccm-push watch. After that, no program of ccm-push runs on the hosts
 	}
 	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once, apply nothing, and exit with status 8 if a resource has drifted")
 	c.Flags().Var(flags.Seconds{Duration: &w.options.Converged}, "converged-timeout", "exit after this time without a change")
-	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that change the exit status: unwatched (a host is not watched: adds 4), drift (adds 8), fighting (another program changes a resource back: adds 2)")
+	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that change the exit status, separated by commas: unwatched (a host is not watched: adds 4), drift (adds 8), fighting (another program changes a resource back: adds 2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "repair drift, unless the manifest sets another policy")
 	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "if manifests, data or the inventory change, apply them again; invalid changes are not applied")
 	w.tell.register(c.Flags())
@@ -67,7 +67,8 @@ func (w *watchCall) release() *cobra.Command {
 		Use: "release RUN HOST [TYPE#NAME]", Short: "repair resources again that watch has stopped repairing",
 		Long: `ccm-push watch stops repairing a resource if another program changes the resource back, or if the
 limit of repairs is reached. Remove the cause. Then run ccm-push watch release in another terminal,
-and ccm-push watch repairs the resource again. RUN is the id of a run (see ccm-push runs).`,
+and ccm-push watch repairs the resource again. RUN is the id of the run of ccm-push watch (see
+ccm-push runs).`,
 		Example: `  ccm-push watch release last web1
   ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -26,7 +26,7 @@ import (
 func Command(f *access.Unsealer, p *output.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
-		Short: "encrypt values in files, for the SSH and age keys of people",
+		Short: "encrypt values in files; people decrypt them with their SSH or age keys",
 		Long: `ccm-push secret encrypts single values of YAML files with age, for the SSH or age keys of people. The
 other values, all names and comments stay in clear text:
 
