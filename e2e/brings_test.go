@@ -3,9 +3,7 @@
 package e2e
 
 import (
-	"encoding/json"
 	"path"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,13 +81,7 @@ func TestFleetPendingPackages(t *testing.T) {
 	write(t, f.path("web.yaml"), webSite)
 	results := func(flags ...string) (all []foretoldResult) {
 		r := f.push(append([]string{"-i", "root.yaml", "-l", "s001", "--diff", "--output", "json"}, append(flags, "web.yaml")...)...)
-		for line := range strings.Lines(r.stdout) {
-			result := foretoldResult{raw: json.RawMessage(strings.TrimSpace(line))}
-			require.NoError(t, json.Unmarshal(result.raw, &result), "%q", line)
-			if result.Event == "result" {
-				all = append(all, result)
-			}
-		}
+		all = r.foretold(f)
 		require.Len(t, all, 9, "%s\n%s", r.stdout, r.stderr)
 		return all
 	}

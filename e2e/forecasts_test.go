@@ -34,7 +34,7 @@ var situations = []string{"fresh", "again", "drifts", "v2"}
 // TestFleetForecasts measures how many predictions of check runs are certain, and which are right. Each manifest of
 // testdata/forecasts is checked and run on a new host with systemd and the real Debian archive. The test fails if a
 // certain prediction is wrong. CCM_FORECASTS is the list of manifests, such as 01,03, or all. FORECASTS_OUT is a folder
-// for the results. Manifests with results in this folder are skipped.
+// for the results. A manifest with results in this folder does not run again.
 func TestFleetForecasts(t *testing.T) {
 	chosen := os.Getenv("CCM_FORECASTS")
 	if chosen == "" {
@@ -199,14 +199,7 @@ func (c *forecasts) measure(f *fleet, archive *debian, file, manifest, situation
 		began := time.Now()
 		r := f.push(append([]string{"-i", "hosts.yaml", "--diff", "--output", "json"}, append(flags, file)...)...)
 		*took = time.Since(began)
-		var all []foretoldResult
-		for line := range strings.Lines(r.stdout) {
-			result := foretoldResult{raw: json.RawMessage(strings.TrimSpace(line))}
-			require.NoError(f, json.Unmarshal(result.raw, &result), "%q", line)
-			if result.Event == "result" {
-				all = append(all, result)
-			}
-		}
+		all := r.foretold(f)
 		require.NotEmpty(f, all, "%s\n%s", r.stdout, r.stderr)
 		return all, archive.took(f.address("1.11"))
 	}
@@ -216,7 +209,7 @@ func (c *forecasts) measure(f *fleet, archive *debian, file, manifest, situation
 		run.Checked += n
 		if strings.HasSuffix(name, ".deb") && f.holds(forecastsHost, "grep -q '^Package: "+packagePattern(name)+"$' /var/lib/dpkg/status") {
 			n = max(0, n+ran[name]-archive.size(name))
-			require.LessOrEqual(f, n, int64(1), "the run has not continued the download of %s", name) // of a whole file, it gets the last byte again
+			require.LessOrEqual(f, n, int64(1), "the run has not continued the download of %s", name) // apt requests the last byte of a whole file again
 		}
 		run.Excess += n
 	}
@@ -241,6 +234,18 @@ type foretoldResult struct {
 	Diff                                      json.RawMessage // a text; in other events it has another meaning
 	RefreshedBy                               []string        `json:"refreshed_by"`
 	raw                                       json.RawMessage
+}
+
+// foretold returns the results of resources in the JSON output of a run.
+func (r run) foretold(t testing.TB) (all []foretoldResult) {
+	for line := range strings.Lines(r.stdout) {
+		result := foretoldResult{raw: json.RawMessage(strings.TrimSpace(line))}
+		require.NoError(t, json.Unmarshal(result.raw, &result), "%q", line)
+		if result.Event == "result" {
+			all = append(all, result)
+		}
+	}
+	return all
 }
 
 // compare adds the predictions of a check run. Resources of one name are compared in their order.

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -177,13 +176,7 @@ func TestFleetPendingRPMs(t *testing.T) {
 
 	results := func(flags ...string) (all []foretoldResult) {
 		r := f.push(append([]string{"-i", "root.yaml", "-l", "rs001", "--diff", "--output", "json"}, append(flags, "web.yaml")...)...)
-		for line := range strings.Lines(r.stdout) {
-			result := foretoldResult{raw: json.RawMessage(strings.TrimSpace(line))}
-			require.NoError(t, json.Unmarshal(result.raw, &result), "%q", line)
-			if result.Event == "result" {
-				all = append(all, result)
-			}
-		}
+		all = r.foretold(f)
 		require.Len(t, all, 25, "%s\n%s", r.stdout, r.stderr)
 		return all
 	}
