@@ -16,10 +16,14 @@ func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return modules.Plan{}, err
 	}
 	why, err := w.look(ctx, h, timeout)
-	if err != nil || why == nil {
+	if err != nil || why == nil && w.Port == 0 && w.URL == "" { // files and commands have their own predictions
 		return modules.Plan{}, err
 	}
-	if grade, predicts := h.Forecast.Lookup(modules.LiveEffect, ""); predicts && grade != modules.Certain {
+	grade, predicts := h.Forecast.Lookup(modules.LiveEffect, "")
+	if why == nil {
+		return modules.Plan{}, nil
+	}
+	if predicts && grade != modules.Certain {
 		h.Report.Message(modules.LevelInfo, "Would have waited "+w.until())
 		return modules.Plan{}, nil
 	}

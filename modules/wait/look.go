@@ -38,10 +38,8 @@ func (w *Wait) look(ctx context.Context, h modules.Host, left time.Duration) (wh
 	defer cancel()
 	switch {
 	case w.Port != 0:
-		h.Forecast.Lookup(modules.LiveEffect, "")
 		why = w.dial(within)
 	case w.URL != "":
-		h.Forecast.Lookup(modules.LiveEffect, "")
 		why = w.get(within)
 	case w.Path != "":
 		why, err = w.find(h)
