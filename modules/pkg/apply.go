@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -107,9 +106,8 @@ const aptPartial = "/var/cache/apt/archives/partial"
 // carryOut carries out a transaction. apt continues the downloads that check runs have begun.
 func carryOut(ctx context.Context, m manager, h modules.Host, t transaction) error {
 	if _, is := m.(apt); is && h.Private != "" && t.verb != remove {
-		if _, err := h.Files.Stat(path.Join(h.Private, "packages", "parts")); err == nil {
-			parts, err := brings.OpenCache(h.Private, "packages", "parts")
-			if err == nil {
+		if _, err := h.Files.Stat(brings.Parts(h.Private)); err == nil {
+			if parts, err := brings.OpenParts(h.Private); err == nil {
 				defer parts.Resume(aptPartial)()
 			}
 		}

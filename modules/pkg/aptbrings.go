@@ -222,7 +222,7 @@ func (a aptBringer) fetcher(ctx context.Context, p pending) (*brings.Fetcher, er
 	if err != nil {
 		return nil, err
 	}
-	cache, err := brings.OpenCache(p.host.Private, "packages", "parts")
+	cache, err := brings.OpenParts(p.host.Private)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (d dnfBringer) brought(ctx context.Context, p pending) ([]*brings.Package, 
 	if err := d.replaced(ctx, p, packages); err != nil {
 		return nil, nil, err
 	}
-	cache, err := brings.OpenCache(p.host.Private, "packages", "parts")
+	cache, err := brings.OpenParts(p.host.Private)
 	if err != nil {
 		return nil, nil, err
 	}

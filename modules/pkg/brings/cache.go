@@ -28,6 +28,12 @@ type Cache struct {
 
 var errFolder = errors.New("the folder for parts of packages is not safe")
 
+// Parts returns the folder of the cache below the private folder of a host program.
+func Parts(private string) string { return filepath.Join(private, "packages", "parts") }
+
+// OpenParts returns the cache at [Parts], and creates the folder.
+func OpenParts(private string) (*Cache, error) { return OpenCache(private, "packages", "parts") }
+
 // OpenCache returns the cache in a folder, and makes it. parent must exist; folders below it are made, too.
 func OpenCache(parent string, names ...string) (*Cache, error) {
 	dir := parent

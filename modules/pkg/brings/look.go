@@ -25,25 +25,13 @@ const (
 // Look gets and reads the control data of packages, and the begin of their files as far as they are worth it. An error
 // means that the control data of a package are not known.
 func (f *Fetcher) Look(ctx context.Context, run Runner, packages []*Package) error {
-	if len(packages) > maxPackages {
-		return errTooMuch
-	}
 	for _, p := range packages {
 		if p.File.Size <= 0 {
 			return errArchive
 		}
 	}
-	f.allow(maxControls)
-	parts := make([]part, len(packages))
-	var downloads errgroup.Group
-	downloads.SetLimit(atOnce)
-	for i, p := range packages {
-		downloads.Go(func() (err error) {
-			parts[i], err = f.control(ctx, p.File)
-			return err
-		})
-	}
-	if err := downloads.Wait(); err != nil {
+	parts, err := f.begins(packages, maxControls, func(p *Package) (part, error) { return f.control(ctx, p.File) })
+	if err != nil {
 		return err
 	}
 	for i, p := range packages {
@@ -60,6 +48,24 @@ func (f *Fetcher) Look(ctx context.Context, run Runner, packages []*Package) err
 	}
 	f.growAll(ctx, run, packages, parts)
 	return nil
+}
+
+// begins gets the first part of each package, together at most so many bytes.
+func (f *Fetcher) begins(packages []*Package, most int64, get func(*Package) (part, error)) ([]part, error) {
+	if len(packages) > maxPackages {
+		return nil, errTooMuch
+	}
+	f.allow(most)
+	parts := make([]part, len(packages))
+	var downloads errgroup.Group
+	downloads.SetLimit(atOnce)
+	for i, p := range packages {
+		downloads.Go(func() (err error) {
+			parts[i], err = get(p)
+			return err
+		})
+	}
+	return parts, downloads.Wait()
 }
 
 // growAll reads the first files of packages, if later resources may read them.

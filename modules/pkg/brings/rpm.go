@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -264,20 +262,11 @@ func numberOf(name string) int {
 // LookRPM gets and reads the headers of packages, and their first files, if later resources may read them. An error means
 // that a header is unknown.
 func (f *Fetcher) LookRPM(ctx context.Context, run Runner, packages []*Package) error {
-	if len(packages) > maxPackages {
-		return errTooMuch
-	}
-	f.allow(maxStarts)
-	parts := make([]part, len(packages))
-	var downloads errgroup.Group
-	downloads.SetLimit(atOnce)
-	for i, p := range packages {
-		downloads.Go(func() (err error) {
-			parts[i], p.start, err = f.header(ctx, p.File)
-			return err
-		})
-	}
-	if err := downloads.Wait(); err != nil {
+	parts, err := f.begins(packages, maxStarts, func(p *Package) (begin part, err error) {
+		begin, p.start, err = f.header(ctx, p.File)
+		return begin, err
+	})
+	if err != nil {
 		return err
 	}
 	for from := 0; from < len(packages); from += atOnceRPM {
@@ -301,11 +290,11 @@ func (f *Fetcher) LookRPM(ctx context.Context, run Runner, packages []*Package) 
 			return errArchive
 		}
 		for i, p := range some {
-			if h := headers[i]; h.Name != p.Name || h.Version != p.Version {
+			h := headers[i]
+			if h.Name != p.Name || h.Version != p.Version {
 				return errArchive
-			} else {
-				p.rpm, p.control, p.entries = true, h.Control, h.entries
 			}
+			p.rpm, p.control, p.entries = true, h.Control, h.entries
 		}
 	}
 	f.growAll(ctx, run, packages, parts)
