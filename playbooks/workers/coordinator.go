@@ -120,7 +120,7 @@ func (c *Coordinator) Halted() <-chan struct{} { return c.run.halted }
 func (c *Coordinator) Close(ctx context.Context) error {
 	err := c.run.post.delete(ctx)
 	c.run.loops.Wait()
-	c.run.tasks.Wait()
+	c.run.tasks.close()
 	return err
 }
 

@@ -28,7 +28,7 @@ type dispatcher struct {
 	inbox     *inbox
 	errands   *errands
 	waste     *waste
-	tasks     *sync.WaitGroup
+	tasks     *tasks
 	halt      func(error)
 	warn      func(string)
 
@@ -51,7 +51,7 @@ func (d *dispatcher) answer(ctx context.Context, text []byte) []byte {
 	if one == nil {
 		one = &askedTicket{done: make(chan struct{})}
 		d.asked[of] = one
-		d.tasks.Go(func() {
+		begun := d.tasks.start(func() {
 			defer close(one.done)
 			var given bool
 			one.answer, given = d.answerOnce(context.WithoutCancel(ctx), text)
@@ -61,6 +61,10 @@ func (d *dispatcher) answer(ctx context.Context, text []byte) []byte {
 				delete(d.asked, of) // the next answer may differ, and unknown machines can send any number of questions
 			}
 		})
+		if !begun {
+			d.mu.Unlock()
+			return nil
+		}
 	}
 	d.mu.Unlock()
 	select {
@@ -245,7 +249,7 @@ func (d *dispatcher) assign(ctx context.Context, h *assignment, id sealing.Hando
 		d.transfers.reportUnwatched(watched, "its worker was lost", "", before.errands.lastRequest())
 	}
 	if len(watched) > 0 {
-		d.tasks.Go(func() { d.errands.awaitSilence(h) })
+		d.tasks.start(func() { d.errands.awaitSilence(h) })
 	}
 	if stopped { // this worker did not get the order
 		warnOf(d.warn, d.post.order(ctx, order{Stop: true}))

@@ -71,7 +71,7 @@ func (e *entrance) next(ctx context.Context, site string) {
 func (e *entrance) try(ctx context.Context, t playbooks.Turn) {
 	e.open++
 	ended := make(chan playbooks.TurnEnd, 1)
-	e.run.tasks.Go(func() { e.logins <- login{t, <-ended} }) // run.enter ends the remaining turns
+	e.run.tasks.start(func() { e.logins <- login{t, <-ended} }) // run.enter ends the remaining turns
 	e.run.intake.gather(ctx, &turn{t, playbooks.NoQuestions{Turn: t}, ended})
 }
 

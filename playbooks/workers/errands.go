@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -24,7 +23,7 @@ type errands struct {
 	admission *admission
 	routes    *routes
 	authority *authority
-	tasks     *sync.WaitGroup
+	tasks     *tasks
 	halt      func(error)
 	warn      func(string)
 	connected func() bool     // reports whether NATS is reached
@@ -90,7 +89,7 @@ func (e *errands) await(ctx context.Context, h *assignment, q asked) answered {
 		return answered{}
 	}
 	if h.asks.begin(p) {
-		e.tasks.Go(func() {
+		begun := e.tasks.start(func() {
 			defer close(p.done)
 			if q.Renew {
 				p.answer = e.renew(context.WithoutCancel(ctx), h, q.Lent)
@@ -99,6 +98,9 @@ func (e *errands) await(ctx context.Context, h *assignment, q asked) answered {
 			p.answer = e.packed(context.WithoutCancel(ctx), h, e.answerHost(context.WithoutCancel(ctx), h, t, p.text))
 			p.text = nil // pieces of files are large
 		})
+		if !begun {
+			return answered{Over: true}
+		}
 	}
 	timer := time.NewTimer(laterTime)
 	defer timer.Stop()

@@ -35,7 +35,7 @@ type run struct {
 	halting, stopping, killing sync.Once
 
 	loops sync.WaitGroup // goroutines that end when the run is closed
-	tasks sync.WaitGroup // goroutines that answer workers
+	tasks tasks
 }
 
 // begin starts to answer workers and to read their messages. It continues until the run is closed, also if hosts are killed.
@@ -145,7 +145,7 @@ func (r *run) stop(ctx context.Context) {
 		r.ledger.stop()
 		warnOf(r.warn, r.post.withdraw(ctx))
 		warnOf(r.warn, r.post.order(ctx, order{Stop: true}))
-		r.tasks.Go(func() { r.awaitStopped(context.WithoutCancel(ctx)) })
+		r.tasks.start(func() { r.awaitStopped(context.WithoutCancel(ctx)) })
 	})
 }
 
