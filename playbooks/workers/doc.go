@@ -23,8 +23,7 @@
 // The coordinator:
 //
 //	coordinator.go  configuration, and wiring of the parts of a run
-//	run.go          a run in progress: take a host, stop, kill
-//	tasks.go        goroutines that answer workers
+//	run.go          a run in progress: take a host, stop, kill; goroutines that answer workers
 //	ledger.go       unfinished hosts, and the workers that have them
 //	told.go         events that were reported
 //	intake.go       new hosts: gather, cut into shards, submit tickets
