@@ -198,6 +198,7 @@ func warnOf(warn func(string), err error) {
 		warn(err.Error())
 	}
 }
+
 // tasks are the goroutines that answer workers. A worker can ask while the run is closed, and a [sync.WaitGroup] must not be waited for
 // while its first goroutine starts: close refuses further ones.
 type tasks struct {
