@@ -142,3 +142,30 @@ func TestFleetArmedStaysVisible(t *testing.T) {
 	r = f.push("-i", "root.yaml", "-t", "all", "armed.yaml")
 	require.Contains(t, r.stdout, "taken back  file#/srv/armed")
 }
+
+// TestFleetPredictsRefusals: a check run reports the change that a run refuses because the host could not revert it.
+func TestFleetPredictsRefusals(t *testing.T) {
+	f := startFleet(t)
+	if !strings.Contains(f.tool("status"), "s001\t") {
+		f.tool("up", "1", "--systemd")
+		t.Cleanup(func() { f.tool("down", "s001") })
+	}
+	write(t, f.path("root.yaml"), f.tool("inventory"))
+	write(t, f.path("refused.yaml"), `
+- hosts: s001
+  ccm:
+    resources:
+      - exec:
+          - touch /etc/pam.d/fleet: {affects: [/etc/pam.d/fleet], creates: /etc/pam.d/fleet}
+          - touch /srv/refused: {affects: [/srv/refused], creates: /srv/refused}
+`)
+	t.Cleanup(func() { f.sh("s001", "rm -f /etc/pam.d/fleet /srv/refused") })
+	for _, flags := range [][]string{{"--check"}, nil} {
+		r := f.push(append(flags, "-i", "root.yaml", "refused.yaml")...)
+		r.requireCode(t, 2)
+		require.Regexp(t, `(?s)exec#touch /etc/pam.d/fleet.*ccm-push could not revert the change`, r.stdout)
+		require.Contains(t, r.stdout, "exec#touch /srv/refused")
+	}
+	require.Equal(t, "no", strings.TrimSpace(f.sh("s001", "test -e /etc/pam.d/fleet || echo no")))
+	f.sh("s001", "test -e /srv/refused")
+}

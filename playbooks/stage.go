@@ -106,7 +106,7 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	if stands := g.of.stands(); stands != nil {
 		task.Watched = stands.told
 	}
-	if guard := g.state.guard; guard != nil {
+	if guard := g.state.guard; guard != nil && g.compiled.Catalog.Lock != nil {
 		task.Arm, task.ArmSet, task.Armed, task.Watchdog = guard.Arm, guard.ReportArmed, guard.Awaits, confirm.Watchdog(g.runner.Events, play, host)
 	}
 	if g.compiled.Catalog.Follow {

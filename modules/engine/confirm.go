@@ -43,13 +43,22 @@ type Unconfirmed struct {
 // confirmed already.
 func (a *attempt) needsConfirm() string {
 	r, j := a.turn.run, a.turn.job
-	c := r.cat.Confirm
-	if c == nil || r.engine.Confirm == nil || r.cat.Check || j.predicts() {
+	if r.engine.Confirm == nil || r.cat.Check || j.predicts() || !a.reaches() || r.engine.Confirm.Armed() {
 		return ""
+	}
+	return j.reaches
+}
+
+// reaches reports whether the plan may affect how the host is reached, and notes why in the job.
+func (a *attempt) reaches() bool {
+	r, j := a.turn.run, a.turn.job
+	c := r.cat.Confirm
+	if c == nil {
+		return false
 	}
 	switch cmp.Or(j.entry.Confirm, c.Mode) {
 	case wire.ConfirmNever:
-		return ""
+		return false
 	case wire.ConfirmAlways:
 		j.reaches = "it has confirm: always"
 	default:
@@ -59,10 +68,31 @@ func (a *attempt) needsConfirm() string {
 			j.reaches = by + ", which follows it, has confirm: always"
 		}
 	}
-	if j.reaches == "" || r.engine.Confirm.Armed() {
-		return ""
+	return j.reaches != ""
+}
+
+// predictRefusal returns the error with which a run refuses the change because the host could not revert it; nil if the run makes the
+// change. A run refuses no change after it has armed the revert.
+func (a *attempt) predictRefusal(ctx context.Context) error {
+	r, j := a.turn.run, a.turn.job
+	if !a.reaches() {
+		return nil
 	}
-	return j.reaches
+	err := a.cannotBeTakenBack(ctx)
+	switch {
+	case err == nil && r.armer == nil:
+		r.armer = j
+	case err != nil && r.armer == nil:
+		return notRevertible(j.reaches, err)
+	case err != nil && r.armer.prediction.Because.Any():
+		j.prediction.Doubt(r.armer.entry.Ref())
+	}
+	return nil
+}
+
+// notRevertible is the error of a change that the host could not revert.
+func notRevertible(why string, err error) error {
+	return modules.Refuse("not done, because %s, and without confirmation ccm-push could not revert the change: %v; to apply the change anyway, write confirm: never", why, err)
 }
 
 // touches names the way to the host that the plan may affect, directly or through a refresh.
@@ -135,7 +165,7 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 		err = a.cannotBeTakenBack(ctx)
 	}
 	if err != nil {
-		return modules.Refuse("not done, because %s, and without confirmation ccm-push could not revert the change: %v; to apply the change anyway, write confirm: never", why, err)
+		return notRevertible(why, err)
 	}
 	arming := Arming{Index: t.job.index, Why: why, First: past.Next()}
 	if a.plan.Refreshed { // the change that refreshes it takes effect with it, and is reverted before it is refreshed again

@@ -57,16 +57,21 @@ func (p passwd) Open(name string) (io.ReadCloser, error) {
 	return p.FileReader.Open(name)
 }
 
-// confirming applies entries of a run whose changes must be confirmed.
+// confirming applies entries of a run whose changes must be confirmed; without a confirmer it predicts them.
 func (u *undoer) confirming(c *confirmer, mode wire.ConfirmMode, parallel int, entries ...wire.Entry) (results []string) {
 	u.t.Helper()
 	e := u.engine()
-	e.Confirm = c
+	if c != nil {
+		e.Confirm = c
+	}
 	e.Host.Files.FileReader = passwd{e.Host.Files.FileReader, "deploy:x:1:1::" + u.dir + "/home:/bin/sh\n"}
 	cat := enginetest.In(u.dir, wire.Catalog{
 		Lock: &wire.Lock{Run: "1", Holder: "ops@ctl"}, Once: &wire.Once{Run: "1", Play: 1}, Parallel: parallel,
 		Confirm: &wire.Confirm{Mode: mode, Login: "deploy"}, Entries: entries,
 	})
+	if c == nil {
+		cat.Lock, cat.Once, cat.Check = nil, nil, true
+	}
 	list, _ := enginetest.Run(u.t, e, u.dir, cat)
 	for _, r := range list {
 		results = append(results, strings.ReplaceAll(fmt.Sprintf("%d %s: %s", r.Index, statusText(r.Status), r.Message+r.Error), u.dir, "$"))
@@ -163,6 +168,16 @@ func TestConfirmModes(t *testing.T) {
 				want = []string{"0: " + strings.ReplaceAll(test.asked, "$", u.dir) + " (from change 1 on)"}
 			}
 			require.Equal(t, want, c.asked)
+
+			u = newUndoer(t)
+			require.NoError(t, os.MkdirAll(u.at("home/.ssh"), 0o755))
+			predicted := u.confirming(nil, test.mode, 0, test.entry)
+			require.Len(t, predicted, 1)
+			if strings.HasPrefix(test.want, "0 failed") {
+				require.Equal(t, test.want, predicted[0])
+			} else {
+				require.True(t, strings.HasPrefix(predicted[0], "0 changed"), predicted[0])
+			}
 		})
 	}
 }
@@ -285,4 +300,29 @@ func TestConfirmedBefore(t *testing.T) {
 	got, err := os.ReadFile(u.at("a"))
 	require.NoError(t, err)
 	require.Equal(t, "by hand", string(got))
+}
+
+// TestRefusalsOfACheckRun predicts which changes a run refuses: only those before the first change for which it arms a revert.
+func TestRefusalsOfACheckRun(t *testing.T) {
+	file, command := fileWith("$/home/.ssh/a", "x"), confirmed(enginetest.Command("true", ""), wire.ConfirmAlways)
+	for _, test := range []struct {
+		name    string
+		entries []wire.Entry
+		want    []wire.Status
+	}{
+		{"refused", []wire.Entry{command, file}, []wire.Status{wire.Failed, wire.Changed}},
+		{"armed before", []wire.Entry{file, command}, []wire.Status{wire.Changed, wire.Changed}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, c := range []*confirmer{nil, {}} {
+				u := newUndoer(t)
+				require.NoError(t, os.MkdirAll(u.at("home/.ssh"), 0o755))
+				results := u.confirming(c, wire.ConfirmAuto, 0, test.entries...)
+				require.Len(t, results, len(test.want))
+				for i, status := range test.want {
+					require.True(t, strings.HasPrefix(results[i], fmt.Sprintf("%d %s:", i, statusText(status))), results[i])
+				}
+			}
+		})
+	}
 }

@@ -29,6 +29,7 @@ type run struct {
 	reversals *notes.Reversals
 	applied   *notes.Applied
 	ways      *reach.Ways    // ways to the host; nil before the first use
+	armer     *job           // first predicted change for which the run arms a revert; nil before it
 	undoing   *notes.Undoing // undo of another run; nil before the first reverted change
 	// earlierIntent is [history].intent before the first job.
 	earlierIntent bool

@@ -133,6 +133,9 @@ func (a *attempt) predict(ctx context.Context) error {
 		if err := r.refreshes.MayAnnounce(j.index); err != nil {
 			return err
 		}
+		if err := a.predictRefusal(ctx); err != nil {
+			return err
+		}
 	}
 	if err := a.noteReversal(ctx); err != nil {
 		return err

@@ -96,7 +96,7 @@ func (g *Guard) within() time.Duration {
 
 // Request returns the part of a catalog about changes that must be confirmed; nil means none.
 func (g *Guard) Request(c *wire.Catalog) *wire.Confirm {
-	if g == nil || c.Lock == nil {
+	if g == nil || c.Lock == nil && !c.Check {
 		return nil
 	}
 	asked := &wire.Confirm{

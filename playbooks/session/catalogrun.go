@@ -159,7 +159,7 @@ func (c *catalogRun) output(o *wire.Output) error {
 
 // done checks that no resource is missing without a reason.
 func (c *catalogRun) done(d *wire.Done) error {
-	if d.Armed < 0 || d.Armed > 0 && c.catalog.Confirm == nil {
+	if d.Armed < 0 || d.Armed > 0 && (c.catalog.Confirm == nil || c.catalog.Check) {
 		return breach("the host waits for a confirmation that was not requested")
 	}
 	if c.task.Armed != nil {
