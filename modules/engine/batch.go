@@ -94,7 +94,7 @@ func (b *batch) take(ctx context.Context, j *job) bool {
 	since := r.real.scheduler.Clock()
 	var err error
 	r.real.outside(func() { a.plan, err = j.resource.Check(ctx, a.seen) })
-	if err != nil || !a.plan.Pending() || a.needsConfirm() != "" || j.resource.(modules.Batcher).BatchKey(a.plan) != b.key || b.overlaps(a.plan) {
+	if err != nil || !a.plan.Pending() || (guarded{a}).needsConfirm() != "" || j.resource.(modules.Batcher).BatchKey(a.plan) != b.key || b.overlaps(a.plan) {
 		return false
 	}
 	if a.claimed = r.things(a.plan); !r.real.scheduler.TryClaim(a.claimed, since) {

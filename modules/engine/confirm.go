@@ -39,9 +39,12 @@ type Unconfirmed struct {
 	Starting bool
 }
 
+// A guarded is an attempt whose change may need to be confirmed.
+type guarded struct{ *attempt }
+
 // needsConfirm returns why the plan needs to be confirmed; "" if it does not, or if further changes have to be
 // confirmed already.
-func (a *attempt) needsConfirm() string {
+func (a guarded) needsConfirm() string {
 	r, j := a.turn.run, a.turn.job
 	if r.engine.Confirm == nil || r.cat.Check || j.predicts() || !a.reaches() || r.engine.Confirm.Armed() {
 		return ""
@@ -50,7 +53,7 @@ func (a *attempt) needsConfirm() string {
 }
 
 // reaches reports whether the plan may affect how the host is reached, and notes why in the job.
-func (a *attempt) reaches() bool {
+func (a guarded) reaches() bool {
 	r, j := a.turn.run, a.turn.job
 	c := r.cat.Confirm
 	if c == nil {
@@ -73,7 +76,7 @@ func (a *attempt) reaches() bool {
 
 // predictRefusal returns the error with which a run refuses the change because the host could not revert it; nil if the run makes the
 // change. A run refuses no change after it has armed the revert.
-func (a *attempt) predictRefusal(ctx context.Context) error {
+func (a guarded) predictRefusal(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
 	if !a.reaches() {
 		return nil
@@ -96,7 +99,7 @@ func notRevertible(why string, err error) error {
 }
 
 // touches names the way to the host that the plan may affect, directly or through a refresh.
-func (a *attempt) touches(c *wire.Confirm) string {
+func (a guarded) touches(c *wire.Confirm) string {
 	r := a.turn.run
 	if r.ways == nil {
 		r.ways = reach.New(r.real.host.Files, c.Login, c.Become)
@@ -162,7 +165,7 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 	case past == nil:
 		err = modules.Refuse("this host stores no former states")
 	default:
-		err = a.cannotBeTakenBack(ctx)
+		err = guarded{a}.cannotBeTakenBack(ctx)
 	}
 	if err != nil {
 		return notRevertible(why, err)
@@ -182,7 +185,7 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 
 // cannotBeTakenBack returns why the change could not be reverted; nil if it can, or if it is only named in the report,
 // such as a package.
-func (a *attempt) cannotBeTakenBack(ctx context.Context) (err error) {
+func (a guarded) cannotBeTakenBack(ctx context.Context) (err error) {
 	j := a.turn.job
 	switch {
 	case a.onlyRefreshes():

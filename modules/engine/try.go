@@ -97,7 +97,7 @@ func (t *turn) try(ctx context.Context) error {
 			if err := t.takeSemaphores(ctx, a.plan); err != nil {
 				return err
 			}
-		} else if why := a.needsConfirm(); why != "" {
+		} else if why := (guarded{a}).needsConfirm(); why != "" {
 			end()
 			if err := t.confirm(ctx, a, why); err != nil {
 				return err
@@ -133,7 +133,7 @@ func (a *attempt) predict(ctx context.Context) error {
 		if err := r.refreshes.MayAnnounce(j.index); err != nil {
 			return err
 		}
-		if err := a.predictRefusal(ctx); err != nil {
+		if err := (guarded{a}).predictRefusal(ctx); err != nil {
 			return err
 		}
 	}
