@@ -442,6 +442,15 @@ fidelity:
 	CCM_FIDELITY=$(SEEDS) CCM_FIDELITY_STATE=$(CURDIR)/bin/fidelity/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12) \
 		$(GO) test -tags e2e -vet=off -count 1 -timeout 5h -v -run '^TestFleetFidelity$$' ./e2e
 
+# battery: small playbooks are run by Ansible on one host, and converted on its twin: both are the same then; Debian, as root
+# It takes five minutes, and can be stopped, as outcomes. PROJECTS=a1-stop,b2-include-tasks-vars chooses some of
+# e2e/testdata/battery. `make e2e` runs what the commit chooses for 75 seconds.
+PROJECTS ?= all
+.PHONY: battery
+battery:
+	CCM_BATTERY=$(PROJECTS) CCM_BATTERY_STATE=$(CURDIR)/bin/battery/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12) \
+		$(GO) test -tags e2e -vet=off -count 1 -timeout 1h -v -run '^TestFleetBattery$$' ./e2e
+
 # forecasts: real manifests are checked and run on hosts with the Debian archive: a table of how many predictions are
 # certain, likely and unknown, and which are right; Debian 12, as root, after apt-get update. It takes 15 minutes on two
 # cores, and can be stopped, as outcomes. ONLY=01,03 chooses manifests of e2e/testdata/forecasts. FORECASTS_OUT is the

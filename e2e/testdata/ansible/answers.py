@@ -1,4 +1,4 @@
-"""Answers many command lines of ansible and ansible-inventory in one go.
+"""Answers many command lines of ansible, ansible-inventory and ansible-playbook in one go.
 
 Reads one JSON list per line, an argument vector, and prints one JSON object per
 line: stdout, stderr and the exit status. Each command line is the tool's own
@@ -12,8 +12,9 @@ import tempfile
 
 import ansible.cli.adhoc
 import ansible.cli.inventory
+import ansible.cli.playbook
 
-TOOLS = {"ansible": ansible.cli.adhoc, "ansible-inventory": ansible.cli.inventory}
+TOOLS = {"ansible": ansible.cli.adhoc, "ansible-inventory": ansible.cli.inventory, "ansible-playbook": ansible.cli.playbook}
 
 
 def run(argv, out, err):
