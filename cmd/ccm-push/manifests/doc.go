@@ -4,6 +4,7 @@
 //	explain.go      explain
 //	fmt.go          fmt
 //	fromansible.go  from-ansible
+//	shadow.go       from-ansible --shadow
 //	graph.go        graph
 //	hiera.go        hiera
 //	new.go          new

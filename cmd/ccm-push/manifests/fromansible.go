@@ -19,8 +19,9 @@ import (
 
 func fromAnsibleCommand(types modules.Registry, f *inventories.Reader, p *output.Printer) *cobra.Command {
 	var out, report string
+	var inShadow bool
 	c := &cobra.Command{
-		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
+		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER | from-ansible --shadow PLAYBOOK [MANIFEST]",
 		Short: "convert playbooks and roles of Ansible to manifests",
 		Long: `ccm-push from-ansible reads Ansible playbooks and roles, and writes manifests, data and templates
 with the same effect. If a part has no equivalent in a manifest, the command writes a "todo" in its
@@ -31,20 +32,38 @@ is now slightly different. docs/guide/from-ansible.md lists all modules and keyw
 
 With -i, the command also reads an inventory. From the inventory, it learns whether a variable is a
 text, a number or a list, and which variables of a play the inventory overrides. The conversion
-needs no Ansible, contacts no host and overwrites no file.`,
+needs no Ansible, contacts no host and overwrites no file.
+
+--shadow compares the two programs on your hosts: it runs ansible-playbook --check with the
+playbook, and ccm-push --check with MANIFEST or a temporary conversion. It prints files, packages,
+services, accounts and settings for which the results differ. If there are any, the exit status is
+8. Flags that both programs know, such as -i, -l, -e, -u, -b and -K, apply to both.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
-  ccm-push from-ansible roles/nginx`,
-		Args: cobra.ExactArgs(1),
+  ccm-push from-ansible roles/nginx
+  ccm-push from-ansible --shadow -i inventory/ site.yml manifests/site.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if inShadow {
+				return cobra.RangeArgs(1, 2)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.TextOnly("from-ansible"); err != nil {
 				return err
 			}
-			known, err := inventoryVariables(cmd.Context(), f)
-			if err != nil {
+			options := fromansible.Options{Types: types}
+			if inShadow && len(args) == 2 {
+				return shadowed(cmd, f, p, args, options)
+			}
+			var err error
+			if options.Variables, err = inventoryVariables(cmd.Context(), f); err != nil {
 				return err
 			}
+			if inShadow {
+				return shadowed(cmd, f, p, args, options)
+			}
 			f.App.EndAtOnce.Store(true) // nothing is written yet
-			done, err := fromansible.Convert(cmd.Context(), args[0], fromansible.Options{Types: types, Variables: known})
+			done, err := fromansible.Convert(cmd.Context(), args[0], options)
 			f.App.EndAtOnce.Store(false)
 			if err != nil {
 				return err
@@ -66,6 +85,7 @@ needs no Ansible, contacts no host and overwrites no file.`,
 		},
 	}
 	c.Flags().StringVar(&out, "out", "manifests", "output folder")
+	c.Flags().BoolVar(&inShadow, "shadow", false, "compare check runs of ansible-playbook and ccm-push on the hosts")
 	c.Flags().StringVar(&report, "report", "", "write a Markdown report to this file: the result of each task")
 	return c
 }
