@@ -13,10 +13,11 @@ const (
 	Partition = "partition"
 	CPU       = "cpu"
 	Memory    = "memory"
+	Identity  = "identity"
 )
 
 // Names lists the collectors in the order in which facts are shown.
-func Names() []string { return []string{Host, Network, Partition, CPU, Memory} }
+func Names() []string { return []string{Host, Network, Partition, CPU, Memory, Identity} }
 
 // Collectors lists the collectors that the facts at these paths need, in the order of [Names]; all selects every one. A
 // path is a lookup path without its leading "facts.": dots between keys ("host.info.os"). A first key that does not

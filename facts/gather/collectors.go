@@ -3,6 +3,7 @@ package gather
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/disk"
@@ -25,6 +26,8 @@ func collector(name string) (collect func(context.Context) (any, error), known b
 		return cpuFacts, true
 	case facts.Memory:
 		return memoryFacts, true
+	case facts.Identity:
+		return identityFacts, true
 	}
 	return nil, false
 }
@@ -32,12 +35,18 @@ func collector(name string) (collect func(context.Context) (any, error), known b
 type hostTree struct {
 	Info    *host.InfoStat `json:"info"`
 	Release *releaseTree   `json:"release,omitempty"`
+	// ServiceManager is systemd if systemd manages the services of the host, otherwise empty.
+	ServiceManager string `json:"service_manager"`
 }
 
 func hostFacts(ctx context.Context) (any, error) {
 	info, err := hostInfo(ctx)
 	is, releaseErr := release("/etc/os-release", "/usr/lib/os-release")
-	return hostTree{info, is}, errors.Join(err, releaseErr)
+	tree := hostTree{Info: info, Release: is}
+	if exists("/run/systemd/system") { // sd_booted(3)
+		tree.ServiceManager = "systemd"
+	}
+	return tree, errors.Join(err, releaseErr)
 }
 
 type partitionTree struct {
@@ -90,4 +99,9 @@ func memoryFacts(ctx context.Context) (any, error) {
 		tree.Swap.Devices = devices
 	}
 	return tree, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }

@@ -30,11 +30,12 @@ func TestTree(t *testing.T) {
 	r := gather(t, facts.Names(), Options{Timeout: time.Minute})
 	require.Empty(t, r.Partial)
 	for collector, keys := range map[string][]string{
-		facts.Host:      {"info", "release"},
-		facts.Network:   {"addresses", "interfaces", "default_ipv4", "default_ipv6"},
+		facts.Host:      {"info", "release", "service_manager"},
+		facts.Network:   {"addresses", "interfaces", "default_ipv4", "default_ipv6", "default_interface", "default_gateway"},
 		facts.Partition: {"partitions", "usage"},
 		facts.CPU:       {"info"},
 		facts.Memory:    {"virtual", "swap"},
+		facts.Identity:  {"fqdn", "user"},
 	} {
 		var tree map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(r.Facts[collector], &tree))
@@ -62,7 +63,7 @@ func TestOnlyWhatIsAsked(t *testing.T) {
 
 func TestUnknownCollector(t *testing.T) {
 	_, err := Gather(t.Context(), []string{"disc"}, Options{})
-	require.EqualError(t, err, `unknown fact collector "disc" (known: [host network partition cpu memory])`)
+	require.EqualError(t, err, `unknown fact collector "disc" (known: [host network partition cpu memory identity])`)
 }
 
 func TestEndOfContext(t *testing.T) {

@@ -49,11 +49,6 @@ func debianVersion() (version string, ok bool) {
 	return string(line), err == nil && len(line) > 0
 }
 
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
-}
-
 // processes returns the number of processes in /proc.
 func processes() (n uint64) {
 	proc, err := os.Open("/proc")

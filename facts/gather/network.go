@@ -3,6 +3,7 @@ package gather
 import (
 	"context"
 	"net/netip"
+	"os"
 
 	psnet "github.com/shirou/gopsutil/v4/net"
 	"golang.org/x/sys/unix"
@@ -13,6 +14,9 @@ type networkTree struct {
 	Interfaces  []psnet.InterfaceStat `json:"interfaces"`
 	DefaultIPv4 string                `json:"default_ipv4"`
 	DefaultIPv6 string                `json:"default_ipv6"`
+	// Interface and gateway of the IPv4 default route. Both are empty if there is no such route.
+	DefaultInterface string `json:"default_interface"`
+	DefaultGateway   string `json:"default_gateway"`
 }
 
 // address is one by which other machines may reach the host.
@@ -30,6 +34,9 @@ func networkFacts(ctx context.Context) (any, error) {
 		Interfaces:  append([]psnet.InterfaceStat{}, interfaces...),
 		DefaultIPv4: localAddress(netip.AddrFrom4([4]byte{8, 8, 8, 8})),
 		DefaultIPv6: localAddress(netip.AddrFrom16([16]byte{0x20, 0x01, 0x48, 0x60, 0x48, 0x60, 14: 0x88, 15: 0x88})),
+	}
+	if routes, err := os.ReadFile("/proc/net/route"); err == nil { // only Linux has it
+		tree.DefaultInterface, tree.DefaultGateway = defaultRoute(string(routes))
 	}
 	for _, i := range interfaces {
 		for _, a := range i.Addrs {
