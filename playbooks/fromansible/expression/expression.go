@@ -691,9 +691,7 @@ func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
 		if !ok {
 			return t, false, nil
 		}
-		if err = w.asks(f); err == nil {
-			t, err = w.fact(f, e)
-		}
+		t, err = w.fact(f, e)
 		return t, true, err
 	}
 	if e.Op != j2.Binary || len(e.Args) != 2 {
@@ -726,19 +724,8 @@ func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
 	default:
 		return t, false, nil
 	}
-	if err = w.asks(f); err != nil {
-		return t, true, err
-	}
 	t, err = w.oneOf(f, names, lower, strings.HasPrefix(e.Text, "!") || strings.HasPrefix(e.Text, "not"))
 	return t, true, err
-}
-
-// asks has plays ask for a fact that hosts do not tell by themselves.
-func (w *Writer) asks(f fact) error {
-	if f.asks == (facts.Query{}) {
-		return nil
-	}
-	return w.Scope.Files.Ask(strings.Split(f.expr+f.of, ".")[1], f.asks)
 }
 
 func withoutLower(e *j2.Expr) (of *j2.Expr, lower bool) {

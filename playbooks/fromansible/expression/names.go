@@ -3,7 +3,6 @@ package expression
 import (
 	"strings"
 
-	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
 
@@ -27,7 +26,6 @@ type fact struct {
 	kind   Kind              //
 	values map[string]string // its values that are called otherwise here; of several with a blank between
 	of     string            // what those are values of
-	asks   facts.Query       // that the play has to ask; it is called as its first part behind Facts
 }
 
 // families are those of operating systems, as gopsutil calls them.
@@ -51,7 +49,7 @@ var factNames = map[string]fact{
 	"distribution_version":       {expr: "Facts.host.info.platformVersion", kind: TextKind},
 	"distribution_release":       {expr: "Facts.host.release.codename", kind: TextKind},
 	"distribution_major_version": {expr: `split(Facts.host.info.platformVersion, ".")[0]`, kind: TextKind},
-	"service_mgr":                {of: "Facts.service_mgr.stdout", kind: TextKind, values: map[string]string{"systemd": "systemd"}, asks: facts.Query{Command: "test -d /run/systemd/system && echo systemd"}},
+	"service_mgr":                {of: "Facts.host.service_manager", kind: TextKind, values: map[string]string{"systemd": "systemd"}},
 	"architecture":               {expr: "Facts.host.info.kernelArch", kind: TextKind},
 	"machine":                    {expr: "Facts.host.info.kernelArch", kind: TextKind},
 	"kernel":                     {expr: "Facts.host.info.kernelVersion", kind: TextKind},
@@ -60,8 +58,23 @@ var factNames = map[string]fact{
 	"virtualization_type":        {expr: "Facts.host.info.virtualizationSystem", kind: TextKind},
 	"virtualization_role":        {expr: "Facts.host.info.virtualizationRole", kind: TextKind},
 	"memtotal_mb":                {expr: "int(Facts.memory.virtual.total / 1048576)", kind: NumberKind},
+	"memfree_mb":                 {expr: "int(Facts.memory.virtual.free / 1048576)", kind: NumberKind},
+	"swaptotal_mb":               {expr: "int(Facts.memory.swap.info.total / 1048576)", kind: NumberKind},
 	"processor_vcpus":            {expr: "len(Facts.cpu.info)", kind: NumberKind},
 	"default_ipv4.address":       {expr: "Facts.network.default_ipv4", kind: TextKind},
+	"default_ipv4.interface":     {expr: "Facts.network.default_interface", kind: TextKind},
+	"default_ipv4.gateway":       {expr: "Facts.network.default_gateway", kind: TextKind},
+	"fqdn":                       {expr: "Facts.identity.fqdn", kind: TextKind},
+	"domain":                     {expr: `join(split(Facts.identity.fqdn, ".")[1:], ".")`, kind: TextKind},
+	"user_id":                    {expr: "Facts.identity.user.name", kind: TextKind},
+	"user_uid":                   {expr: "Facts.identity.user.uid", kind: NumberKind},
+	"user_gid":                   {expr: "Facts.identity.user.gid", kind: NumberKind},
+	"user_gecos":                 {expr: "Facts.identity.user.comment", kind: TextKind},
+	"user_dir":                   {expr: "Facts.identity.user.home", kind: TextKind},
+	"user_shell":                 {expr: "Facts.identity.user.shell", kind: TextKind},
+	"env.HOME":                   {expr: "Facts.identity.user.home", kind: TextKind},
+	"env.USER":                   {expr: "Facts.identity.user.name", kind: TextKind},
+	"env.SHELL":                  {expr: "Facts.identity.user.shell", kind: TextKind},
 	"default_ipv6.address":       {expr: "Facts.network.default_ipv6", kind: TextKind},
 }
 
