@@ -54,7 +54,7 @@ func TestErrorsInFiles(t *testing.T) {
 		{"{{ jet('missing.jet') }}", "missing.jet:3:4: missing key \"Data.nope\"\n  hint: Data has big, empty, huge, list, max, name, nested, nothing and 8 more; to test whether the key exists, write isset(Data.nope)"},
 		{"{{ template('nope.templ') }}", `site.yaml:7:15: no file "nope.templ" in ` + files.Dir()},
 		{"{{ readFile('/etc/x') }}", `site.yaml:7:15: "/etc/x" is not below the folder of the play` + "\n  hint: write a path relative to " + files.Dir() +
-			"; to use the file of the host, write an earlier resource exec: [read: {command: cat /etc/x}], and here, in place of the file, recv: {content: exec#read.stdout}"},
+			"; to use the file of the host, first write the resource exec: [read: {command: cat /etc/x}]; then replace the property by recv: {content: exec#read.stdout}"},
 		{"{{ file('../nope') }}", `site.yaml:7:15: "../nope" is outside the folder ` + files.Dir() + "\n  hint: move the file into this folder: a play can read only files in its own folder"},
 	}
 	for _, c := range cases {

@@ -309,7 +309,7 @@ func TestContents(t *testing.T) {
 func TestSources(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"missing", "nope", `cannot read "nope": no such file in DIR`},
-		{"absolute", "/etc/passwd", "\"/etc/passwd\" is an absolute path\n  hint: write a path relative to DIR; to use the file of the host, write an earlier resource exec: [read: {command: cat /etc/passwd}], and here, in place of the file, recv: {content: exec#read.stdout}"},
+		{"absolute", "/etc/passwd", "\"/etc/passwd\" is an absolute path\n  hint: write a path relative to DIR; to use the file of the host, first write the resource exec: [read: {command: cat /etc/passwd}]; then replace the property by recv: {content: exec#read.stdout}"},
 		{"a folder", "sub", `"sub" in DIR is not a regular file`},
 		{"a pipe", "fifo", `"fifo" in DIR is not a regular file`},
 		{"out of the folder", "../x", "\"../x\" is outside DIR\n  hint: move the file into this folder: a play can read only files in its own folder"},

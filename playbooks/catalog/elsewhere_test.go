@@ -11,7 +11,7 @@ import (
 
 // TestHostsChooseNothingElsewhere has values that hosts have a say in at resources that run on others.
 func TestHostsChooseNothingElsewhere(t *testing.T) {
-	const hint = "\n  hint: use data of the inventory; or write one resource for each value, and select it with control: {if: Facts.x == 'y'}"
+	const hint = "\n  hint: use data of the inventory; or write one resource for each possible value, each with a condition such as control: {if: Facts.x == 'y'}"
 	only := func(what string) string {
 		return "data from a host cannot be used for " + what + ", because the resource runs on another host" + hint
 	}

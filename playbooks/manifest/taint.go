@@ -108,7 +108,7 @@ func (t Taint) CheckNested() error {
 	var errs yamlpos.Errors
 	checksum := r.PropertySet().Get("checksum")
 	if r.Name.FromHost(t.seen) {
-		errs.Add(r.Name.Node.Errorf("use data of the inventory; or write one resource for each manifest, and select it with control: {if: Facts.x == 'y'}", "data from a host cannot be used as the name of a manifest"))
+		errs.Add(r.Name.Node.Errorf("use data of the inventory; or write one resource for each manifest, each with a condition such as control: {if: Facts.x == 'y'}", "data from a host cannot be used as the name of a manifest"))
 	}
 	if checksum != nil && t.fromHost(checksum) {
 		errs.Add(checksum.Errorf("", "data from a host cannot be used as the checksum of a manifest"))

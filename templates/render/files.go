@@ -86,7 +86,7 @@ func (f *Files) HasRead(name string) bool { return f != nil && f.contents.has(pa
 
 // HostFileHint suggests how a property gets the content of a file on the host, which no template can read.
 func HostFileHint(name string) string {
-	return fmt.Sprintf("to use the file of the host, write an earlier resource exec: [read: {command: cat %s}], and here, in place of the file, recv: {content: exec#read.stdout}", name)
+	return fmt.Sprintf("to use the file of the host, first write the resource exec: [read: {command: cat %s}]; then replace the property by recv: {content: exec#read.stdout}", name)
 }
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.

@@ -36,7 +36,7 @@ type NATS struct {
 func (f *NATS) register(set *pflag.FlagSet) {
 	g := &f.Config
 	set.StringVar(&g.Servers, NATSFlag, "", "NATS `URL`, tls:// or nats://; several with commas (default $NATS_URL)")
-	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the command line program nats (default $NATS_CONTEXT, or the context CCM if it exists and --nats is not passed)")
+	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the command line program nats (default $NATS_CONTEXT; without it and without --nats, the context CCM if there is one)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
 	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the secret key (seed of an nkey) of your user at the NATS server (default $NATS_NKEY)")
 	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA certificates for the NATS server, instead of the CAs of the system (default $NATS_CA)")

@@ -29,13 +29,14 @@ func workerCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 with --workers and the same URL, the worker applies the plays to some of the hosts. The other
 machine prints the results.
 
-For each run, the worker creates a key. The machine that starts the run sends the files of the plays
-and the inventory of the worker's hosts, encrypted for this key. It also sends certificates for the
-key, with which the worker logs in to hosts.
+The worker and the machine that starts runs each have a permanent key (--key here, --workers-key
+there). Create each key with ssh-keygen -t ed25519, without a passphrase. The worker accepts runs
+only if its file coordinators.keys (--coordinators) contains the public key of the other machine. On
+the other machine, workers.keys must contain the public key of the worker.
 
-The worker accepts a run only if coordinators.keys (--coordinators) contains the public key of the
-machine that starts the run. On that machine, workers.keys must contain the public key of the
-worker. Create both keys with ssh-keygen -t ed25519, without a passphrase.
+For each run, the worker also creates a temporary key. The machine that starts the run sends the
+files of the plays and the inventory of the worker's hosts, encrypted for this key. It also sends
+certificates for the key, with which the worker logs in to hosts.
 
 After Ctrl-C, resources in progress finish, and other workers take the remaining hosts. With -v, the
 worker prints a line when it takes hosts of a run, and when they have finished.`,

@@ -64,7 +64,7 @@ func TestWrongNested(t *testing.T) {
 		{"a URL of no archive", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.yaml': ]]}\n",
 			"site.yaml:1:27: name: the URL does not lead to a .tar.gz\n  hint: pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz ."},
 		{"what a host sent", "-- site.yaml --\nccm: {resources: [apply: ['{{ Facts.x }}': ]]}\n",
-			"site.yaml:1:27: data from a host cannot be used as the name of a manifest\n  hint: use data of the inventory; or write one resource for each manifest, and select it with control: {if: Facts.x == 'y'}"},
+			"site.yaml:1:27: data from a host cannot be used as the name of a manifest\n  hint: use data of the inventory; or write one resource for each manifest, each with a condition such as control: {if: Facts.x == 'y'}"},
 		{"a checksum that a host sent", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.tgz': {checksum: '{{ Facts.x }}', data: '{{ Facts }}'}]]}\n",
 			"site.yaml:1:57: data from a host cannot be used as the checksum of a manifest\nsite.yaml:1:80: data from a host cannot be used as the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
 		{"a key that a host sent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Facts.x }}': y}}]]}\n-- a.yaml --\n" + child,
