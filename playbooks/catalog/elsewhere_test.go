@@ -13,7 +13,7 @@ import (
 func TestHostsChooseNothingElsewhere(t *testing.T) {
 	const hint = "\n  hint: use data of the inventory; or write one resource for each possible value, each with a condition such as control: {if: Facts.x == 'y'}"
 	only := func(what string) string {
-		return "data from a host cannot be used for " + what + ", because the resource runs on another host" + hint
+		return what + " cannot contain data from the host, because the resource runs on another host" + hint
 	}
 	for _, c := range []struct{ name, manifest, want string }{
 		{"where", `ccm: {resources: [exec: [x: {on: "{{ Facts.os }}"}]]}`,
