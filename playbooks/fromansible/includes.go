@@ -30,6 +30,8 @@ func setFact(t *task.Task) {
 			t.Problem("set_fact of %s", name)
 		case f.Why != "":
 			t.Problem("%s", f.Why)
+		case f.Early:
+			where = "stands in defaults-facts.yaml: "
 		case f.Data:
 			where = "stands in facts.yaml: "
 		default:
@@ -248,6 +250,20 @@ func (r reader) includeVars(t *task.Task) {
 	name := t.Line
 	if n := t.Arg("file"); n != nil {
 		name = n.Value
+	}
+	if chosen := t.File.ChosenVars(t.Node); len(chosen) > 0 {
+		for _, name := range chosen {
+			switch f := t.File.Facts[name]; {
+			case f == nil:
+				t.Problem("include_vars in a block with variables of its own")
+			case f.Why != "":
+				t.Problem("%s", f.Why)
+			}
+		}
+		delete(t.Keywords, "when")
+		t.Plain = true
+		t.Entries = append(t.Entries, &layout.Entry{Comments: []string{"stands in facts.yaml: " + strings.Join(chosen, ", ")}})
+		return
 	}
 	if j2.HasTags(name) || name == "" || t.IsLoop() || t.Keywords["when"] != nil {
 		t.Problem("include_vars of what only a host decides: write hierarchy and overrides at the play")

@@ -82,6 +82,7 @@ type Surroundings interface {
 	ValueOf(name string) (*j2.Expr, bool)                                  // that tasks set
 	KindOf(name string) Kind                                               // of data
 	Defines(name string) bool                                              // data has it
+	Optional(name string) bool                                             // data has it, as nil on some hosts
 	NodeOf(path *j2.Expr) *yaml.Node                                       // of data, where it is literal; else nil
 	Ask(name string, q facts.Query) error                                  // has Facts.NAME be what plays ask for
 	LocalFile(folder, name string) (path string, err error)                // of the role or the play, copied
@@ -741,6 +742,7 @@ func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
 	for _, name := range names {
 		value := f.values[name]
 		if lower {
+			value = ""
 			for theirs, ours := range f.values {
 				if strings.ToLower(theirs) == name {
 					value = ours

@@ -767,7 +767,7 @@ func definedTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 			return Term{"!isset(" + t.Text + ")", notPrec, boolKind}, nil
 		}
 		return Term{"isset(" + t.Text + ")", Whole, boolKind}, nil
-	case isData && IsWord(name):
+	case isData && IsWord(name) && !w.Scope.Files.Optional(name):
 		op := " in Data"
 		if not {
 			op = " not in Data"

@@ -46,7 +46,19 @@ func (f File) KindOf(name string) expression.Kind {
 	if v, ok := f.Inventory[name]; ok {
 		return expression.KindOfValue(v)
 	}
+	if set := f.Facts[name]; set != nil && len(set.included) > 0 {
+		if kind := set.kindOfIncluded(); f.Data[name] == nil || expression.KindOfNode(f.Data[name]) == kind {
+			return kind
+		}
+		return expression.AnyKind
+	}
 	return expression.KindOfNode(f.Data[name])
+}
+
+// Optional reports whether a variable is nil where no file of include_vars has it.
+func (f File) Optional(name string) bool {
+	set := f.Facts[name]
+	return set != nil && set.Data && set.maybe
 }
 
 // Defines reports whether the data of the role, of the play around it, or of the inventory has a variable.
@@ -60,7 +72,7 @@ func (f File) Defines(name string) bool {
 func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 	switch e.Op {
 	case j2.Name:
-		if _, overridden := f.Inventory[e.Text]; overridden {
+		if _, overridden := f.Inventory[e.Text]; overridden || f.Facts[e.Text] != nil && len(f.Facts[e.Text].included) > 0 {
 			return nil
 		}
 		return f.Data[e.Text]

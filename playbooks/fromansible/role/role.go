@@ -2,7 +2,7 @@
 // its tasks register and set. What becomes of its tasks is told elsewhere.
 //
 // role.go begins; file.go answers what expressions ask; data.go writes variables; setfact.go reads over all
-// tasks before any of them is converted.
+// tasks before any of them is converted, and chosenvars.go the files of variables that they choose by facts.
 package role
 
 import (

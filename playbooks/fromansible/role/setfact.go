@@ -17,11 +17,22 @@ import (
 
 // A Fact is what tasks with set_fact make of a variable.
 type Fact struct {
-	Why  string // it cannot be carried over
-	Data bool   // it is data of the role; otherwise its expression stands in its place
+	Why   string // it cannot be carried over
+	Data  bool   // it is data of the role; otherwise its expression stands in its place
+	Early bool   // other values override it, as a default
 
-	given []assignment
-	maybe bool // it is not always set
+	given    []assignment
+	included []*yaml.Node // its values in files that include_vars chooses
+	maybe    bool         // it is not always set
+	settled  bool         // what becomes of it is decided, or is being decided
+}
+
+// fact returns what tasks make of a variable.
+func (r *Role) fact(name string) *Fact {
+	if r.Facts[name] == nil {
+		r.Facts[name] = &Fact{}
+	}
+	return r.Facts[name]
 }
 
 type assignment struct {
@@ -36,6 +47,7 @@ type assignment struct {
 type variable struct {
 	name  string
 	value *j2.Expr
+	early bool
 }
 
 // statAsked finds what is asked of results of stat.
@@ -174,6 +186,13 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 		if yamlnode.Get(task, "block") == nil {
 			s.before.Write(yamlnode.Encode(task))
 		}
+		if !vars {
+			var all *j2.Expr
+			for _, e := range conditions {
+				all = and(all, e)
+			}
+			r.surveyVars(task, all, s, earlier)
+		}
 		facts := yamlnode.Get(task, "set_fact")
 		if facts == nil {
 			facts = yamlnode.Get(task, "ansible.builtin.set_fact")
@@ -191,11 +210,7 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 			if name == "cacheable" {
 				continue
 			}
-			f := r.Facts[name]
-			if f == nil {
-				f = &Fact{}
-				r.Facts[name] = f
-			}
+			f := r.fact(name)
 			value, err := expression.ExprOf(facts.Content[i+1])
 			switch {
 			case err != nil:
@@ -211,11 +226,7 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 			}
 			a := assignment{value: value, file: s.file, over: over, item: item}
 			for _, e := range conditions {
-				if a.when == nil {
-					a.when = e
-				} else {
-					a.when = &j2.Expr{Op: j2.Binary, Text: "and", Args: []*j2.Expr{a.when, e}}
-				}
+				a.when = and(a.when, e)
 			}
 			f.given = append(f.given, a)
 		}
@@ -240,7 +251,10 @@ func wordIn(text, name string) bool {
 // conditions are true counts, and before all of them what defaults or vars say.
 func (r *Role) settle(name string, registers, looped map[string]bool) {
 	f := r.Facts[name]
-	if f.Why != "" {
+	if f.settled {
+		return
+	}
+	if f.settled = true; f.Why != "" {
 		return
 	}
 	var value *j2.Expr
@@ -252,6 +266,16 @@ func (r *Role) settle(name string, registers, looped map[string]bool) {
 		}
 	}
 	own := func(s string) bool { return s == name }
+	if value == nil && len(f.given) == 1 && ifUndefined(f.given[0].when, name) && !mentions(f.given[0].value, own) {
+		f.Early, f.given[0].when = true, nil
+	}
+	if value != nil { // then it is never undefined
+		f.given = slices.DeleteFunc(f.given, func(a assignment) bool { return ifUndefined(a.when, name) })
+		if len(f.given) == 0 {
+			f.Data = true
+			return
+		}
+	}
 	for i, a := range f.given {
 		made := mentions(a.value, own) || mentions(a.when, own) || mentions(a.over, own)
 		inOrder := a.file == f.given[0].file // files are not read in the order in which they are carried out
@@ -290,13 +314,28 @@ func (r *Role) settle(name string, registers, looped map[string]bool) {
 	}
 	depends := func(s string) bool {
 		other := r.Facts[s]
+		if other != nil && s != name {
+			r.settle(s, registers, looped)
+		}
 		return registers[s] || other != nil && s != name && !other.Data
 	}
-	if f.Data = !f.maybe && !mentions(value, depends); f.Data {
-		r.variables = append(r.variables, variable{name, value})
+	if f.Data = (!f.maybe || len(f.included) == len(f.given)) && !mentions(value, depends); f.Data {
+		r.variables = append(r.variables, variable{name, value, f.Early})
 		return
 	}
 	r.values[name] = value
+}
+
+// ifUndefined reports whether a condition is that a variable is not defined.
+func ifUndefined(when *j2.Expr, name string) bool {
+	not := false
+	for when != nil && when.Op == j2.Not {
+		when, not = when.Args[0], !not
+	}
+	if when == nil || when.Op != j2.Test || len(when.Args) != 1 || when.Args[0].Op != j2.Name || when.Args[0].Text != name {
+		return false
+	}
+	return when.Text == "undefined" && when.Not == not || when.Text == "defined" && when.Not != not
 }
 
 // instead has another expression in the place of a name.
@@ -349,8 +388,15 @@ func (a assignment) looped(name string, before *j2.Expr) (value *j2.Expr, why st
 // SetVariables are those of set_fact that do not depend on results, and become data: their names, and what
 // each is set to, which is nil where that cannot be said.
 func (r *Role) SetVariables() (names []string, values []*yaml.Node) {
+	return r.setVariables(func(variable) bool { return true })
+}
+
+func (r *Role) setVariables(which func(variable) bool) (names []string, values []*yaml.Node) {
 	w := &expression.Writer{Scope: r.File("").Scope()}
 	for _, v := range r.variables {
+		if !which(v) {
+			continue
+		}
 		n, err := w.DataOf(v.value)
 		if err != nil {
 			n, r.Facts[v.name].Why = nil, err.Error()

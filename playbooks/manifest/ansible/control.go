@@ -31,6 +31,7 @@ func controlModules() map[string]Module {
 		"include_vars": {
 			Write: "write vars_files: [FILE] at the play",
 			Args:  Arguments{"file": same("name"), "name": no("variables are data at the top"), "dir": no("files have names")},
+			Gap:   "a file whose name is literal, or made of facts; with `first_found` too: its variables become data that depends on the facts",
 		},
 		"set_fact": {
 			Write: "write data: {KEY: VALUE} at the play",
