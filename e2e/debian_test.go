@@ -69,8 +69,15 @@ func startDebian(t *testing.T, site string) *debian {
 	return d
 }
 
-// serve starts the proxy for a fleet. Hosts reach it as files.example.net.
+// serve starts the proxy for a fleet, and has a host use it.
 func (d *debian) serve(f *fleet, host string) {
+	f.Helper()
+	d.start(f)
+	f.sh(host, d.setup(f))
+}
+
+// start starts the proxy for a fleet.
+func (d *debian) start(f *fleet) {
 	f.Helper()
 	listener := f.listen("8088")
 	server := &http.Server{Handler: d}
@@ -80,14 +87,18 @@ func (d *debian) serve(f *fleet, host string) {
 		server.Close()
 		<-done
 	})
+}
+
+// setup returns commands with which a host of a fleet uses the proxy. The host reaches site as files.example.net.
+func (d *debian) setup(f *fleet) string {
 	checks, _ := exec.Command("sh", "-c", "apt-config dump | grep ^Acquire::Check-").Output()
-	address, _, _ := net.SplitHostPort(listener.Addr().String())
-	f.sh(host, fmt.Sprintf(`echo %s files.example.net >>/etc/hosts
+	address := f.address("255.1")
+	return fmt.Sprintf(`echo %s files.example.net >>/etc/hosts
 cat >/etc/apt/apt.conf.d/10proxy <<'END'
 Acquire::http::Proxy "http://%s:8088";
 Acquire::http::Proxy::files.example.net "DIRECT";
 %sEND
-apt-get -qq update`, address, address, checks))
+apt-get -qq update`, address, address, checks)
 }
 
 // took returns the bytes that a host has fetched since the last call, by path.
