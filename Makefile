@@ -451,6 +451,19 @@ battery:
 	CCM_BATTERY=$(PROJECTS) CCM_BATTERY_STATE=$(CURDIR)/bin/battery/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12) \
 		$(GO) test -tags e2e -vet=off -count 1 -timeout 1h -v -run '^TestFleetBattery$$' ./e2e
 
+# roles: public roles are run by Ansible on a host, and converted on its twin: both are the same then; Debian 12, as root, after
+# apt-get update. ROLES is a folder with the repositories of e2e/testdata/roles/list, in subfolders such as owner+name. It
+# takes an hour, and can be stopped: what Ansible did is kept in ROLES/ansible, the results in ROLES_OUT. ONLY_ROLES=a/b,c/d
+# chooses roles.
+ROLES      ?=
+ROLES_OUT  ?= bin/roles/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12)
+ONLY_ROLES ?=
+.PHONY: roles
+roles:
+	mkdir -p "$(ROLES_OUT)"
+	CCM_ROLES="$(ROLES)" CCM_ROLES_ONLY=$(ONLY_ROLES) CCM_ROLES_STATE="$$(cd "$(ROLES_OUT)" && pwd)" \
+		$(GO) test -tags e2e -vet=off -count 1 -timeout 5h -v -run '^TestFleetRoles$$' ./e2e
+
 # forecasts: real manifests are checked and run on hosts with the Debian archive: a table of how many predictions are
 # certain, likely and unknown, and which are right; Debian 12, as root, after apt-get update. It takes 15 minutes on two
 # cores, and can be stopped, as outcomes. ONLY=01,03 chooses manifests of e2e/testdata/forecasts. FORECASTS_OUT is the
