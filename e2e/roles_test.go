@@ -31,7 +31,7 @@ const (
 // TestFleetRoles runs public roles with Ansible on a new host, and what from-ansible makes of them on a new twin. The base
 // is the first rolesBase roles of testdata/roles/list that Ansible applies without an error. CCM_ROLES is a folder with the
 // roles, in subfolders such as owner+name. CCM_ROLES_ONLY is a list of names, CCM_ROLES_STATE a folder with the results.
-// What Ansible did is kept in CCM_ROLES/ansible, and does not run again. The test fails if a role differs silently.
+// CCM_ROLES/ansible keeps the results of Ansible, which does not run again for these roles. The test fails if a role differs silently.
 func TestFleetRoles(t *testing.T) {
 	from := os.Getenv("CCM_ROLES")
 	if from == "" {
@@ -120,7 +120,7 @@ func readRoles(t *testing.T, from string) (all []publicRole) {
 	return all
 }
 
-// A roleResult has what became of a role.
+// A roleResult is the outcome of a role.
 type roleResult struct {
 	Name    string
 	Ansible string   // why the role is not in the base
@@ -145,7 +145,7 @@ type rolesRun struct {
 	from, results string
 }
 
-// measure returns the result of a role; that of an earlier call if it is kept.
+// measure returns the result of a role, or the kept result of an earlier call.
 func (m *rolesRun) measure(r publicRole, theirHost, ourHost string) *roleResult {
 	m.Helper()
 	result := &roleResult{Name: r.name}

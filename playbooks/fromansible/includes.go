@@ -262,7 +262,7 @@ func (r reader) includeVars(t *task.Task) {
 		}
 		delete(t.Keywords, "when")
 		t.Plain = true
-		t.Entries = append(t.Entries, &layout.Entry{Comments: []string{"stands in facts.yaml: " + strings.Join(chosen, ", ")}})
+		t.Entries = append(t.Entries, &layout.Entry{Comments: []string{"data, in facts.yaml: " + strings.Join(chosen, ", ")}})
 		return
 	}
 	if j2.HasTags(name) || name == "" || t.IsLoop() || t.Keywords["when"] != nil {
