@@ -204,7 +204,7 @@ exists, the command replaces this registration.`,
 		},
 	}
 	c.Flags().IntVar(&priority, "priority", 100, "1 to 255; the lowest is first")
-	c.Flags().StringVar(&ttl, "ttl", "30s", "lifetime of the registration: a duration such as 30s or 2d, or the word never; '' means the lifetime that the stream sets")
+	c.Flags().StringVar(&ttl, "ttl", "30s", "lifetime of the registration: a duration such as 30s or 2d, or the word never; '' means the maximum age that the NATS stream sets")
 	c.Flags().StringToStringVar(&annotations, "annotation", nil, "`key=value` to store with the registration; may be repeated")
 	return c
 }
