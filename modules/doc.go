@@ -3,7 +3,7 @@
 // has the messages between controller and host; both are below this one.
 //
 // Read resource.go, host.go and registry.go first; a simple type needs nothing else. Optional methods are in
-// optional.go (refresh, verify, preload, batch), prepare.go (the controller's work for a type), values.go (exports,
+// optional.go (refresh, verify, preload, batch), event.go (refreshonly), prepare.go (the controller's work for a type), values.go (exports,
 // states, queries), reverse.go, describe.go and relation.go. Types share errors.go, validate.go, path.go, merged.go
 // (the folders whose files a host merges), trust.go (files that other users could have planted) and tree.go.
 //
@@ -23,6 +23,7 @@
 //	with      another property, without which this one has no meaning
 //	secret    "true": it is kept out of render; "url": a secret may be in that URL
 //	wire      "only": Prepare sets it, and no manifest can
+//	event     "no": an event (refreshonly) cannot have it; "only": only events and ad-hoc calls can
 //	adhoc     it is for ad-hoc calls alone; the text to write in a manifest instead
 //	numbers   "refuse": the number of an expression is not a text here
 //

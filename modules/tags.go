@@ -31,6 +31,7 @@ type Field struct {
 	URL      bool   // secret tag "url": shown as [ShownURL] has it
 	Argument bool   // text tag "argument": a word for programs and files, see [ValidateArgument]
 	AdHoc    string // adhoc tag: why no manifest may have it; "" may
+	Event    string // event tag: "no": no event may have it; "only": only events and ad-hoc calls may
 	Type     reflect.Type
 	index    []int
 }
@@ -67,6 +68,7 @@ func Fields(res any) []Field {
 			URL:      f.Tag.Get("secret") == "url",
 			Argument: f.Tag.Get("text") == "argument" || slices.Contains(accountNames, name),
 			AdHoc:    f.Tag.Get("adhoc"),
+			Event:    f.Tag.Get("event"),
 			Type:     f.Type,
 			index:    f.Index,
 		}

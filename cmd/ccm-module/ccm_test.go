@@ -58,6 +58,7 @@ func TestCCMRefusals(t *testing.T) {
 		{"no resource", ask("exec", `[]`), "multiple resources found"},
 		{"a list of names", ask("exec", `["true"]`), `the list in "properties" holds something else than resources with their properties`},
 		{"require", ask("exec", `{"name":"true","require":["file#/x"]}`), "invalid resource: require needs a manifest: here is one resource alone, and no expressions"},
+		{"event", ask("service", `{"name":"a","refreshonly":true}`), "invalid resource: CCM has refreshonly only for exec: an event of type service needs a manifest of ccm-push"},
 		{"control", ask("exec", `{"name":"true","control":{"if":"true"}}`), "invalid resource: control needs a manifest: here is one resource alone, and no expressions"},
 		{"an alias that is a number", ask("exec", `{"name":"true","alias":1}`), "invalid resource: alias: 1 is not a string"},
 		{"an unknown provider", ask("exec", `{"name":"true","provider":"perl"}`), `invalid resource: provider: "perl" is not one of "posix", "shell"`},

@@ -153,7 +153,7 @@ func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent
 		description: described,
 	}
 	if event.Changed && !event.Noop { // a command without a guard would run again
-		plan, err := t.resource.Check(ctx, modules.ReadOnly(host))
+		plan, err := modules.Compare(ctx, t.resource, modules.ReadOnly(host))
 		s.Stable = err == nil && !plan.Pending()
 	}
 	if result.Exit != nil {

@@ -100,6 +100,11 @@ func newCCMTask(ctx context.Context, kind string, properties map[string]json.Raw
 		}
 		delete(properties, name)
 	}
+	for _, name := range []string{"refreshonly", "refresh_only"} {
+		if _, given := properties[name]; given && kind != "exec" {
+			return nil, fmt.Errorf("invalid resource: CCM has %s only for exec: an event of type %s needs a manifest of ccm-push", name, kind)
+		}
+	}
 	types := builtin.Types()
 	typ, known := types.Lookup(kind)
 	if !known {

@@ -60,12 +60,8 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	return c.fleet.Run(ctx, r, &c.printer, h, append(to, c.fleet.Record.Reporters(r, h)...)...)
 }
 
-// onlyRefresh is the property of a command that runs only if a resource it subscribes to has changed. Ad hoc, a command
-// with --subscribe has it: else the flag would do nothing.
-const onlyRefresh = "refreshonly"
-
 // adHocPlay returns the play of the command line, with the folder of --resources, and the values from which workers
-// make it again.
+// make it again. A command with --subscribe is an event: else the flag would do nothing.
 func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, *parcel.AdHoc, error) {
 	var properties []map[string]any
 	var err error
@@ -74,8 +70,8 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 	} else {
 		properties = make([]map[string]any, 1)
 		properties[0], err = t.Arguments(c.words.rest)
-		if c.flags.Session.Subscribe != nil && err == nil && t.HasProperty(onlyRefresh) {
-			properties[0][onlyRefresh] = true
+		if _, is := t.New().(modules.Commander); is && t.HasProperty(manifest.RefreshOnly) && c.flags.Session.Subscribe != nil && err == nil {
+			properties[0][manifest.RefreshOnly] = true
 		}
 	}
 	if err != nil {

@@ -81,7 +81,7 @@ func verify(ctx context.Context, res modules.Resource, h, readOnly modules.Host,
 	if v, ok := res.(modules.Verifier); ok {
 		return v.Verify(ctx, h, plan)
 	}
-	remaining, err := res.Check(ctx, readOnly)
+	remaining, err := modules.Compare(ctx, res, readOnly)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (h *realHost) untouched(ctx context.Context, res modules.Resource, before *
 		return false
 	}
 	h.outside(func() {
-		plan, err := res.Check(ctx, h.present(modules.Discard{}))
+		plan, err := modules.Compare(ctx, res, h.present(modules.Discard{}))
 		same = err == nil && plan.Action == before.plan.Action && slices.Equal(plan.Changes, before.plan.Changes) &&
 			slices.Equal(h.paths(plan), before.paths)
 	})

@@ -93,7 +93,7 @@ func (b *batch) take(ctx context.Context, j *job) bool {
 	a.seen.Preload = r.preload(ctx, j)
 	since := r.real.scheduler.Clock()
 	var err error
-	r.real.outside(func() { a.plan, err = j.resource.Check(ctx, a.seen) })
+	r.real.outside(func() { a.plan, err = modules.Compare(ctx, j.resource, a.seen) })
 	if err != nil || !a.plan.Pending() || (guarded{a}).needsConfirm() != "" || j.resource.(modules.Batcher).BatchKey(a.plan) != b.key || b.overlaps(a.plan) {
 		return false
 	}
@@ -154,7 +154,7 @@ func (a *attempt) verifyJoint(ctx context.Context, before *trace) error {
 	t, real, resource := a.turn, a.turn.run.real, a.turn.job.resource
 	var plan modules.Plan
 	var err error
-	real.outside(func() { plan, err = resource.Check(ctx, real.present(t.said)) })
+	real.outside(func() { plan, err = modules.Compare(ctx, resource, real.present(t.said)) })
 	if err == nil && !plan.Pending() {
 		a.keepLeft(ctx, false)
 		return nil

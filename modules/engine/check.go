@@ -19,8 +19,8 @@ func (a *attempt) check(ctx context.Context) (err error) {
 	}
 	a.seen.Preload = r.preload(ctx, j)
 	// A first look, before the first job, may have found what a second one would find.
-	if stable := j.stable && j.stableAt == r.real.changes.Load(); j.predicts() || !stable {
-		t.outside(func() { a.plan, err = j.resource.Check(ctx, a.seen) })
+	if stable := j.stableAt == 1+r.real.changes.Load(); j.predicts() || !stable {
+		t.outside(func() { a.plan, err = modules.Compare(ctx, j.resource, a.seen) })
 	}
 	if err == nil {
 		err = a.asLeft(ctx)
@@ -45,11 +45,17 @@ func (a *attempt) check(ctx context.Context) (err error) {
 // refresh lets a type react to what an earlier run has left to do, or to the changed
 // entries it subscribes to, and notes which.
 func (a *attempt) refresh(ctx context.Context) error {
+	r, j := a.turn.run, a.turn.job
 	due, err := a.turn.refreshDue(&a.triggers)
 	if err != nil {
 		return err
 	}
 	if due == nil && len(a.triggers) == 0 {
+		return nil
+	}
+	if text := r.jobs.needless(j, r.refreshes, due); text != "" {
+		a.triggers = nil
+		a.turn.said.Message(modules.LevelInfo, text)
 		return nil
 	}
 	if err = a.refreshed(ctx); due != nil && a.plan.Refreshed {

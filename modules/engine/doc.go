@@ -8,7 +8,7 @@
 //	takeback.go    [Engine.TakeBack] makes the entries of a catalog that undoes a run
 //	prefetch.go    requests contents before the first job
 //	work.go        a job from its turn to its result
-//	unselected.go  jobs that the run does not select, and their refreshes
+//	refresh.go     refreshes of jobs that the run does not select, and of one thing by several jobs
 //	elsewhere.go   jobs that run on another host
 //	try.go         the tries of a turn: each checks, and then predicts or applies
 //	attempt.go     notes about the start and the end of a command, so that a lost one does not run again

@@ -26,8 +26,7 @@ type job struct {
 
 	resource modules.Resource // nil if it has none, or not yet
 	invalid  error            // why its properties make no resource
-	stable   bool             // it was stable before the first job began
-	stableAt int64            // the count of changes of the host then: as long as that stays, it is so still
+	stableAt int64            // 1 + the number of changes of the host when a look before the first job found it stable; 0 if none did
 	finished *notes.Finished  // its result before the connection was lost; nil if it still has its turn
 	cut      *notes.Attempt   // its command that began in an earlier session; nil if none did
 	toldCut  bool             // its result reports that the command was cut
@@ -40,10 +39,11 @@ type job struct {
 	status     wire.Status          // once it has its result
 	intent     bool                 // it changes, or would change, because the manifest has changed
 	changed    bool                 // or would change, whatever became of it later
-	leftOut    bool                 // skipped since its scope has ended
-	doubt      forecast.Doubt       // about its prediction
-	restarting bool                 // the host goes down for it
-	elsewhere  bool                 // another host ran it
+	acted      acted
+	leftOut    bool           // skipped since its scope has ended
+	doubt      forecast.Doubt // about its prediction
+	restarting bool           // the host goes down for it
+	elsewhere  bool           // another host ran it
 	exports    exports
 	replay     func() // repeats its predictions to the forecast; may be nil
 }
@@ -102,6 +102,9 @@ func (j *job) mayChange() []modules.Effect {
 	effects := []modules.Effect{modules.Elsewhere}
 	for _, s := range subjects {
 		thing, _, _ := strings.Cut(s, "\n")
+		if strings.HasPrefix(thing, "service ") && modules.IsEvent(j.resource) { // which may stop it
+			effects = append(effects, modules.Effect{Kind: modules.KindEffect, Key: string(modules.UnitEffect)})
+		}
 		if strings.HasPrefix(thing, "package ") { // which may bring anything
 			return []modules.Effect{modules.Anything}
 		}

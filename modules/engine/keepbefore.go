@@ -263,7 +263,7 @@ func (a *attempt) left(ctx context.Context, failed bool) (err error) {
 		a.warnOfLost(left.Paths)
 		return errors.Join(err, k.past.Leaves(k.change, left))
 	case failed && (k.change.Reversal != nil || k.change.Was != ""):
-		plan, err := a.turn.job.resource.Check(ctx, a.turn.run.real.present(modules.Discard{}))
+		plan, err := modules.Compare(ctx, a.turn.job.resource, a.turn.run.real.present(modules.Discard{}))
 		switch {
 		case err == nil:
 			left.Changes = plan.Changes

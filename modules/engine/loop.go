@@ -210,6 +210,9 @@ func (r *run) recall(j *job) {
 	if j.status == wire.Rescued {
 		j.status = wire.Failed
 	}
+	if j.acted.ended = r.clock.next(); r.cat.Parallel <= 1 { // else their order is unknown
+		j.acted.began = j.acted.ended
+	}
 	j.leftOut = f.Unmet && j.scope.ended() != ""
 	if state := f.Result.State; state != nil {
 		r.history.states.keep(j.entry.Ref(), *state)

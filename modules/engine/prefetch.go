@@ -33,7 +33,7 @@ func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
 		return nil
 	}
 	told := &said{}
-	plan, err := j.resource.Check(ctx, real.present(told))
+	plan, err := modules.Compare(ctx, j.resource, real.present(told))
 	switch {
 	case err != nil && j.predicts():
 		return nil
@@ -44,7 +44,7 @@ func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
 	case plan.Pending():
 		return j.opens(plan)
 	case len(told.list()) == 0 && told.exit == nil:
-		j.stable, j.stableAt = true, real.changes.Load()
+		j.stableAt = 1 + real.changes.Load()
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type run struct {
 	undoing   *notes.Undoing // undo of another run; nil before the first reverted change
 	// earlierIntent is [history].intent before the first job.
 	earlierIntent bool
+	clock         clock
 	warning       string // about the notes, for the next result
 }
 

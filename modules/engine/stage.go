@@ -39,7 +39,7 @@ func (r *run) goOn() error {
 func (j *job) endsAs(old *job) {
 	j.finished = &notes.Finished{Result: old.result.told(), Changed: old.changed, Unmet: old.result.Unmet, Sent: old.exports.sent}
 	j.exports.unknown, j.exports.unsent = old.exports.unknown, old.exports.unsent
-	j.doubt, j.secret = old.doubt, old.secret
+	j.doubt, j.secret, j.acted.serves = old.doubt, old.secret, old.acted.serves
 }
 
 // endStage keeps the outcomes of a stage for the next one.

@@ -136,7 +136,7 @@ func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, po
 	switch {
 	case j.entry.On != "":
 		return from, "it runs on another host, and its state was read when this watch began"
-	case j.result.Status == wire.Skipped && j.resource == nil, j.nested != nil:
+	case j.result.Status == wire.Skipped && j.resource == nil, j.nested != nil, modules.IsEvent(j.resource): // an event has no drift
 		return from, ""
 	}
 	watcher, ok := j.resource.(modules.Watcher)

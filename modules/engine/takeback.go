@@ -289,7 +289,7 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	var plan modules.Plan
 	seen := a.seen
 	seen.Report = modules.Discard{} // it has received the report already
-	a.turn.outside(func() { plan, err = resource.Check(ctx, seen) })
+	a.turn.outside(func() { plan, err = modules.Compare(ctx, resource, seen) })
 	if err != nil {
 		return fmt.Errorf("left unchanged: %w", err)
 	}

@@ -128,6 +128,7 @@ func (t *turn) try(ctx context.Context) error {
 // predict is the result of an attempt that would carry out its plan.
 func (a *attempt) predict(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
+	j.acted.began, j.acted.serves = r.clock.next(), a.plan.Serves
 	a.show(ctx)
 	if j.mode == modePredict {
 		if err := r.refreshes.MayAnnounce(j.index); err != nil {
@@ -178,11 +179,13 @@ func (a *attempt) apply(ctx context.Context) error {
 	j.result.Message = a.plan.Action
 	listed := listed{a: a}
 	listed.begin()
+	j.acted.began = r.clock.next()
 	err := a.carryOut(ctx)
 	listed.compare()
 	if err != nil {
 		return err
 	}
+	j.acted.serves = a.plan.Serves
 	r.forecasts.record(j, j.entry.Ref(), a.plan)
 	return nil
 }

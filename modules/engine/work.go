@@ -55,6 +55,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		doubt.Ref = cmp.Or(j.result.Because, doubt.Ref)
 		j.result.doubt(doubt)
 	}
+	j.acted.ended = r.clock.next()
 	if j.status = j.result.Status; j.status == wire.Failed && !r.cat.Monitor && !j.result.Killed && j.scope.isRescued() {
 		j.result.Status = wire.Rescued // the failure is reported as rescued
 	}

@@ -18,23 +18,23 @@ import (
 // the command with everything it has started, and `user` (ours) runs it as another user. A relative cwd or creates is
 // refused, since its base directory would be unclear.
 type Exec struct {
-	Name        string          `json:"name" required:"true" doc:"the command, unless command is given"`
-	Ensure      string          `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"has no effect; accepted because CCM does"`
-	Provider    string          `json:"provider,omitempty" enum:"posix,shell" default:"posix" doc:"posix: split the command at blanks, with shell quoting but without a shell; shell: run /bin/sh -c"`
-	Command     string          `json:"command,omitempty" doc:"the command; default: the name"`
-	Cwd         string          `json:"cwd,omitempty" default:"/" looks:"^/" doc:"working directory"`
-	Environment []string        `json:"environment,omitempty" looks:"^[A-Za-z_][A-Za-z0-9_]*=[^\\x00]+$" doc:"KEY=value; overrides the default environment"`
-	Path        string          `json:"path,omitempty" looks:"^/[^:]*(:/[^:]*)*$" doc:"directories to search for programs, separated by colons; default: the system directories"`
-	User        string          `json:"user,omitempty" doc:"user (name or id) of the command and its guards, with its groups; default: user of the play"`
-	Timeout     string          `json:"timeout,omitempty" looks:"^(0|([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w|M|y))+)$" doc:"limit of the command and of each guard, such as 30s, 5m or 1d; then it is killed with its child processes"`
-	Creates     string          `json:"creates,omitempty" looks:"^/" doc:"path that the command creates; while it exists, the command does not run"`
-	OnlyIf      string          `json:"onlyif,omitempty" doc:"guard: the command runs only if this one exits with 0"`
-	Unless      string          `json:"unless,omitempty" doc:"guard: the command does not run if this one exits with 0"`
-	RefreshOnly bool            `json:"refreshonly,omitempty" also:"refresh_only" doc:"run only when a resource in subscribe has changed"`
-	ReadOnly    bool            `json:"readonly,omitempty" doc:"the command changes nothing: it runs in check runs too, and never counts as a change"`
-	Returns     []int           `json:"returns,omitempty" doc:"exit codes that mean success; default: [0]"`
-	Affects     modules.Affects `json:"affects,omitzero" doc:"possible changes: paths, service#NAME, package#NAME; []: none"`
-	LogOutput   bool            `json:"logoutput,omitempty" doc:"print the standard output of the command"`
+	Name        string   `json:"name" required:"true" doc:"the command, unless command is given"`
+	Ensure      string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"has no effect; accepted because CCM does"`
+	Provider    string   `json:"provider,omitempty" enum:"posix,shell" default:"posix" doc:"posix: split the command at blanks, with shell quoting but without a shell; shell: run /bin/sh -c"`
+	Command     string   `json:"command,omitempty" doc:"the command; default: the name"`
+	Cwd         string   `json:"cwd,omitempty" default:"/" looks:"^/" doc:"working directory"`
+	Environment []string `json:"environment,omitempty" looks:"^[A-Za-z_][A-Za-z0-9_]*=[^\\x00]+$" doc:"KEY=value; overrides the default environment"`
+	Path        string   `json:"path,omitempty" looks:"^/[^:]*(:/[^:]*)*$" doc:"directories to search for programs, separated by colons; default: the system directories"`
+	User        string   `json:"user,omitempty" doc:"user (name or id) of the command and its guards, with its groups; default: user of the play"`
+	Timeout     string   `json:"timeout,omitempty" looks:"^(0|([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w|M|y))+)$" doc:"limit of the command and of each guard, such as 30s, 5m or 1d; then it is killed with its child processes"`
+	Creates     string   `json:"creates,omitempty" looks:"^/" doc:"path that the command creates; while it exists, the command does not run"`
+	OnlyIf      string   `json:"onlyif,omitempty" doc:"guard: the command runs only if this one exits with 0"`
+	Unless      string   `json:"unless,omitempty" doc:"guard: the command does not run if this one exits with 0"`
+	modules.Event
+	ReadOnly  bool            `json:"readonly,omitempty" doc:"the command changes nothing: it runs in check runs too, and never counts as a change"`
+	Returns   []int           `json:"returns,omitempty" doc:"exit codes that mean success; default: [0]"`
+	Affects   modules.Affects `json:"affects,omitzero" doc:"possible changes: paths, service#NAME, package#NAME; []: none"`
+	LogOutput bool            `json:"logoutput,omitempty" doc:"print the standard output of the command"`
 
 	ran *modules.Exit // how the command ended, if it has run
 }
@@ -55,7 +55,7 @@ func Type() modules.Type {
 // Validate implements [modules.Resource].
 func (e *Exec) Validate() error {
 	errs := []error{
-		e.validateCommands(),
+		validateCommands(e),
 		absolute("cwd", e.Cwd),
 		absolute("creates", e.Creates),
 		validatePath(e.Path),
@@ -78,7 +78,7 @@ func (e *Exec) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (e *Exec) validateCommands() error {
+func validateCommands(e *Exec) error {
 	byShell, property := e.Provider == shell, "command"
 	if e.Command == "" {
 		property = "name"

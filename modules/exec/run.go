@@ -29,11 +29,18 @@ func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err := e.possible(ctx, h); err != nil || !e.ReadOnly {
 		return e.plan(ctx, h, "executed"), err
 	}
-	return modules.Plan{}, e.look(ctx, h)
+	return modules.Plan{}, look(ctx, e, h)
+}
+
+// Guards implements [modules.Guarded].
+func (e *Exec) Guards(ctx context.Context, h modules.Host) error {
+	e.ran = nil // from an earlier try
+	_, err := e.idle(ctx, h)
+	return err
 }
 
 // look runs a command that changes nothing.
-func (e *Exec) look(ctx context.Context, h modules.Host) error {
+func look(ctx context.Context, e *Exec, h modules.Host) error {
 	c, err := e.command(e.text())
 	if err != nil {
 		return err
@@ -135,7 +142,7 @@ func (e *Exec) idle(ctx context.Context, h modules.Host) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return exists || !wanted || done || e.RefreshOnly, nil
+	return exists || !wanted || done, nil
 }
 
 // created reports whether the path in creates exists, links followed.

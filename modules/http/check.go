@@ -34,9 +34,6 @@ func (r *HTTP) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		h.Forecast.Lookup(modules.LiveEffect, awaited)
 		return modules.Plan{}, err
 	}
-	if r.RefreshOnly {
-		return modules.Plan{}, nil
-	}
 	done, err := r.done(ctx, h)
 	if err != nil || done {
 		return modules.Plan{}, err

@@ -36,11 +36,11 @@ type HTTP struct {
 	Unless       string            `json:"unless,omitempty" secret:"url" looks:"^https?://" doc:"URL; if its response to GET has unless_status and unless_values, the request is not sent"`
 	UnlessStatus []int             `json:"unless_status,omitempty" with:"unless" doc:"default: 200 to 299"`
 	UnlessValues map[string]any    `json:"unless_values,omitempty" with:"unless" doc:"as values"`
-	RefreshOnly  bool              `json:"refreshonly,omitempty" also:"refresh_only" doc:"send only if a subscribed resource has changed"`
-	Affects      modules.Affects   `json:"affects,omitzero" doc:"possible changes of this host by the request: paths, service#NAME, package#NAME; []: none"`
-	CA           string            `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of trusted certificates in PEM; default: the host's"`
-	Socket       string            `json:"socket,omitempty" looks:"^/" doc:"absolute path of the Unix socket of the server, whatever host the URL names"`
-	Timeout      string            `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"limit for the response"`
+	modules.Event
+	Affects modules.Affects `json:"affects,omitzero" doc:"possible changes of this host by the request: paths, service#NAME, package#NAME; []: none"`
+	CA      string          `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of trusted certificates in PEM; default: the host's"`
+	Socket  string          `json:"socket,omitempty" looks:"^/" doc:"absolute path of the Unix socket of the server, whatever host the URL names"`
+	Timeout string          `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"limit for the response"`
 }
 
 // Type is the entry of the registry.

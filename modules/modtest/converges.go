@@ -130,7 +130,7 @@ func (f *Fixture) run(t *testing.T, typ modules.Type, paths *Declared) (before, 
 	untouched := Snapshot(t, root)
 	before = f.state(t, root)
 
-	plan, err := res.Check(t.Context(), looking(h))
+	plan, err := modules.Compare(t.Context(), res, looking(h))
 	answers(t, h, res)
 	require.Equal(t, untouched, Snapshot(t, root), "Check has changed something")
 	if f.Err != "" {
@@ -206,7 +206,7 @@ func converged(t *testing.T, h modules.Host, res modules.Resource, plan modules.
 		require.NoError(t, v.Verify(t.Context(), h, plan))
 		return
 	}
-	again, err := res.Check(t.Context(), looking(h))
+	again, err := modules.Compare(t.Context(), res, looking(h))
 	require.NoError(t, err)
 	require.Equal(t, modules.Plan{}, again, "a second Check finds something")
 }
@@ -249,7 +249,7 @@ func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
 func (f *Fixture) cancelled(t *testing.T, typ modules.Type, before, after map[string]Seen, end canceller) {
 	root, res := f.build(t, typ)
 	h := Host()
-	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

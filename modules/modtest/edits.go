@@ -147,7 +147,7 @@ func (e *Editor) try(t *testing.T, typ modules.Type, c edited, ending, mark stri
 	require.NoError(t, os.WriteFile(file, []byte(before), 0o644))
 	res := Decode(t, modules.Registry{typ}, typ.Name, properties, root)
 	h := Host()
-	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	if c.want == nil {
 		require.Error(t, err)
 		return
@@ -162,7 +162,7 @@ func (e *Editor) try(t *testing.T, typ modules.Type, c edited, ending, mark stri
 	have, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, want, string(have), "%q", before)
-	plan, err = res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err = modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.Equal(t, modules.Plan{}, plan, "a second Check finds something in %q", have)
 }

@@ -183,7 +183,7 @@ func (p Trap) noSecret(t *testing.T, dir string) {
 // once applies a resource, if that is allowed.
 func once(t *testing.T, res modules.Resource) error {
 	h := Host()
-	plan, err := res.Check(t.Context(), looking(h))
+	plan, err := modules.Compare(t.Context(), res, looking(h))
 	if r, ok := res.(modules.Reverser); ok && err == nil {
 		if back, err := r.Reversal(t.Context(), looking(h), nil); err == nil {
 			if content, ok := back["content"].(map[string]any); ok {

@@ -27,7 +27,7 @@ func (f *Fixture) refused(t *testing.T, typ modules.Type, before, after map[stri
 	for n := 1; ; n++ {
 		root, res := f.build(t, typ)
 		h := Host()
-		plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+		plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 		require.NoError(t, err)
 		steps := &refusing{at: n, written: map[string]bool{}}
 		err = res.Apply(t.Context(), steps.host(h), plan)
@@ -65,7 +65,7 @@ func (f *Fixture) killed(t *testing.T, typ modules.Type, before map[string]Seen)
 	}
 	root, res := f.build(t, typ)
 	h := Host()
-	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	require.NoError(t, err)
 	whole := &refusing{written: map[string]bool{}}
 	require.NoError(t, res.Apply(t.Context(), whole.host(h), plan))
@@ -75,7 +75,7 @@ func (f *Fixture) killed(t *testing.T, typ modules.Type, before map[string]Seen)
 			continue
 		}
 		root, res := f.build(t, typ)
-		plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+		plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 		require.NoError(t, err)
 		steps := &refusing{kill: n + 1, written: map[string]bool{}}
 		_ = res.Apply(t.Context(), steps.host(h), plan)

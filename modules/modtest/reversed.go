@@ -25,7 +25,7 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	}
 	require.NotEmpty(t, reverser.Subject())
 	before, untouched := f.state(t, root), Snapshot(t, root)
-	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	require.NoError(t, err)
 	properties, err := reverser.Reversal(t.Context(), modules.ReadOnly(h), nil)
 	require.Equal(t, untouched, Snapshot(t, root), "Reversal has changed something")
@@ -49,7 +49,7 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 		})
 	}
 	require.Equal(t, before, after)
-	again, err := res.Check(t.Context(), modules.ReadOnly(h))
+	again, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	require.NoError(t, err)
 	if f.Past {
 		return
@@ -71,7 +71,7 @@ func Undone(t *testing.T, root string, resources ...modules.Reverser) {
 	var kept modules.Resource
 	for _, r := range resources {
 		res := r.(modules.Resource)
-		plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+		plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 		require.NoError(t, err)
 		back, err := r.Reversal(t.Context(), modules.ReadOnly(h), kept)
 		require.NoError(t, err)

@@ -89,7 +89,7 @@ func (f *Fixture) watched(t *testing.T, typ modules.Type) {
 // settled applies the resource, if possible, and returns the state below the root after that.
 func (f *Fixture) settled(t *testing.T, res modules.Resource, root string) map[string]Seen {
 	t.Helper()
-	if plan, err := res.Check(t.Context(), modules.ReadOnly(Host())); err == nil && plan.Pending() {
+	if plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(Host())); err == nil && plan.Pending() {
 		_ = res.Apply(t.Context(), Host(), plan) // some fixtures are about what fails
 	}
 	return Snapshot(t, root)
@@ -99,7 +99,7 @@ func (f *Fixture) settled(t *testing.T, res modules.Resource, root string) map[s
 func (f *Fixture) told(t *testing.T, res modules.Resource, what string, change func() error) (done bool) {
 	t.Helper()
 	verdict := func() (string, []modules.Change, string) {
-		plan, err := res.Check(t.Context(), modules.ReadOnly(Host()))
+		plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(Host()))
 		if err != nil {
 			return "", nil, err.Error()
 		}

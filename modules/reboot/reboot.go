@@ -10,8 +10,9 @@ import (
 // A Reboot restarts the host at its place in the manifest. The connection is lost; the controller dials until the host
 // is back, and the run continues after the resource. The kernel's boot id (random(4)) identifies a boot.
 type Reboot struct {
-	Name    string `json:"name" required:"true" doc:"purpose of the restart, in words"`
-	When    string `json:"when,omitempty" enum:"pending,notified,always" default:"pending" doc:"pending: if the host requires it, such as after an update of its kernel; notified: if a resource that it subscribes to has changed; always: in each run"`
+	Name string `json:"name" required:"true" doc:"purpose of the restart, in words"`
+	When string `json:"when,omitempty" event:"no" enum:"pending,notified,always" default:"pending" doc:"pending: if the host requires it, such as after an update of its kernel; notified: if a resource that it subscribes to has changed; always: in each run"`
+	modules.Event
 	Timeout string `json:"timeout,omitempty" default:"10m" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long the host may take until one can log in to it again"`
 
 	again bool // see Inform

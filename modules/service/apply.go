@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +19,15 @@ func (s *Service) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 		return errors.New("the plan is not one of a service")
 	}
 	t.begun = time.Now()
+	t.of = cmp.Or(t.of, s)
 	for i := 0; i < len(t.verbs); i++ {
-		if err := s.do(ctx, h, t, t.verbs[i]); err != nil {
+		if err := t.do(ctx, h, t.verbs[i]); err != nil {
 			return takeBack(context.WithoutCancel(ctx), h, t, t.verbs[:i], err)
 		}
 		if t.verbs[i] != reread {
 			continue
 		}
-		more, err := s.reconsider(ctx, h, t)
+		more, err := t.reconsider(ctx, h)
 		if err != nil {
 			return err
 		}
@@ -64,12 +66,12 @@ func takeBack(ctx context.Context, h modules.Host, t *task, done []verb, err err
 }
 
 // reconsider finds further verbs that are needed, now that the manager has read the current unit file.
-func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]verb, error) {
-	u, err := t.manager.look(ctx, h, s.Name)
+func (t *task) reconsider(ctx context.Context, h modules.Host) ([]verb, error) {
+	u, err := t.manager.look(ctx, h, t.of.Name)
 	if err != nil {
 		return nil, err
 	}
-	verbs, err := (&found{s, h, t.manager, u}).verbs()
+	verbs, err := (&found{t.of, h, t.manager, u}).verbs()
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +90,8 @@ func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]ve
 const failed = "failed"
 
 // do carries out one verb, and waits until it is done.
-func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error {
-	timeout, err := s.timeout()
+func (t *task) do(ctx context.Context, h modules.Host, v verb) error {
+	timeout, err := t.of.timeout()
 	if err != nil {
 		return err
 	}
@@ -101,11 +103,11 @@ func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error
 	exit, err := h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, v), Timeout: timeout})
 	switch {
 	case errors.Is(err, modules.ErrTimeout):
-		return s.failed(ctx, h, t, v, fmt.Sprintf("it has not ended within %v", timeout))
+		return t.failed(ctx, h, v, fmt.Sprintf("it has not ended within %v", timeout))
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", v, t.unit.id, err)
 	case exit.Code != 0:
-		return s.failed(ctx, h, t, v, complaint(exit))
+		return t.failed(ctx, h, v, complaint(exit))
 	case v == enable && t.unit.fileState == "enabled-runtime":
 		// Links in both places would need two runs to disable it again.
 		_, _ = h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, disable), Timeout: timeout})
@@ -114,12 +116,12 @@ func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error
 }
 
 // failed returns the error of a verb that had no effect.
-func (s *Service) failed(ctx context.Context, h modules.Host, t *task, v verb, why string) error {
+func (t *task) failed(ctx context.Context, h modules.Host, v verb, why string) error {
 	text := fmt.Sprintf("%s %s: %s", v, t.unit.id, why)
 	if !runsPrograms(v) {
 		return &failure{text: text, safe: text}
 	}
-	u, err := t.manager.look(ctx, h, s.Name)
+	u, err := t.manager.look(ctx, h, t.of.Name)
 	if err != nil {
 		u = t.unit
 	}
@@ -139,6 +141,7 @@ func (s *Service) Verify(ctx context.Context, h modules.Host, p modules.Plan) er
 	if !ok {
 		return errors.New("the plan is not one of a service")
 	}
+	s = cmp.Or(t.of, s)
 	u, err := t.manager.look(ctx, h, s.Name)
 	if err != nil {
 		return err

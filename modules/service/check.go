@@ -12,6 +12,7 @@ import (
 // task is passed from Check to Apply and Verify.
 type task struct {
 	manager manager
+	of      *Service // the resource, or the state that an event wants
 	unit    unit
 	verbs   []verb    // in the order in which they are done
 	begun   time.Time // when Apply began with the first one
@@ -36,7 +37,7 @@ func (s *Service) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	if s.Action != "" && f.u.runs() { // otherwise it is started
-		return f.again(verbs, s.Action == reloaded)
+		return f.again(verbs, actionOf(s) == toReload)
 	}
 	return f.plan(verbs)
 }
@@ -49,7 +50,11 @@ func (f *found) again(verbs []verb, byReload bool) (modules.Plan, error) {
 	if f.u.masked() && !slices.Contains(verbs, unmask) {
 		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", f.u.id)
 	}
-	if f.Action == reloaded && !f.u.canReload {
+	switch {
+	case actionOf(f.Service) != toReload, f.u.canReload, f.RefreshOnly && f.u.stale:
+	case f.RefreshOnly:
+		return modules.Plan{}, modules.Refuse("service %s cannot be reloaded; write action: restart", f.u.id)
+	default:
 		return modules.Plan{}, modules.Refuse("service %s cannot be reloaded; action=restarted restarts it", f.u.id)
 	}
 	verb := restart
@@ -61,7 +66,10 @@ func (f *found) again(verbs []verb, byReload bool) (modules.Plan, error) {
 
 // Refresh implements [modules.Refresher]. A service that does not run, or must not, only follows the plan.
 func (s *Service) Refresh(ctx context.Context, h modules.Host, p modules.Plan) (modules.Plan, error) {
-	if s.Ensure == stopped {
+	switch {
+	case s.RefreshOnly:
+		return act(ctx, s, h)
+	case s.Ensure == stopped:
 		return p, nil
 	}
 	f, err := s.find(ctx, h)
@@ -75,6 +83,67 @@ func (s *Service) Refresh(ctx context.Context, h modules.Host, p modules.Plan) (
 	refreshed, err := f.again(verbs, s.Reload && f.u.canReload && !f.u.stale)
 	refreshed.Refreshed = err == nil
 	return refreshed, err
+}
+
+// act returns the plan of an event.
+func act(ctx context.Context, s *Service, h modules.Host) (modules.Plan, error) {
+	want := *s
+	want.Enable, want.Masked, want.Ensure = nil, nil, running
+	if actionOf(s) == toStop {
+		want.Ensure = stopped
+	}
+	f, err := want.find(ctx, h)
+	s.seen = want.seen
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	verbs, err := f.verbs()
+	byReload := s.RefreshAction() == modules.ActionReload
+	switch {
+	case err != nil:
+		return modules.Plan{}, err
+	case byReload && !f.u.runs():
+		h.Report.Message(modules.LevelInfo, "not reloaded, because "+f.u.id+" does not run")
+		return modules.Plan{}, nil
+	}
+	var plan modules.Plan
+	switch actionOf(s) {
+	case toStart, toStop:
+		if !slices.ContainsFunc(verbs, runsPrograms) {
+			return modules.Plan{}, nil
+		}
+		plan, err = f.plan(verbs)
+	default:
+		if !f.u.runs() {
+			plan, err = f.plan(verbs)
+			break
+		}
+		plan, err = f.again(verbs, byReload && (s.Action != "" || f.u.canReload && !f.u.stale))
+	}
+	plan.Refreshed = err == nil && plan.Pending()
+	return plan, err
+}
+
+// RefreshAction implements [modules.Merger].
+func (s *Service) RefreshAction() string {
+	action := actionOf(s)
+	switch {
+	case s.RefreshOnly && action != "":
+		return action
+	case s.Ensure == stopped:
+		return ""
+	case s.Reload:
+		return modules.ActionReload
+	}
+	return modules.ActionRestart
+}
+
+// SetRefreshAction implements [modules.Merger].
+func (s *Service) SetRefreshAction(action string) {
+	s.Reload = action == modules.ActionReload
+	if s.RefreshOnly {
+		s.Action = action
+	}
 }
 
 func (s *Service) find(ctx context.Context, h modules.Host) (*found, error) {
@@ -180,10 +249,16 @@ func (f *found) plan(verbs []verb) (modules.Plan, error) {
 		return modules.Plan{}, nil
 	}
 	p := modules.Plan{
-		Action:  f.action(verbs),
+		Action:  f.words(verbs),
 		Changes: changes(f.u, verbs),
 		Effects: append(after(f.u, verbs).effects(), f.linkEffects(verbs)...),
-		Steps:   &task{manager: f.m, unit: f.u, verbs: verbs},
+		Steps:   &task{manager: f.m, of: f.Service, unit: f.u, verbs: verbs},
+	}
+	switch {
+	case slices.Contains(verbs, start), slices.Contains(verbs, restart):
+		p.Serves = modules.ActionRestart
+	case slices.Contains(verbs, reload):
+		p.Serves = modules.ActionReload
 	}
 	if slices.Contains(verbs, mask) {
 		p.Effects = append(p.Effects, modules.Effect{

@@ -20,7 +20,7 @@ func carryOut(t *testing.T, properties string, refresh bool) (modules.Plan, erro
 func carryOutOn(t *testing.T, h modules.Host, properties string, refresh bool) (modules.Plan, error) {
 	t.Helper()
 	res := modtest.Decode(t, builtin.Types(), "service", "{"+properties+"}", "")
-	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err := modules.Compare(t.Context(), res, modules.ReadOnly(h))
 	require.NoError(t, err)
 	if refresh {
 		if plan, err = res.(modules.Refresher).Refresh(t.Context(), modules.ReadOnly(h), plan); err != nil {
@@ -196,6 +196,67 @@ func TestOnSystemdRefresh(t *testing.T) {
 		_, err := carryOut(t, `"name":"sv-b"`, true)
 		require.EqualError(t, err, "service sv-b.service is masked, so it cannot be restarted; write masked: false as well")
 	})
+}
+
+// TestOnSystemdEvents refreshes events, and also does not.
+func TestOnSystemdEvents(t *testing.T) {
+	onSystemd(t)
+	runs := "systemctl start sv-a\n"
+	for _, tc := range []struct {
+		name, setup, properties string
+		action                  string
+		changes                 []modules.Change
+		state                   string // afterwards
+		err                     string
+	}{
+		{"restart", plain + runs, ``, "restarted via subscribe", nil, "active", ""},
+		{"restart, stopped", plain, `,"action":"restart"`, "started via subscribe", list(startedIt), "active", ""},
+		{"restart, other spelling", plain + runs, `,"action":"restarted"`, "restarted via subscribe", nil, "active", ""},
+		{"restart, not there", "", ``, "", nil, "inactive", "service sv-a.service not found; install it first, or correct its name"},
+		{"restart, disabled", plain + runs + "systemctl disable sv-a", ``, "restarted via subscribe", nil, "active", ""},
+		{"restart, new unit file", plain + runs + "sed -i s/1000/2000/ " + etc + "sv-a.service", ``, "restarted via subscribe", list(rereadIt), "active", ""},
+		{"reload", reloads + runs, `,"action":"reload"`, "reloaded via subscribe", nil, "active", ""},
+		{"reload, stopped", reloads, `,"action":"reload"`, "", nil, "inactive", ""},
+		{"reload, it cannot", plain + runs, `,"action":"reload"`, "", nil, "active", "service sv-a.service cannot be reloaded; write action: restart"},
+		{"reload or restart", plain + runs, `,"reload":true`, "restarted via subscribe", nil, "active", ""},
+		{"reload or restart, it can", reloads + runs, `,"reload":true`, "reloaded via subscribe", nil, "active", ""},
+		{"reload, not there", "", `,"action":"reload"`, "", nil, "inactive", "service sv-a.service not found; install it first, or correct its name"},
+		{"start", plain, `,"action":"start"`, "started via subscribe", list(startedIt), "active", ""},
+		{"start, it runs", plain + runs, `,"action":"start"`, "", nil, "active", ""},
+		{"stop", plain + runs, `,"action":"stop"`, "stopped via subscribe", list(stoppedIt), "inactive", ""},
+		{"stop, stopped", plain, `,"action":"stop"`, "", nil, "inactive", ""},
+		{"stop, not there", "", `,"action":"stop"`, "", nil, "inactive", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sh(t, clean)
+			sh(t, tc.setup)
+			properties := `"name":"sv-a","refreshonly":true` + tc.properties
+			const look = "systemctl show -p ActiveState -p MainPID -p UnitFileState sv-a"
+			before := sh(t, look)
+			plan, err := carryOut(t, properties, false)
+			require.NoError(t, err)
+			require.False(t, plan.Pending())
+			require.Equal(t, before, sh(t, look), "nothing has notified it")
+
+			plan, err = carryOut(t, properties, true)
+			if tc.err != "" {
+				require.EqualError(t, err, tc.err)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, tc.action, plan.Action)
+				require.Equal(t, tc.action != "", plan.Refreshed)
+				require.Equal(t, tc.changes, plan.Changes)
+			}
+			after := sh(t, look)
+			require.Contains(t, after, "ActiveState="+tc.state+"\n")
+			require.Equal(t, strings.HasPrefix(tc.action, "reloaded"), strings.Contains(sh(t, "ls /run"), "sv-reloaded"))
+			if tc.action == "" || strings.HasPrefix(tc.action, "reloaded") {
+				require.Equal(t, before, after)
+			} else {
+				require.NotEqual(t, before, after)
+			}
+		})
+	}
 }
 
 // messages collects the messages of a resource.

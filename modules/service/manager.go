@@ -74,7 +74,7 @@ func (s *Service) manager(h modules.Host) (manager, error) {
 	case s.Provider == systemD || s.Provider == "" && bySystemd:
 		return systemd{}, nil
 	case s.Provider == openRC || byOpenRC:
-		return openrc{describe: s.Reload || s.Action == reloaded}, nil
+		return openrc{describe: s.Reload || actionOf(s) == toReload}, nil
 	}
 	return nil, modules.Refuse("no suitable provider found: neither systemd nor OpenRC runs this host")
 }

@@ -17,14 +17,15 @@ import (
 //   - an impossible state (a masked unit that runs, a static one that is disabled) is refused before any change;
 //   - a unit file that has changed is read again, and that is reported.
 //
-// `reload`, `masked`, `timeout` and `action` are ours.
+// `reload`, `masked`, `timeout`, `refreshonly` and `action` are ours.
 type Service struct {
-	Name     string `json:"name" text:"argument" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"name of the unit; without a suffix such as .timer it is a .service"`
-	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether the service runs"`
-	Enable   *bool  `json:"enable,omitempty" doc:"start at boot; default: unchanged"`
-	Masked   *bool  `json:"masked,omitempty" doc:"masked: systemd never starts it; default: unchanged"`
-	Reload   bool   `json:"reload,omitempty" doc:"after a change of a subscribed resource, reload instead of restart, if the service can and its unit file is the same"`
-	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and list under subscribe the resources whose changes must restart the service; to reload the service instead, add reload: true" doc:"ad hoc only: restart or reload; a stopped service is started"`
+	Name   string `json:"name" text:"argument" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"name of the unit; without a suffix such as .timer it is a .service"`
+	Ensure string `json:"ensure,omitempty" event:"no" enum:"running,stopped" default:"running" doc:"whether the service runs"`
+	Enable *bool  `json:"enable,omitempty" event:"no" doc:"start at boot; default: unchanged"`
+	Masked *bool  `json:"masked,omitempty" event:"no" doc:"masked: systemd never starts it; default: unchanged"`
+	Reload bool   `json:"reload,omitempty" doc:"after a change of a subscribed resource, reload instead of restart, if the service can and its unit file is the same"`
+	modules.Event
+	Action   string `json:"action,omitempty" event:"only" enum:"restart,reload,start,stop,restarted,reloaded" adhoc:"add refreshonly: true; or write ensure: running, and list under subscribe the resources whose changes must restart the service" doc:"action of an event; default: restart, or reload with reload: true. Ad hoc, restart and reload also start a stopped service"`
 	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"service manager; default: the host's"`
 	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"limit for starting, stopping and reloading, each"`
 
@@ -37,8 +38,13 @@ const (
 	stopped = "stopped"
 )
 
-// The values of action.
+// The values of action. The first two have another spelling each.
 const (
+	toRestart = modules.ActionRestart
+	toReload  = modules.ActionReload
+	toStart   = "start"
+	toStop    = "stop"
+
 	restarted = "restarted"
 	reloaded  = "reloaded"
 )
@@ -55,14 +61,33 @@ func Type() modules.Type {
 // Validate implements [modules.Resource].
 func (s *Service) Validate() error {
 	_, err := s.timeout()
-	return errors.Join(s.validateName(), err, s.validateMasked(), s.validateAction())
+	return errors.Join(validateName(s), err, validateMasked(s), validateAction(s))
 }
 
-func (s *Service) validateAction() error {
-	if s.Action != "" && s.Ensure == stopped {
-		return modules.Errorf("action", "a service that is %s cannot stay stopped", s.Action)
+func validateAction(s *Service) error {
+	action := actionOf(s)
+	switch {
+	case s.RefreshOnly:
+		return nil
+	case action == toStart:
+		return &modules.PropertyError{Path: "action", Msg: `"action: start" is for events`, Hint: "write ensure: running, or add refreshonly: true"}
+	case action == toStop:
+		return &modules.PropertyError{Path: "action", Msg: `"action: stop" is for events`, Hint: "write ensure: stopped, or add refreshonly: true"}
+	case action != "" && s.Ensure == stopped:
+		return modules.Errorf("action", "a service that is %sed cannot stay stopped", action)
 	}
 	return nil
+}
+
+// actionOf returns the action in its first spelling.
+func actionOf(s *Service) string {
+	switch s.Action {
+	case restarted:
+		return toRestart
+	case reloaded:
+		return toReload
+	}
+	return s.Action
 }
 
 // maxName is how long the name of a unit may be, in bytes (systemd.unit(5)).
@@ -89,7 +114,7 @@ func wellNamed(name string) bool {
 	return true
 }
 
-func (s *Service) validateName() error {
+func validateName(s *Service) error {
 	name, _ := splitSuffix(s.Name)
 	switch {
 	case s.Name == "":
@@ -132,7 +157,7 @@ func (s *Service) timeout() (time.Duration, error) {
 	return d, nil
 }
 
-func (s *Service) validateMasked() error {
+func validateMasked(s *Service) error {
 	switch {
 	case s.Masked == nil:
 		return nil

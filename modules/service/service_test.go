@@ -41,7 +41,12 @@ func TestValidate(t *testing.T) {
 		{`{"name":"a","masked":false,"provider":"openrc"}`, `masked: OpenRC has no masked services`},
 		{`{"name":"a","action":"reloaded"}`, ""},
 		{`{"name":"a","action":"restarted","ensure":"stopped"}`, `action: a service that is restarted cannot stay stopped`},
-		{`{"name":"a","action":"started"}`, `action: "started" is not one of "restarted", "reloaded"`},
+		{`{"name":"a","action":"started"}`, `action: "started" is not one of "restart", "reload", "start", "stop", "restarted", "reloaded"`},
+		{`{"name":"a","action":"restart"}`, ""},
+		{`{"name":"a","action":"stop"}`, `action: "action: stop" is for events (write ensure: stopped, or add refreshonly: true)`},
+		{`{"name":"a","action":"start"}`, `action: "action: start" is for events (write ensure: running, or add refreshonly: true)`},
+		{`{"name":"a","action":"stop","refreshonly":true}`, ""},
+		{`{"name":"a","refresh_only":true}`, ""},
 		{`{"name":"a","enabled":true}`, `json: unknown field "enabled"`},
 	} {
 		_, err := types.Decode("service", []byte(tc.properties))

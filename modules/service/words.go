@@ -25,12 +25,16 @@ var past = []struct {
 	{mask, "masked"},
 }
 
-// action describes the verbs, and their reason if the properties do not show it.
-func (s *Service) action(verbs []verb) string {
-	if s.Action != "" {
-		return strings.ReplaceAll(action(verbs), bySubscribe, "")
+// words describes the verbs, and their reason if the properties do not show it.
+func (s *Service) words(verbs []verb) string {
+	text := action(verbs)
+	switch {
+	case s.RefreshOnly && !strings.HasSuffix(text, bySubscribe):
+		return text + bySubscribe
+	case s.Action != "" && !s.RefreshOnly:
+		return strings.ReplaceAll(text, bySubscribe, "")
 	}
-	return action(verbs)
+	return text
 }
 
 // bySubscribe is why a service that runs is restarted.

@@ -141,6 +141,8 @@ type Entry struct {
 	// Unselected is set if the run does not select the entry, and describes what happens if it has to be refreshed; ""
 	// if the run selects it. An entry without a refresh is skipped without a message.
 	Unselected Unselected `json:"unselected,omitempty"`
+	// Action is the action of an event that has one: a due refresh of the entry keeps it.
+	Action string `json:"action,omitempty"`
 	// Written is the name in the manifest, if it has expressions; empty means Name. A run that cannot evaluate the
 	// name notes a due refresh under Written.
 	Written string `json:"written,omitempty"`

@@ -133,6 +133,8 @@ var wrong = []struct{ name, manifest, want string }{
 	{"references of no list", play("- exec: [b: {require: \"{{ Facts.os }}\"}]"), "site.yaml:4:27: the value must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
 	{"types", play("- exec: [a: {refreshonly: \"{{ Facts.os }}\", returns: [\"{{ Facts.os }}\"], environment: \"{{ Facts.os }}\"}]"),
 		"site.yaml:4:31: \"refreshonly\" must be true or false, not the text \"linux\"\nsite.yaml:4:59: \"returns[0]\" must be an integer, not the text \"linux\"\nsite.yaml:4:91: \"environment\" must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
+	{"an event by an expression", play("- service: [a: {refreshonly: \"{{ Facts.os == 'bsd' }}\", action: restart}, b: {refreshonly: \"{{ Facts.os == 'linux' }}\", enable: true}]"),
+		"site.yaml:4:61: only an event (refreshonly: true) has \"action\"\n  hint: remove it, or make refreshonly true\nsite.yaml:4:125: an event (refreshonly: true) has no \"enable\": it compares nothing\n  hint: move it to a resource without refreshonly; both can have the same name"},
 	{"a boolean that is a text", play("- exec: [a: {noop: \"{{ 'true' }}\"}]"), "site.yaml:4:24: the value must be true or false, not the text \"true\""},
 	{"mode from a number", play("- file: [/a: {mode: \"{{ Data.n }}\", owner: root, group: root}]"), "site.yaml:4:25: \"mode\" is the number 5, not text (value of the variable \"n\", set at site.yaml:1:22)\n  hint: quote it where it is defined"},
 	{"validation", "strict: true\n" + play("- file: [\"{{ Facts.os }}\": {mode: \"{{ '0999' }}\", owner: \"{{ '' }}\", group: root}]"),
@@ -169,6 +171,17 @@ func properties(t *testing.T, manifest string, opts Options) map[string]any {
 	props := map[string]any{}
 	require.NoError(t, json.Unmarshal(compiled.Catalog.Entries[0].Properties, &props))
 	return props
+}
+
+func TestActionOfEvents(t *testing.T) {
+	compiled, err := compiler(t, play("- service:", "  - a: {}", "  - a: {refreshonly: true}", "  - a: {refreshonly: true, reload: true}",
+		"  - a: {refreshonly: true, action: \"{{ 'stop' }}\"}", "  - a: {refreshonly: yes, action: restarted}"), nil, Options{}).Compile(t.Context(), web1)
+	require.NoError(t, err)
+	var actions []string
+	for _, e := range compiled.Catalog.Entries {
+		actions = append(actions, e.Action)
+	}
+	require.Equal(t, []string{"", "restart", "reload", "stop", "restart"}, actions)
 }
 
 func TestTypedExpressions(t *testing.T) {

@@ -222,6 +222,7 @@ func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env 
 	if r.Alias != nil {
 		e.Alias = text(ctx, r.Alias, env, &errs)
 	}
+	e.Action = literalAction(r)
 	refs, err := x.refer(ctx, r, env, &e)
 	if errs.Add(err); len(errs) > 0 {
 		return errs.Err()
@@ -304,6 +305,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		return -1
 	}
 	x.draft.onlyCheck = x.draft.onlyCheck || p.made.onlyCheck
+	e.Action = p.made.action
 	e.Sensitive = e.Sensitive || p.made.sensitive
 	shown := RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item}
 	if e.On != "" {

@@ -168,14 +168,14 @@ func appendEntry(b []byte, e *wire.Entry) (line []byte, err error) {
 // hasMore reports whether an entry has fields that few have.
 func hasMore(e *wire.Entry) bool {
 	return e.Query != "" || e.On != "" || e.Once || len(e.Refresh)+len(e.Unmet)+len(e.Receive)+len(e.Export)+len(e.Sema) > 0 ||
-		e.Retry != 0 || e.Rerun || e.Delay != 0 || e.Timeout != 0 || e.Limit != 0 || e.Hidden || e.Confirm != "" || e.Watch != nil || e.Fetch != 0 || e.Ran != "" || e.Unselected != "" || e.Written != ""
+		e.Retry != 0 || e.Rerun || e.Delay != 0 || e.Timeout != 0 || e.Limit != 0 || e.Hidden || e.Confirm != "" || e.Watch != nil || e.Fetch != 0 || e.Ran != "" || e.Unselected != "" || e.Action != "" || e.Written != ""
 }
 
 // appendMore appends those fields, and ends the entry.
 func appendMore(b []byte, e *wire.Entry) ([]byte, error) {
 	more, err := json.Marshal(&wire.Entry{
 		On: e.On, Once: e.Once, Refresh: e.Refresh, Unmet: e.Unmet, Query: e.Query, Receive: e.Receive, Export: e.Export, Sema: e.Sema, Retry: e.Retry,
-		Rerun: e.Rerun, Delay: e.Delay, Timeout: e.Timeout, Limit: e.Limit, Hidden: e.Hidden, Confirm: e.Confirm, Watch: e.Watch, Fetch: e.Fetch, Ran: e.Ran, Unselected: e.Unselected, Written: e.Written,
+		Rerun: e.Rerun, Delay: e.Delay, Timeout: e.Timeout, Limit: e.Limit, Hidden: e.Hidden, Confirm: e.Confirm, Watch: e.Watch, Fetch: e.Fetch, Ran: e.Ran, Unselected: e.Unselected, Action: e.Action, Written: e.Written,
 	})
 	return append(b, bytes.TrimPrefix(more, []byte(`{"type":"","name":""`))...), err
 }

@@ -37,6 +37,7 @@ type prepared struct {
 	fetch      int64         // how many bytes the controller gets of it
 	restarts   time.Duration // how long the host may be away for it
 	longest    time.Duration // [modules.Limited]
+	action     string        // action of an event, see [wire.Entry].Action
 	runsOnce   bool          // a command that nothing makes safe to repeat
 	sensitive  bool          // set if one of its files is encrypted on disk
 	unfit      bool          // set if it cannot be shared with other hosts: it depends on more than its inputs
@@ -119,6 +120,12 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 		return nil, placed
 	}
 	wrong := errors.Join(tags, unprepared, res.Validate(), r.ValidateStrict(res))
+	if err := (manifest.PropertySet{Type: r.Type, Name: r.Name.Node, Node: node}).CheckEvent(func(*yamlpos.Node) bool { return false }); err != nil {
+		return nil, err
+	}
+	if merger, ok := res.(modules.Merger); ok && modules.IsEvent(res) {
+		m.action = merger.RefreshAction()
+	}
 	if len(r.Received()) > 0 {
 		if err := r.CheckReceiving(node, name); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -111,7 +112,7 @@ func (x *expansion) addUncompiled() {
 		if len(by) == 0 {
 			continue
 		}
-		e := wire.Entry{Type: u.resource.Type.Name, Name: writtenName(u.resource), Unselected: wire.RefreshLater}
+		e := wire.Entry{Type: u.resource.Type.Name, Name: writtenName(u.resource), Action: literalAction(u.resource), Unselected: wire.RefreshLater}
 		if !x.inGraph {
 			e.Subscribe = by
 		}
@@ -134,6 +135,20 @@ func (d *draft) notifiesUnknown(i int) bool {
 			return err == nil && len(entries) == 0
 		})
 	})
+}
+
+// literalAction returns the action of an event, as far as it is known without its data; "" otherwise. Then the due refresh
+// goes to a resource of the same name.
+func literalAction(r *manifest.Resource) string {
+	if r.Child != nil || r.Applies() {
+		return ""
+	}
+	res := r.Type.New()
+	merger, ok := res.(modules.Merger)
+	if !ok || yamlpos.Decode(r.Properties.Node, res, yamlpos.Open(r.Properties.Open)) != nil || !modules.IsEvent(res) {
+		return ""
+	}
+	return merger.RefreshAction()
 }
 
 // writtenName returns the name of a resource as the manifest has it, with its expressions.

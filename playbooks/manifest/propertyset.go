@@ -107,7 +107,7 @@ func CanonicalProperty(t modules.Type, key string) string {
 func PropertyNames(t modules.Type) []string {
 	var names []string
 	for _, f := range modules.Fields(t.New()) {
-		if f.AdHoc == "" {
+		if f.AdHoc == "" || f.Event != "" {
 			names = append(append(names, f.Name), f.Also...)
 		}
 	}

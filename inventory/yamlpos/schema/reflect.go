@@ -29,7 +29,7 @@ func (r Rules) Properties(t reflect.Type) Properties {
 	var list Properties
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" || name == "" || f.Tag.Get("wire") == "only" || f.Tag.Get("adhoc") != "" {
+		if f.Anonymous || !f.IsExported() || name == "-" || name == "" || f.Tag.Get("wire") == "only" || f.Tag.Get("adhoc") != "" && f.Tag.Get("event") == "" {
 			continue
 		}
 		s := r.field(f)

@@ -15,8 +15,9 @@ const maxRefreshes = 10_000
 
 // A Refresh is the record that a resource is due for a refresh.
 type Refresh struct {
-	Resource string `json:"resource"`      // as [resourceName] has it
-	Nth      int    `json:"nth,omitempty"` // among the subscribers of a catalog that are called so, from 0
+	Resource string `json:"resource"`         // as [resourceName] has it
+	Action   string `json:"action,omitempty"` // [wire.Entry].Action of the subscriber
+	Nth      int    `json:"nth,omitempty"`    // among the subscribers of a catalog that are called so and have the action, from 0
 	// Changed is the resource that it follows from; "" if that is not known any more.
 	Changed string `json:"changed,omitempty"`
 	Run     string `json:"run,omitempty"` // run of the change
@@ -41,7 +42,7 @@ func (all *refreshText) valid() error {
 	for i, n := range all.Refresh {
 		switch {
 		case !strings.Contains(n.Resource, "#"), n.Nth < 0, seen[n.subscriber()],
-			len(n.Resource) > maxName, len(n.Changed) > maxName, len(n.Run) > maxName, len(n.Play) > maxName:
+			len(n.Resource) > maxName, len(n.Action) > maxName, len(n.Changed) > maxName, len(n.Run) > maxName, len(n.Play) > maxName:
 			return fmt.Errorf("note %d is not valid", i+1)
 		}
 		seen[n.subscriber()] = true
@@ -52,10 +53,28 @@ func (all *refreshText) valid() error {
 // A subscriber is a resource that subscribes to others, as notes name it.
 type subscriber struct {
 	resource string
+	action   string // action of an event; empty if it has only one
 	nth      int
 }
 
-func (n Refresh) subscriber() subscriber { return subscriber{n.Resource, n.Nth} }
+func (n Refresh) subscriber() subscriber { return subscriber{n.Resource, n.Action, n.Nth} }
+
+// first returns the first subscriber that is called so and has the action.
+func (s subscriber) first() subscriber { return subscriber{resource: s.resource, action: s.action} }
+
+// served returns the actions of the entries that may serve the note, best first.
+func (n Refresh) served() []string { return append([]string{n.Action}, servers[n.Action]...) }
+
+// nameOf returns the name of an entry as the first subscriber of that name.
+func nameOf(e *wire.Entry) subscriber { return subscriber{resource: resourceName(e), action: e.Action} }
+
+// shown returns the name of the subscriber in messages.
+func (s subscriber) shown() string {
+	if s.action == "" {
+		return s.resource
+	}
+	return s.resource + " (" + s.action + ")"
+}
 
 // Why is the end of a message about a refresh that an earlier run owes.
 func (n Refresh) Why() string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -90,15 +91,16 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 
 // findSubscribers finds the targets of each subscriber, and reports whether there is a subscriber.
 func (r *Refreshes) findSubscribers(refreshes func(entry int) bool) bool {
-	called := map[string]int{}
+	called := map[subscriber]int{}
 	for j := range r.cat.Entries {
 		entry := &r.cat.Entries[j]
 		if len(entry.Subscribe) == 0 || entry.Excluded || entry.Hidden || !refreshes(j) {
 			continue
 		}
-		name := resourceName(entry)
-		r.names[j] = subscriber{name, called[name]}
-		called[name]++
+		name := nameOf(entry)
+		name.nth = called[name]
+		r.names[j] = name
+		called[nameOf(entry)]++
 		if entry.Check || entry.Monitor {
 			continue
 		}
@@ -132,11 +134,20 @@ func (r *Refreshes) damaged(err error) (warning string) {
 		}
 		warning = fmt.Sprintf("the record of due refreshes cannot be read, so all resources that subscribe are refreshed: %v%s", err, moved)
 	}
+	kept := false
 	for _, j := range slices.Sorted(maps.Keys(r.names)) {
-		if name := r.names[j]; r.find(name) == nil {
-			n := Refresh{Resource: name.resource, Nth: name.nth, Time: r.now().UTC()}
+		name := r.names[j]
+		if _, merges := servers[name.action]; !merges { // a needless restart does no harm, but a needless stop does
+			kept = true
+			continue
+		}
+		if r.find(name) == nil {
+			n := Refresh{Resource: name.resource, Action: name.action, Nth: name.nth, Time: r.now().UTC()}
 			r.notes = append(r.notes, &note{Refresh: n, earlier: true, causes: map[int]int{}})
 		}
+	}
+	if kept && warning != "" {
+		warning += "; events that start or stop a service are not"
 	}
 	return warning
 }
@@ -149,17 +160,32 @@ func unreadable(read, aside error) error {
 	return fmt.Errorf("the record of due refreshes cannot be read: %w; %w", read, aside)
 }
 
+// servers lists, by the action of a note, the actions of the entries that may serve it if no entry has its action any
+// more: best first. A note without an action comes from another resource than an event, or its action was not known.
+var servers = map[string][]string{
+	"":                    {modules.ActionRestart, modules.ActionReload},
+	modules.ActionRestart: {"", modules.ActionReload},
+	modules.ActionReload:  {modules.ActionRestart, ""},
+}
+
 // assign finds the entries that are to serve the notes. Of several that are called
 // alike it is the same as in the run that wrote the note, if there are as many.
 func (r *Refreshes) assign() {
-	byName := map[string][]int{}
+	byName := map[subscriber][]int{}
 	for _, j := range slices.Sorted(maps.Keys(r.names)) {
-		byName[r.names[j].resource] = append(byName[r.names[j].resource], j)
+		name := r.names[j].first()
+		byName[name] = append(byName[name], j)
 	}
 	for _, n := range r.notes {
-		if entries := byName[n.Resource]; len(entries) > 0 && !r.earlier.predicted[n.subscriber()] {
-			j := entries[min(n.Nth, len(entries)-1)]
-			r.owed[j] = append(r.owed[j], n)
+		if r.earlier.predicted[n.subscriber()] {
+			continue
+		}
+		for _, action := range n.served() {
+			if entries := byName[subscriber{resource: n.Resource, action: action}]; len(entries) > 0 {
+				j := entries[min(n.Nth, len(entries)-1)]
+				r.owed[j] = append(r.owed[j], n)
+				break
+			}
 		}
 	}
 }
@@ -207,7 +233,7 @@ func (r *Refreshes) spread() (any bool) {
 			any = true
 			if name := r.names[j]; j >= 0 && !slices.ContainsFunc(kept, func(n *note) bool { return n.subscriber() == name }) {
 				one := n.Refresh
-				one.Resource, one.Nth = name.resource, name.nth
+				one.Resource, one.Action, one.Nth = name.resource, name.action, name.nth
 				kept = append(kept, &note{Refresh: one, earlier: true, causes: map[int]int{}})
 			}
 		}
@@ -224,19 +250,23 @@ func (r *Refreshes) dropLeft() (warning string) {
 	if r.err != nil || !r.cat.Whole || r.cat.Until > 0 || len(r.notes) == 0 {
 		return ""
 	}
-	remains, changes := map[string]bool{}, map[string]bool{}
+	remains, changes := map[subscriber]bool{}, map[string]bool{}
 	for i := range r.cat.Entries {
 		e := &r.cat.Entries[i]
 		changes[r.ref(i)] = true
-		if len(e.Subscribe)+len(e.Awaits) > 0 || e.Excluded || e.Hidden {
-			remains[resourceName(e)] = true
+		switch name := nameOf(e); {
+		case len(e.Awaits) > 0 || e.Excluded || e.Hidden: // its action is not known
+			remains[subscriber{resource: name.resource, nth: -1}] = true
+		case len(e.Subscribe) > 0:
+			remains[name] = true
 		}
 	}
 	var left []string
 	kept := slices.DeleteFunc(slices.Clone(r.notes), func(n *note) bool {
-		gone := n.earlier && n.Play == Clip(r.cat.Play, maxName) && changes[n.Changed] && !remains[n.Resource]
+		gone := n.earlier && n.Play == Clip(r.cat.Play, maxName) && changes[n.Changed] && !remains[subscriber{resource: n.Resource, nth: -1}] &&
+			!slices.ContainsFunc(n.served(), func(action string) bool { return remains[subscriber{resource: n.Resource, action: action}] })
 		if gone {
-			left = append(left, fmt.Sprintf("%s (%s)", n.Resource, n.Why()))
+			left = append(left, fmt.Sprintf("%s (%s)", n.subscriber().shown(), n.Why()))
 		}
 		return gone
 	})
@@ -265,14 +295,19 @@ func (r *Refreshes) run() string {
 // dropExcluded drops what earlier stages of the run have noted for entries that turn out to be
 // excluded, and reports whether there was any.
 func (r *Refreshes) dropExcluded() bool {
-	excluded := map[string]bool{}
+	excluded, remains := map[string]bool{}, map[subscriber]bool{}
 	for i := range r.cat.Entries {
-		if e := &r.cat.Entries[i]; e.Excluded {
-			excluded[resourceName(e)] = true
+		e := &r.cat.Entries[i]
+		if name := nameOf(e); e.Excluded {
+			excluded[name.resource] = true
+		} else if len(e.Subscribe) > 0 {
+			remains[name] = true
 		}
 	}
 	before := len(r.notes)
-	r.notes = slices.DeleteFunc(r.notes, func(n *note) bool { return excluded[n.Resource] && n.Run != "" && n.Run == r.run() })
+	r.notes = slices.DeleteFunc(r.notes, func(n *note) bool {
+		return excluded[n.Resource] && !remains[n.subscriber().first()] && n.Run != "" && n.Run == r.run()
+	})
 	return len(r.notes) < before
 }
 
@@ -382,7 +417,7 @@ func unnoted(err error) error {
 
 // refresh returns the record that a subscriber is due because of an entry.
 func (r *Refreshes) refresh(i int, name subscriber) Refresh {
-	n := Refresh{Resource: name.resource, Nth: name.nth, Changed: r.ref(i), Time: r.now().UTC()}
+	n := Refresh{Resource: name.resource, Action: name.action, Nth: name.nth, Changed: r.ref(i), Time: r.now().UTC()}
 	n.Run, n.Play = r.run(), Clip(r.cat.Play, maxName)
 	return n
 }
@@ -496,7 +531,7 @@ func (r *Refreshes) Serve(j int, changed func(target int) bool) error {
 		return nil
 	}
 	if err := r.save(); err != nil {
-		return fmt.Errorf("cannot record that %s was refreshed, so the next run will refresh it again: %w", name.resource, err)
+		return fmt.Errorf("cannot record that %s was refreshed, so the next run will refresh it again: %w", name.shown(), err)
 	}
 	return nil
 }

@@ -100,6 +100,8 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 	switch {
 	case !can:
 		rd.Report.Add(at.Errorf("these can: "+strings.Join(rd.Registry.Reversers(), ", "), "type %s cannot be undone", r.Type.Name))
+	case manifest.IsEvent(r.Type, r.Properties.Node):
+		rd.Report.Add(at.Errorf(`remove "reverse", or write it in a resource without refreshonly`, "an event has no state that could be restored"))
 	case rd.Nested:
 		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", `the key "reverse" cannot be used in a nested manifest`))
 	case !rd.Remembered:

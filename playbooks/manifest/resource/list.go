@@ -272,7 +272,11 @@ func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *y
 	merged.Pairs = slices.DeleteFunc(slices.Clone(body.Pairs), func(pair yamlpos.Pair) bool {
 		return keys.Given(pair.Value) == nil && manifest.GetProperty(t, defaults, manifest.CanonicalProperty(t, pair.Key.Text)) != nil
 	})
+	event := manifest.IsEvent(t, body)
 	for _, pair := range defaults.Pairs {
+		if event && manifest.NotOfEvent(t, pair.Key.Text) {
+			continue
+		}
 		if manifest.GetProperty(t, &merged, manifest.CanonicalProperty(t, pair.Key.Text)) == nil {
 			merged.Pairs = append(merged.Pairs, pair)
 		}

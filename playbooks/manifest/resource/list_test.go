@@ -75,7 +75,7 @@ site.yaml:4:47: type exec has no property "recurse"
 site.yaml:5:21: type service has no property "shell"
   hint: "shell" is for user
 site.yaml:5:31: type service has no property "chdir"
-  hint: the properties of service are name, ensure, enable, masked, reload, provider, timeout
+  hint: the properties of service are name, ensure, enable, masked, reload, refreshonly, refresh_only, action, provider, timeout
 site.yaml:5:41: type service has no property "enabled"
   hint: write "enable"`},
 	{"notify at a later resource", list("- service: [cron: {}]", "- file: [/a: {"+root+", notify: [service#cron]}]"),

@@ -42,8 +42,8 @@ func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok b
 			}
 		case keys.Common(t, key):
 			p.common.Pairs = append(p.common.Pairs, pair)
-		case !rd.AdHoc && t.OnlyAdHoc(key) != "":
-			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "the property %q is allowed only in ad-hoc commands, not in a manifest", key))
+		case !rd.AdHoc && t.OnlyAdHoc(key) != "" && !mayBeEvent(t, body, rd.Values.IsOpen):
+			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "the property %q is allowed only in events and in ad-hoc commands", key))
 		case t.HasProperty(key):
 			p.props.Pairs = append(p.props.Pairs, pair)
 		default:
@@ -55,6 +55,12 @@ func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok b
 		p.guess(t, key)
 	}
 	return p, true
+}
+
+// mayBeEvent reports whether a body has refreshonly, with a value that is true or not known.
+func mayBeEvent(t modules.Type, body *yamlpos.Node, open func(*yamlpos.Node) bool) bool {
+	n := manifest.GetProperty(t, body, manifest.RefreshOnly)
+	return manifest.IsEvent(t, body) || n != nil && open(n)
 }
 
 // without returns an empty map at the place of n.
@@ -120,6 +126,7 @@ func (rd *Reader) checkProperties(r *manifest.Resource, guessed map[*yamlpos.Nod
 	rd.Report.Decode(r.Properties.Node, r.Type.New(), open(r.Properties, guessed))
 	p := manifest.PartialSet{PropertySet: r.PropertySet(), NameOpen: r.Name.HasExpressions(), Open: r.Properties.Open}
 	rd.Report.Add(p.CheckTexts())
+	rd.Report.Add(p.CheckEvent(p.Open))
 	reported := broken(r.Properties.Node, rd.Report.Errors[before:])
 	p.Open = func(n *yamlpos.Node) bool { return r.Properties.Open(n) || reported[n] || guessed[n] }
 	for _, pe := range p.Certain() {

@@ -52,7 +52,7 @@ var blind = map[string][]string{
 		"apply-url-without-checksum", "block-export-in-rescue", "ccm-empty-resources", "file-checksum-of-a-file", "file-content-and-source",
 		"file-download-by-host", "file-download-http", "file-download-password", "file-download-without-checksum", "file-empty-owner",
 		"file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
-		"play-confirm-without-history", "file-validate-of-a-directory", "file-without-anything", "file-without-mode",
+		"play-confirm-without-history", "service-event-with-ensure", "file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
 	"what of a rollout goes together": {
 		"rollout-by-alone", "rollout-drain-here", "rollout-gate-of-untouched", "rollout-gate-that-cannot-fail", "rollout-rest-first", "rollout-soak-too-long",
