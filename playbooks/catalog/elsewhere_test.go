@@ -11,9 +11,9 @@ import (
 
 // TestHostsChooseNothingElsewhere has values that hosts have a say in at resources that run on others.
 func TestHostsChooseNothingElsewhere(t *testing.T) {
-	const hint = "\n  hint: use data of the inventory; or write one resource for each possible value, each with a condition such as control: {if: Facts.x == 'y'}"
+	const hint = "\n  hint: use data of the inventory; or write one resource for each possible value, each with a condition, which can read such data: control: {if: Facts.x == 'y'}"
 	only := func(what string) string {
-		return what + " cannot contain data from the host, because the resource runs on another host" + hint
+		return what + " cannot contain data that the host of the play sends, because \"on\" selects another host for this resource" + hint
 	}
 	for _, c := range []struct{ name, manifest, want string }{
 		{"where", `ccm: {resources: [exec: [x: {on: "{{ Facts.os }}"}]]}`,

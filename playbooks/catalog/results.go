@@ -426,7 +426,7 @@ func (x *expansion) ofSecretResults(r *manifest.Resource, in *scope) (secret boo
 	use := x.compiler.resultUse(r, in)
 	for _, part := range use.shown {
 		if x.results.secrets(part.inputs) || part.inputs.Item() && x.results.secrets(use.each) {
-			x.errs.Add(part.at.Errorf("use such a result only in properties and health checks; ccm-push prints the other keys of a resource", "ccm-push would print the result of a sensitive resource here"))
+			x.errs.Add(part.at.Errorf("use such a result only in properties and health checks; ccm-push always prints names, aliases, conditions and messages", "ccm-push would print the result of a sensitive resource here"))
 		}
 	}
 	return x.results.secrets(use.all)

@@ -99,7 +99,7 @@ func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u
 	var errs yamlpos.Errors
 	for _, part := range static.shown {
 		if in.reads(part.inputs, u.item) || in.readsOuter(part.inputs, r, env) {
-			errs.Add(part.at.Errorf("use secrets only in properties and health checks; ccm-push prints the other keys of a resource", "ccm-push would print a secret here%s", in.secretRead(part.inputs)))
+			errs.Add(part.at.Errorf("use secrets only in properties and health checks; ccm-push always prints names, aliases, conditions and messages", "ccm-push would print a secret here%s", in.secretRead(part.inputs)))
 		}
 	}
 	u.visible = errs.Err()
@@ -176,7 +176,7 @@ func (x *expansion) checkShown(r *manifest.Resource, in *scope, e *wire.Entry) e
 	}
 	for _, text := range append([]string{e.Name, e.Alias}, e.Sema...) {
 		if x.compiler.opts.Mask.Text(text) != text {
-			return r.Name.Node.Errorf("use secrets only in properties and health checks; ccm-push prints the other keys of a resource", "the name, or another printed part of the resource, contains a secret")
+			return r.Name.Node.Errorf("use secrets only in properties and health checks; ccm-push always prints names, aliases, conditions and messages", "the name, or another printed part of the resource, contains a secret")
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ func (t Taint) checkElsewhere() error {
 	if r.On == nil {
 		return nil
 	}
-	const hint = "use data of the inventory; or write one resource for each possible value, each with a condition such as control: {if: Facts.x == 'y'}"
+	const hint = "use data of the inventory; or write one resource for each possible value, each with a condition, which can read such data: control: {if: Facts.x == 'y'}"
 	if r.On.FromHost(t.seen) {
 		return r.On.Node.Errorf("use data of the inventory", "data from a host cannot choose where a resource runs")
 	}
@@ -33,7 +33,7 @@ func (t Taint) checkElsewhere() error {
 		switch {
 		case !t.fromHost(pair.Key) && !t.fromHost(pair.Value):
 		case t.fromHost(pair.Key) || !content[CanonicalProperty(r.Type, pair.Key.Text)]:
-			errs.Add(pair.Value.Errorf(hint, "the property %q of type %s cannot contain data from the host, because the resource runs on another host", pair.Key.Text, r.Type.Name))
+			errs.Add(pair.Value.Errorf(hint, "the property %q of type %s cannot contain data that the host of the play sends, because \"on\" selects another host for this resource", pair.Key.Text, r.Type.Name))
 		}
 	}
 	if r.Health.FromHost(t.seen) {

@@ -16,10 +16,12 @@ func cleanCommand(f *fleet.Fleet, p *output.Printer) *cobra.Command {
 user, and with -b also the files of root, or of --become-user. With --check, the command prints the
 files and removes nothing. If a run is changing a host, the command fails on this host.
 
-ccm-push keeps notes for later runs in these files. So after ccm-push clean, the next run does not
-restart services that an interrupted run should have restarted, and ccm-push undo cannot undo
-earlier runs. If you remove a resource with the property "reverse" from the manifest, ccm-push
-cannot restore its former state.`,
+ccm-push keeps notes for later runs in these files. After ccm-push clean:
+
+- The next run does not restart services that an interrupted run should have restarted.
+- ccm-push undo cannot undo earlier runs.
+- For a resource with "reverse: true" that you later remove from the manifest, the host cannot
+  restore the state before the resource.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              arguments.OnePattern,
