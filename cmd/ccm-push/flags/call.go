@@ -38,7 +38,7 @@ var ofSession = []string{"session", "require", "subscribe", "alias"}
 func (f *Session) register(set *pflag.FlagSet) {
 	set.StringVar(&f.Name, "session", "", "for ad-hoc calls (without a manifest): `name` of their session; see ccm-push session")
 	set.StringArrayVar(&f.Require, "require", nil, "for ad-hoc calls of a session: skip the hosts where the `resource` TYPE#NAME failed in an earlier call; may be repeated")
-	set.StringArrayVar(&f.Subscribe, "subscribe", nil, "for ad-hoc calls of a session: on the hosts where the `resource` TYPE#NAME changed in an earlier call, restart the service of this call, or run its command (exec); may be repeated")
+	set.StringArrayVar(&f.Subscribe, "subscribe", nil, "for ad-hoc calls of a session: refresh the `resource` of this call (restart a service, run a command) only on hosts where TYPE#NAME changed in an earlier call; may be repeated")
 	set.StringVar(&f.Alias, "alias", "", "for ad-hoc calls of a session: second `name` of the resource; in later calls, --require and --subscribe accept this name")
 }
 
