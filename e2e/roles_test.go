@@ -323,6 +323,9 @@ func changedKeys(one, other map[string]string) (keys []string) {
 func hostDifferences(theirs, ours map[string]string) string {
 	var text strings.Builder
 	for _, key := range changedKeys(theirs, ours) {
+		if key == "file /etc/ssh/fleet_keys" {
+			continue // another fleet
+		}
 		fmt.Fprintf(&text, "%s\n", key)
 		one, other := strings.Split(theirs[key], "\n"), strings.Split(ours[key], "\n")
 		for _, line := range one {

@@ -4,7 +4,7 @@ import glob, hashlib, json, os, pwd, grp, stat, subprocess
 FOLDERS = ["etc", "usr/local", "opt", "srv", "var/www", "root", "home"]
 # Caches, keys and what each host has for itself.
 IGNORED = ["root/.ansible", "root/.cache", "root/.ssh/known_hosts", "etc/.pwd.lock", "etc/ld.so.cache", "etc/machine-id", "etc/resolv.conf",
-           "etc/ssh/ssh_host_", "etc/ssl/certs", "etc/ssl/private/ssl-cert-snakeoil.key", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow",
+           "etc/ssh/ssh_host_", "etc/ssh/fleet_keys", "etc/ssl/certs", "etc/ssl/private/ssl-cert-snakeoil.key", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow",
            "etc/subuid", "etc/subgid", "usr/local/lib/python3.11/dist-packages/__pycache__", "etc/systemd/system-generators"]
 
 os.chdir("/")

@@ -540,6 +540,9 @@ func (w *Writer) negated(e *j2.Expr) (Term, error) {
 }
 
 func (w *Writer) not(x Term) Term {
+	if x.Text == "nil" {
+		return w.Literal(true)
+	}
 	if w.Jet {
 		return Term{"!" + x.In(notPrec), notPrec, boolKind}
 	}
@@ -736,6 +739,19 @@ func withoutLower(e *j2.Expr) (of *j2.Expr, lower bool) {
 	return e, false
 }
 
+// kernelOf returns the operating system that is also a family of its own; "" if a value is not one.
+func kernelOf(f fact, name string, lower bool) string {
+	if f.of != "Facts.host.info.platformFamily" && f.of != "Facts.host.info.platform" {
+		return ""
+	}
+	for theirs, ours := range kernels {
+		if theirs != "Linux" && (theirs == name && !lower || strings.ToLower(theirs) == name && lower) {
+			return ours
+		}
+	}
+	return ""
+}
+
 // oneOf writes that a fact has one of some values.
 func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
 	var values []string
@@ -748,6 +764,13 @@ func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
 					value = ours
 				}
 			}
+		}
+		if kernel := kernelOf(f, name, lower); value == "" && kernel != "" && len(names) == 1 {
+			op := " == "
+			if not {
+				op = " != "
+			}
+			return Term{"Facts.host.info.os" + op + w.quote(kernel), comparing, boolKind}, nil
 		}
 		if value == "" {
 			return Term{}, Unknown("the value %q of %s", name, f.of)

@@ -125,7 +125,7 @@ func fileTask(t *task.Task) {
 		if recurse && len(e.Props) > 1 {
 			e.Set("recurse", yamlnode.Bool(true))
 			if mode := e.Get("mode"); mode != nil && octal().MatchString(mode.Value) {
-				t.Problem("recurse with a mode in octal, which files get too: write mode and file_mode")
+				e.Set("file_mode", mode) // Ansible gives it to files, too
 			}
 		}
 	case "absent":

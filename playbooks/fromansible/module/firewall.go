@@ -16,7 +16,10 @@ func ufwTask(t *task.Task) {
 	verdict := t.OneOf(t.Arg("rule"), map[string]string{"allow": "accept", "deny": "drop", "reject": "reject"})
 	switch direction := t.Arg("direction"); {
 	case t.Arg("rule") == nil:
-		t.Problem("ufw without a rule")
+		ufwItself(t)
+		return
+	case t.Arg("state", "policy", "default", "logging", "log") != nil:
+		t.Problem("ufw with a rule, and state, policy or logging: write two tasks")
 		return
 	case direction != nil && !strings.EqualFold(direction.Value, "in"):
 		t.Problem("ufw with a direction other than in")
@@ -71,6 +74,37 @@ func ufwTask(t *task.Task) {
 		return
 	}
 	t.Write(e)
+}
+
+// ufwItself carries over what is not a rule: logging, policy and state.
+func ufwItself(t *task.Task) {
+	logging, policy, state := t.Arg("logging", "log"), t.Arg("policy", "default"), t.Arg("state")
+	if logging == nil && policy == nil && state == nil {
+		t.Problem("ufw without a rule")
+		return
+	}
+	write := func(command, unless string) {
+		e := &layout.Entry{Type: "exec", Name: command}
+		e.SetText("unless", unless)
+		t.Write(e)
+	}
+	if logging != nil {
+		level := t.OneOf(logging, map[string]string{"on": "low", "true": "low", "yes": "low", "off": "off", "false": "off", "no": "off", "low": "low", "medium": "medium", "high": "high", "full": "full"})
+		write("ufw logging "+level, "grep -qx LOGLEVEL="+level+" /etc/ufw/ufw.conf")
+	}
+	if policy != nil {
+		chain, direction := "INPUT", "incoming"
+		if d := t.Arg("direction"); d != nil && t.OneOf(d, map[string]string{"in": "in", "incoming": "in", "out": "out", "outgoing": "out"}) == "out" {
+			chain, direction = "OUTPUT", "outgoing"
+		}
+		value := t.OneOf(policy, map[string]string{"allow": "ACCEPT", "deny": "DROP", "reject": "REJECT"})
+		write("ufw default "+t.OneOf(policy, map[string]string{"allow": "allow", "deny": "deny", "reject": "reject"})+" "+direction,
+			`grep -qx 'DEFAULT_`+chain+`_POLICY="`+value+`"' /etc/default/ufw`)
+	}
+	if state != nil {
+		write("ufw --force "+t.OneOf(state, map[string]string{"enabled": "enable", "disabled": "disable"}),
+			"grep -qx ENABLED="+t.OneOf(state, map[string]string{"enabled": "yes", "disabled": "no"})+" /etc/ufw/ufw.conf")
+	}
 }
 
 // portNames are ports by the names that services(5) has on any system, and that playbooks use.

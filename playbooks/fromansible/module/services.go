@@ -3,6 +3,7 @@ package module
 import (
 	"strings"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -58,9 +59,20 @@ func serviceTask(t *task.Task) {
 
 // enabled is a service of which only is said whether it is started at boot: the type says more.
 func enabled(t *task.Task, name string) {
-	enable, ok := yamlnode.BoolOf(t.Arg("enabled"))
-	if !ok || t.Arg("masked") != nil {
+	if t.Arg("masked") != nil {
 		t.Problem("a service without state: it is either running or stopped here")
+		return
+	}
+	enable, ok := yamlnode.BoolOf(t.Arg("enabled"))
+	if x := expression.SoleExpr(t.Arg("enabled")); !ok && x != nil {
+		condition, err := t.W.Condition(x)
+		t.Fail(err)
+		choose := func(yes, no string) string {
+			return "{{ " + condition.In(expression.CondPrec+1) + " ? '" + yes + "' : '" + no + "' }}"
+		}
+		e := &layout.Entry{Type: "exec", Name: "systemctl " + choose("enable", "disable") + " " + name}
+		e.SetText("unless", "sh -c 'systemctl is-enabled --quiet "+name+"; test $? "+choose("-eq", "-ne")+" 0'")
+		t.Write(e)
 		return
 	}
 	verb, guard := "enable ", "unless"
@@ -99,13 +111,18 @@ func cronTask(t *task.Task) {
 	t.Put(e, "command", t.Arg("job"))
 	for _, key := range []string{"user", "minute", "hour", "day", "month", "weekday"} {
 		n := t.Arg(key, map[string]string{"day": "dom", "weekday": "dow"}[key])
-		if n != nil && key != "user" {
+		if x := expression.SoleExpr(n); n != nil && key != "user" && (x == nil || !task.IsOmitted(x)) {
 			e.SetText(key, t.Text(n))
 			continue
 		}
 		t.Put(e, key, n)
 	}
-	if n := t.Arg("special_time"); n != nil {
+	if x := expression.SoleExpr(t.Arg("special_time")); x != nil && task.IsOmitted(x) {
+		v, err := t.W.Write(x.Args[0])
+		t.Fail(err)
+		given := v.In(expression.Whole) + " ?? ''"
+		e.SetText("special", "{{ ("+given+") == '' ? '' : '@' + trimPrefix("+given+", '@') }}")
+	} else if n := t.Arg("special_time"); n != nil {
 		e.SetText("special", "@"+strings.TrimPrefix(t.Text(n), "@"))
 	}
 	if b, ok := yamlnode.BoolOf(t.Arg("disabled")); !ok || b {

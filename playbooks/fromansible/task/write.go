@@ -43,7 +43,7 @@ func checkArgs(t *Task) {
 			if b, ok := yamlnode.BoolOf(n); ok && !b { // what is not asked for needs no counterpart
 				continue
 			}
-			if e := expression.SoleExpr(n); e != nil && isOmitted(e) {
+			if e := expression.SoleExpr(n); e != nil && IsOmitted(e) {
 				t.Note("the argument %s is left out: %s", name, a.Gap)
 				continue
 			}
@@ -52,8 +52,8 @@ func checkArgs(t *Task) {
 	}
 }
 
-// isOmitted reports whether an expression is default(omit).
-func isOmitted(e *j2.Expr) bool {
+// IsOmitted reports whether an expression is default(omit).
+func IsOmitted(e *j2.Expr) bool {
 	return e.Op == j2.Filter && (e.Text == "default" || e.Text == "d") && len(e.Args) > 1 && e.Args[1].Op == j2.Name && e.Args[1].Text == "omit"
 }
 
@@ -76,7 +76,7 @@ func (t *Task) Put(e *layout.Entry, property string, n *yaml.Node) {
 	if n == nil {
 		return
 	}
-	if x := expression.SoleExpr(n); x != nil && isOmitted(x) {
+	if x := expression.SoleExpr(n); x != nil && IsOmitted(x) {
 		v, err := t.W.Write(x.Args[0])
 		empty := emptyOf(t.of.Types, e.Type, property)
 		if empty == "" {
@@ -130,7 +130,7 @@ func (t *Task) PutBool(e *layout.Entry, property string, n *yaml.Node) {
 		t.Problem("%s: %s", property, n.Value)
 		return
 	}
-	if isOmitted(x) {
+	if IsOmitted(x) {
 		t.Put(e, property, n)
 		return
 	}
@@ -156,8 +156,20 @@ func (t *Task) OneOf(n *yaml.Node, words map[string]string) string {
 		}
 		return to
 	}
+	if IsOmitted(x) && words["present"] == "present" {
+		x = &j2.Expr{Op: j2.Filter, Text: "default", Args: []*j2.Expr{x.Args[0], {Op: j2.Literal, Lit: "present"}}, Kw: []string{"", ""}}
+	}
 	unknown := false
 	translated := translate(x, words, &unknown)
+	if unknown && (x.Op == j2.Name || x.Op == j2.Attr) { // another value is an error of the run
+		table := &j2.Expr{Op: j2.Dict}
+		for _, word := range slices.Sorted(maps.Keys(words)) {
+			if words[word] != "" {
+				table.Args = append(table.Args, &j2.Expr{Op: j2.Literal, Lit: word}, &j2.Expr{Op: j2.Literal, Lit: words[word]})
+			}
+		}
+		translated, unknown = &j2.Expr{Op: j2.Index, Args: []*j2.Expr{table, x}}, false
+	}
 	if unknown {
 		ours := slices.DeleteFunc(slices.Compact(slices.Sorted(maps.Values(words))), func(word string) bool { return word == "" })
 		t.Problem("a state of %s that is a variable: write %s", t.Module, strings.Join(ours, " or "))

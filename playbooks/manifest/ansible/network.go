@@ -23,7 +23,7 @@ func networkModules() map[string]Module {
 			Args: Arguments{
 				"rule": same("action"), "port": same("port"), "to_port": same("port"), "proto": same("protocol"), "protocol": same("protocol"), "from_ip": same("source"), "from": same("source"), "src": same("source"), "interface": same("interface"), "if": same("interface"), "interface_in": same("interface"), "if_in": same("interface"),
 				"delete": same("ensure"), "comment": same("name"), "direction": none("rules are only for incoming packets"), "insert": none("the rule of the narrower source comes first"), "insert_relative_to": none("the rule of the narrower source comes first"),
-				"state": no("ufw is enabled with a service, and `ufw --force enable`"), "default": no("set the policy in /etc/default/ufw"), "policy": no("set the policy in /etc/default/ufw"), "logging": no("configure it with ufw"), "log": no("configure it with ufw"), "name": no("a rule has ports or a service"), "app": no("a rule has ports or a service"),
+				"state": same("exec"), "default": same("exec"), "policy": same("exec"), "logging": same("exec"), "log": same("exec"), "name": no("a rule has ports or a service"), "app": no("a rule has ports or a service"),
 				"from_port": no("a rule is about ports of the host"), "to_ip": no("a rule is about all addresses of the host"), "dest": no("a rule is about all addresses of the host"), "to": no("a rule is about all addresses of the host"), "interface_out": no("rules are only for incoming packets"), "if_out": no("rules are only for incoming packets"), "route": no("rules are only for incoming packets"),
 			},
 			Gap: "`limit`, and all rules that are not about incoming packets; without `proto` a rule becomes one rule for TCP and one for UDP",
