@@ -57,7 +57,7 @@ func serviceTask(t *task.Task) {
 	t.Write(e)
 }
 
-// enabled is a service of which only is said whether it is started at boot: the type says more.
+// enabled writes a command for a service without state: the type has running or stopped.
 func enabled(t *task.Task, name string) {
 	if t.Arg("masked") != nil {
 		t.Problem("a service without state: it is either running or stopped here")
