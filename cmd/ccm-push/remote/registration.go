@@ -80,7 +80,7 @@ func registrationInitCommand(f *links.NATS, p *output.Printer) *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 1, "number of servers that store the stream, 1 to 5")
-	c.Flags().DurationVar(&maxAge, "max-age", time.Minute, "time after which a registration expires; must be longer than the time between two runs")
+	c.Flags().DurationVar(&maxAge, "max-age", time.Minute, "time after which a registration expires; must be longer than the time between two runs of the play that renews it")
 	return c
 }
 

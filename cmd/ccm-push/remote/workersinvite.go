@@ -41,9 +41,10 @@ machine, the command adds a line with the key of the other machine to workers.ke
 the worker to hosts whose variable "site" is SITE (without SITE: to hosts without a site). It also
 limits the worker to the addresses that the other machine passed with --worker-address.
 
-Keep the token secret until it is used. It contains the address of the broker, the certificate of
-its authority (--nats-ca), and the public key of this machine. The NATS server must be
-ccm-push-broker, and your user of the broker needs the role coordinator or operator.`,
+The NATS server must be the program ccm-push-broker, and your NATS user needs the role coordinator
+or operator. Keep the token secret until it is used: another person with the token could become the
+worker. The token contains the address of the NATS server, the CA certificate of --nats-ca, and the
+public key of this machine.`,
 		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
   ccm-push workers invite paris --token-file token
   ccm-push worker join --token-file token`,
