@@ -153,7 +153,7 @@ func commonSchemas(t modules.Type) schema.Properties {
 	tags.Items.Not = expressions()
 	shape(list, "tags", tags)
 	shape(list, "once", closed.Properties(reflect.TypeFor[keys.Resource]()).Get("once"))
-	shape(list, "register", &schema.Schema{Type: schema.Types{schema.String, schema.Null}, Pattern: keys.ResultForm})
+	shape(list, "register", &schema.Schema{Type: schema.Types{schema.String, schema.Boolean, schema.Null}, Pattern: keys.ResultForm})
 	entry := list.Get("register_when_stable").Items
 	entry.Required = schema.Required(reflect.TypeFor[keys.Registration]())
 	for name, most := range map[string]float64{"port": 65535, "priority": 255} {
