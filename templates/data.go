@@ -55,6 +55,37 @@ func (s Source) Facts() (paths []string, all bool) { return s.reads.Follow(nil).
 // Inputs returns the inputs of the source's values.
 func (s Source) Inputs() Inputs { return s.reads.WithoutFiles() }
 
+// Keys returns the keys that the source may set.
+func (s Source) Keys() (keys []string) {
+	for _, d := range s.documents() {
+		if d.node != nil {
+			for _, pair := range d.node.Pairs {
+				keys = append(keys, pair.Key.Text)
+			}
+		}
+	}
+	return keys
+}
+
+// documents returns all parts of the source that set keys.
+func (s Source) documents() []document {
+	return append(append(slices.Clone(s.files), s.data), slices.Collect(maps.Values(s.overrides))...)
+}
+
+// NamesItem reports whether a value names the element of an each.
+func (s Source) NamesItem() bool {
+	return slices.ContainsFunc(s.documents(), func(d document) bool { return d.item })
+}
+
+// EachExpression visits the texts of the source, with their inputs.
+func (s Source) EachExpression(visit func(at *yamlpos.Node, reads Inputs)) {
+	for _, d := range s.documents() {
+		for n, text := range d.texts {
+			visit(n, d.known.of(text))
+		}
+	}
+}
+
 // Layers returns the data for a host with these facts, lowest first: "data", a layer for each of vars_files, and one
 // for each section of overrides that the hierarchy selects. A key of the hierarchy is skipped if all its expressions
 // are empty. With merge first only the first section that is found counts, and its keys completely replace others; with
@@ -115,10 +146,29 @@ func ParseLayer(l Layer) (Source, error) {
 	return p.source, nil
 }
 
+// ParseVars reads a map of data that a part of a play sets for itself. name is the name of its layer. Unlike other data its
+// expressions can read the results of resources. open reports whether a scalar is an expression, and read compiles it.
+// The error is [yamlpos.Errors].
+func ParseVars(n *yamlpos.Node, name string, open func(*yamlpos.Node) bool, read func(*yamlpos.Node) (*Text, error)) (Source, error) {
+	p := &sourceParser{open: open, read: read}
+	d := p.document(n, `"vars"`)
+	d.origin = &Layer{Name: name, Node: n}
+	if d.known != nil {
+		d.known.results = true
+	}
+	p.source.data = d
+	if err := p.errs.Err(); err != nil {
+		return Source{}, err
+	}
+	return p.source, nil
+}
+
 type sourceParser struct {
 	source Source
 	errs   yamlpos.Errors
-	only   string // text that every expression contains
+	only   string                             // text that every expression contains
+	open   func(*yamlpos.Node) bool           // nil for texts as they are in files
+	read   func(*yamlpos.Node) (*Text, error) // set with open
 }
 
 // given reports whether a part is there at all: null is not.
@@ -167,6 +217,8 @@ type written interface {
 type document struct {
 	node   *yamlpos.Node // a map; nil for none
 	texts  map[*yamlpos.Node]written
+	known  *textInputs            // inputs of the texts
+	item   bool                   // set if a text names the element of an each
 	unread func(path string) bool // set for variables: reports paths that no play can read; nil if all are read
 	origin *Layer                 // layer from which [ParseLayer] made it; else nil
 }
@@ -177,8 +229,11 @@ func (p *sourceParser) document(n *yamlpos.Node, name string) document {
 		p.errs.Add(n.Errorf("write key: value", "%s must be a map, not %s", name, n.Describe()))
 		return document{}
 	}
-	d := document{node: n, texts: map[*yamlpos.Node]written{}}
+	d := document{node: n, texts: map[*yamlpos.Node]written{}, known: &textInputs{}}
 	p.parse(n, d.texts)
+	for _, text := range d.texts {
+		d.item = d.item || text.Reads().NamesItem()
+	}
 	return d
 }
 
@@ -192,6 +247,14 @@ func (p *sourceParser) parse(n *yamlpos.Node, texts map[*yamlpos.Node]written) {
 	if n.CanOpen() {
 		texts[n] = sealedText{n}
 	}
+	if p.open != nil {
+		if n.Kind == yamlpos.Scalar && p.open(n) {
+			if text := p.text(n, n.Text); text != nil {
+				texts[n] = text
+			}
+		}
+		return
+	}
 	if s, ok := n.Value.(string); ok && texts[n] == nil && strings.Contains(s, p.only) && expression.HasExpr(s) && !n.Plain {
 		if text := p.text(n, s); text != nil {
 			texts[n] = text
@@ -200,7 +263,11 @@ func (p *sourceParser) parse(n *yamlpos.Node, texts map[*yamlpos.Node]written) {
 }
 
 func (p *sourceParser) text(n *yamlpos.Node, s string) *expression.Text {
-	t, err := Parse(s, diag.PositionOf(n))
+	read := p.read
+	if read == nil {
+		read = func(n *yamlpos.Node) (*Text, error) { return Parse(s, diag.PositionOf(n)) }
+	}
+	t, err := read(n)
 	if err != nil {
 		p.errs.Add(err)
 		return nil
@@ -218,6 +285,7 @@ func (d document) layer(name string, deep bool) Layer {
 	if l.Values == nil || len(d.texts) > 0 {
 		l.Values, l.pending = d.value(d.node, "").(map[string]any), len(d.texts) > 0
 	}
+	l.item = d.item
 	return l
 }
 
@@ -238,7 +306,7 @@ func (d document) value(n *yamlpos.Node, path string) any {
 		return list
 	}
 	if text := d.texts[n]; text != nil {
-		return &deferred{text: text, node: n, path: path, unread: d.unread}
+		return &deferred{text: text, node: n, path: path, unread: d.unread, known: d.known}
 	}
 	return render.WholeNumber(n.Value)
 }
@@ -246,31 +314,34 @@ func (d document) value(n *yamlpos.Node, path string) any {
 // KeysFromHost returns the keys of the data whose values are made from facts, for [Taint], if several sources are
 // merged. known are such keys from elsewhere. A key is listed even if another layer replaces it for a host.
 func KeysFromHost(known map[string]bool, sources ...Source) map[string]bool {
-	keys := maps.Clone(known)
+	return SpreadTaint(Taint{Data: known}, sources...)
+}
+
+// SpreadTaint is [KeysFromHost] for a part of a play where facts have also made other values.
+func SpreadTaint(known Taint, sources ...Source) map[string]bool {
+	keys := maps.Clone(known.Data)
 	if keys == nil {
 		keys = map[string]bool{}
 	}
+	known.Data = keys
 	for before := -1; before < len(keys); { // data that is made of such data is made of facts, too
 		before = len(keys)
 		for _, s := range sources {
-			s.fromHost(keys)
+			s.fromHost(known)
 		}
 	}
 	return keys
 }
 
-// fromHost adds the keys that are made of facts, or of data of the keys.
-func (s Source) fromHost(keys map[string]bool) {
-	documents := append(slices.Clone(s.files), s.data)
-	for _, d := range s.overrides {
-		documents = append(documents, d)
-	}
-	for _, d := range documents {
+// fromHost adds the keys that are made of facts, or of tainted values, to the tainted keys.
+func (s Source) fromHost(taint render.Taint) {
+	keys := taint.Data
+	for _, d := range s.documents() {
 		if d.node == nil || len(d.texts) == 0 {
 			continue
 		}
 		for _, pair := range d.node.Pairs {
-			if !keys[pair.Key.Text] && d.fromHost(pair.Value, render.Taint{Data: keys}) {
+			if !keys[pair.Key.Text] && d.fromHost(pair.Value, taint) {
 				keys[pair.Key.Text] = true
 			}
 		}

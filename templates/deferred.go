@@ -2,9 +2,11 @@ package templates
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
@@ -26,6 +28,8 @@ type deferred struct {
 	node   *yamlpos.Node
 	path   string                 // in its layer
 	unread func(path string) bool // see [document]
+	known  *textInputs            // remembers what texts read, for all hosts
+	bound  *Env                   // has the Item that the text sees; nil for the Item of the scope
 	links  int                    // length of the longest chain of values that it is made from
 
 	begun, done bool
@@ -57,7 +61,10 @@ func (d *deferred) Settle(r *render.Run) (any, error) {
 }
 
 func (d *deferred) evaluate(r *render.Run) (any, error) {
+	whole := r.Env
+	r.Env = whole.Seeing(d.known.results, d.bound)
 	value, err := d.text.Settle(r)
+	r.Env = whole
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +72,37 @@ func (d *deferred) evaluate(r *render.Run) (any, error) {
 	switch run.Weight += weigh(value); {
 	case d.links > maxLinks:
 		return nil, d.tooDeep()
-	case run.Weight > maxData:
-		r.Dead = d.fault(diag.Faultf("the data of one host grows beyond %d MiB", maxData>>20))
+	case run.Weight > run.Most:
+		r.Dead = d.fault(diag.Faultf("%s grows beyond %d MiB", run.Grown, run.Most>>20))
 		return nil, r.Dead
 	}
 	return value, nil
+}
+
+// inputs returns what the text can read.
+func (d *deferred) inputs() Inputs { return d.known.of(d.text) }
+
+// readsItem reports whether the text names the element of an each, which depends on the scope.
+func (d *deferred) readsItem() bool { return d.bound == nil && d.text.Reads().NamesItem() }
+
+// copied returns a copy that is not evaluated yet.
+func (d *deferred) copied() *deferred {
+	return &deferred{text: d.text, node: d.node, path: d.path, unread: d.unread, known: d.known, bound: d.bound}
+}
+
+// textInputs remembers the inputs of the texts of a document. It is safe for concurrent use.
+type textInputs struct {
+	byText  sync.Map
+	results bool // the texts can read the results of resources
+}
+
+func (t *textInputs) of(text written) Inputs {
+	if known, ok := t.byText.Load(text); ok {
+		return known.(Inputs)
+	}
+	in := text.Reads().WithoutFiles()
+	t.byText.Store(text, in)
+	return in
 }
 
 // isUnread reports whether no play can read the value, so that its errors do not matter.
@@ -103,9 +136,14 @@ func circle(links []render.Pending) error {
 		text = slices.Concat(text[:maxShownLinks], []string{fmt.Sprintf("%d more", len(text)-most)}, text[len(text)-maxShownLinks:])
 	}
 	line := strings.Join(append(text, all[0].path), " needs ")
-	return all[0].fault(diag.Faultf("data refers to itself: %s", line).
-		WithHint("give one of these keys a value that does not need the other keys; -e and the inventory override the values"))
+	f := diag.Faultf("data refers to itself: %s", line).
+		WithHint("give one of these keys a value that does not need the other keys; -e and the inventory override the values")
+	f.Err = errCircle
+	return all[0].fault(f)
 }
+
+// errCircle is the cause of errors about values that need each other.
+var errCircle = errors.New("data refers to itself")
 
 // maxShownLinks is the number of links of a long circle that are named at either end.
 const maxShownLinks = 10
@@ -184,25 +222,14 @@ func shallow(r *render.Run, v any) (any, error) {
 	}
 }
 
-// Settle merges layers, lowest first, and evaluates the expressions among the values that count. They can read the
-// facts, the inventory and the merged data; each is evaluated once, and its result is never evaluated. A sealed value
-// is opened if reads reports that a play reads its path; a nil reads opens all. The error is [yamlpos.Errors].
+// Settle returns the data of [NewScope], for expressions that see only facts, the inventory and the data. A nil reads opens
+// all sealed values.
 func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, layers []Layer, reads func(path string) bool) (map[string]any, error) {
-	data := Merge(layers)
-	if !slices.ContainsFunc(layers, func(l Layer) bool { return l.pending }) {
-		return data, nil
-	}
-	if facts == nil {
-		facts = map[string]any{}
-	}
-	r := render.New(ctx, &render.Env{Facts: facts, Data: data, Inventory: inventory, Settling: &render.Settling{}})
-	var errs yamlpos.Errors
-	openAll(data, reads)
-	settled := settler{r, &errs, map[string]bool{}, reads}.value(data).(map[string]any)
-	if err := errs.Err(); err != nil {
+	s, err := NewScope(ctx, &Env{Facts: facts, Inventory: inventory}, layers, ScopeOptions{Reads: reads})
+	if err != nil {
 		return nil, err
 	}
-	return settled, nil
+	return s.Data(), nil
 }
 
 // A settler evaluates all of a value, and collects the errors.
@@ -212,6 +239,8 @@ type settler struct {
 	said map[string]bool // errors already reported: every value made from a failed value fails with the same error
 	// reads reports whether a play reads a path; nil means that plays read every path.
 	reads func(path string) bool
+	// usable reports whether a value that cannot be evaluated is a [Refused] instead of an error.
+	usable func(v any, err error) bool
 }
 
 func (s settler) value(v any) any {
@@ -223,6 +252,9 @@ func (s settler) value(v any) any {
 		value, err := shallow(s.run, v)
 		if d, isText := v.(*deferred); isText && err != nil && s.run.Dead == nil && d.isUnread() {
 			return d.node.Value
+		}
+		if err != nil && s.usable(v, err) {
+			return refusedValue(v, err)
 		}
 		if err != nil {
 			if ended := s.run.Dead != nil && len(*s.errs) > 0; !ended && !s.said[err.Error()] {

@@ -18,7 +18,8 @@ type Layer struct {
 	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
 	From   []Layer        // the layers that Values were merged from; nil if Node has all of them
 
-	pending bool // there are expressions in Values, which [Settle] evaluates
+	pending bool // there are expressions in Values, which [NewScope] evaluates
+	item    bool // some of them name the element of an each
 }
 
 // EachExpression visits the expressions in the values of a layer, with their paths of keys and list indexes, and their
@@ -64,6 +65,14 @@ func Merge(layers []Layer) map[string]any {
 	return data
 }
 
+// Without returns the layer without some keys.
+func (l Layer) Without(keys map[string]bool) Layer {
+	values := maps.Clone(l.Values)
+	maps.DeleteFunc(values, func(key string, _ any) bool { return keys[key] })
+	l.Values = values
+	return l
+}
+
 // Stack makes one layer of several that belong together: [DeepMerge] puts it over others as a whole. [Origins] still
 // distinguishes the layers, with name as a prefix of their names.
 func Stack(name string, layers []Layer) Layer {
@@ -72,7 +81,8 @@ func Stack(name string, layers []Layer) Layer {
 		from[i].Name = name + " " + from[i].Name
 	}
 	pending := slices.ContainsFunc(layers, func(l Layer) bool { return l.pending })
-	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from, pending: pending}
+	item := slices.ContainsFunc(layers, func(l Layer) bool { return l.item })
+	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from, pending: pending, item: item}
 }
 
 // DeepMerge merges over into base: maps are merged key by key, lists are concatenated with the elements of base first,

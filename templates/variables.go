@@ -15,12 +15,13 @@ import (
 type Variables struct {
 	texts  map[*yamlpos.Node]written
 	source Source // all of them, as if they lay over each other
+	known  *textInputs
 }
 
 // ParseVariables reads the expressions in all maps of variables. An unsupported expression is an error where it is
 // used.
 func ParseVariables(maps []*yamlpos.Node) *Variables {
-	v := &Variables{texts: map[*yamlpos.Node]written{}}
+	v := &Variables{texts: map[*yamlpos.Node]written{}, known: &textInputs{}}
 	for _, n := range maps {
 		v.parse(n)
 		v.source.files = append(v.source.files, document{node: n, texts: v.texts})
@@ -102,7 +103,7 @@ func (v *Variables) Layer(l Layer, read func(path string) bool) Layer {
 	if v == nil || l.Node == nil || !v.in(l.Node) {
 		return l
 	}
-	d := document{node: l.Node, texts: v.texts, unread: func(path string) bool { return !read(path) }}
+	d := document{node: l.Node, texts: v.texts, known: v.known, unread: func(path string) bool { return !read(path) }}
 	l.Values, l.pending = d.value(l.Node, "").(map[string]any), true
 	return l
 }

@@ -49,7 +49,7 @@ const (
 
 // formats are structs that mirror a file format or a message, with as many fields as that has.
 var formats = []string{
-	"playbooks/events.Result", "playbooks/events.resultFields", "playbooks/events.checkFields", "playbooks/manifest.Play", "playbooks/manifest.Resource", "modules/wire.Entry", "modules/wire.Message", "modules/wire.Result",
+	"playbooks/events.Result", "playbooks/events.resultFields", "playbooks/events.checkFields", "playbooks/manifest.Play", "playbooks/manifest.Resource", "playbooks/manifest/keys.Resource", "modules/wire.Entry", "modules/wire.Message", "modules/wire.Result",
 	"modules/wire.Catalog", "playbooks/workers.Order", "playbooks/manifest/keys.Play", "playbooks/manifest/keys.Common",
 	"inventory/yamlpos/schema.node", "modules/dsc/schema.node",
 }

@@ -14,6 +14,7 @@ import (
 func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin) int {
 	before, first := len(x.errs), len(x.draft.entries)
 	inner := *in
+	inner.own = nil
 	inner.env, inner.require, inner.watch = env, e.Require, o.watch
 	inner.check, inner.sensitive, inner.monitor = e.Check, e.Sensitive, e.Monitor
 	main, rescue, always := r.Block.Parts(r.Child.Resources)
@@ -40,7 +41,7 @@ func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, 
 		x.inTurn(first, alwaysFrom, own, "always")
 	}
 	e.Scope = &wire.Scope{Entries: own - first, Block: &wire.Block{Rescue: alwaysFrom - rescueFrom, Always: own - alwaysFrom}}
-	return x.add(e, o, RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)})
+	return x.add(e, o, in.shown(r, env))
 }
 
 // inTurn orders the entries of a part of a block, from begin to before end, after the entries of the earlier parts,

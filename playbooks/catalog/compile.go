@@ -166,7 +166,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 		return compiled, nil, nil
 	}
 	rendered := &Rendered{
-		Data: top.env.Data, Layers: top.layers, Secrets: top.secrets, Given: c.opts.Facts, Pre: pre, Post: post,
+		Data: top.env.Data, Layers: top.values.Layers(), Secrets: top.secrets, Given: c.opts.Facts, Pre: pre, Post: post,
 		Watch: top.watch, Graph: ordered, Parallel: compiled.Catalog.Parallel,
 	}
 	if n := len(c.play.Watch); n > 0 {

@@ -21,6 +21,7 @@ type Compiler struct {
 	root      *loadedManifest // manifest of the play
 	manifests *loadedManifests
 	extra     []templates.Source // -e
+	given     map[string]bool    // keys of -e
 	memo      memo
 	parts     parts
 	uses      sync.Map // *manifest.Resource to *use, for resources in files
@@ -29,6 +30,9 @@ type Compiler struct {
 	registers  bool // one does, or may
 
 	entries atomic.Int64 // number of entries of the last catalog, an estimate for the next one
+
+	scopes templates.ScopeOptions // options for all hosts
+	nested []templates.Source     // data of the manifests that the play applies
 
 	inputs    templates.Inputs // inputs of the play, its data, and the manifests that it applies
 	factPaths []string         // facts that the play and the manifests that it applies can read
@@ -67,7 +71,9 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	if opts.Mask == nil {
 		opts.Mask = &secret.Mask{}
 	}
-	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera, opts.Opener, opts.Note)}
+	c := &Compiler{play: play, opts: opts, given: map[string]bool{}, manifests: newLoadedManifests(opts.Hiera, opts.Opener, opts.Note)}
+	c.scopes.Reads = c.demandsData
+	c.scopes.Items = play.JetFile != nil
 	if err := c.open(); err != nil {
 		c.Close()
 		return nil, err
@@ -84,7 +90,7 @@ func (c *Compiler) open() (err error) {
 	if err := c.parseExtra(); err != nil {
 		return err
 	}
-	c.root = newLoadedManifest(c.play, folder, templates.KeysFromHost(nil, append(c.dataSources(), c.opts.Variables.Sources()...)...))
+	c.root = newLoadedManifest(c.play, folder, nil, append(c.dataSources(), c.opts.Variables.Sources()...))
 	if c.opts.EnvFile {
 		c.opts.Environ, err = withEnvFile(c.opts.Environ, folder.files)
 	}
@@ -99,12 +105,15 @@ func (c *Compiler) open() (err error) {
 	}
 	errs := yamlpos.Errors{}
 	errs.Add(c.root.checked())
+	noteScopes(&c.scopes, c.play.Resources)
 	err = c.manifests.each(c.root, func(s *loadedManifest) {
 		inputs := s.play.Inputs(s.files)
 		c.reads(inputs.Facts())
 		c.inputs.Add(inputs)
 		c.reads(s.play.Data.Facts())
 		c.inputs.Add(s.play.Data.Inputs())
+		c.nested = append(c.nested, s.play.Data)
+		noteScopes(&c.scopes, s.play.Resources)
 		errs.Add(s.checked())
 	})
 	errs.Add(err)
@@ -120,6 +129,9 @@ func (c *Compiler) parseExtra() error {
 		s, err := templates.ParseLayer(l)
 		errs.Add(err)
 		c.extra = append(c.extra, s)
+		for _, key := range s.Keys() {
+			c.given[key] = true
+		}
 	}
 	return errs.Err()
 }

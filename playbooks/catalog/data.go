@@ -11,6 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -28,10 +29,11 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := templates.Settle(ctx, facts, inventory, layers, c.demandsData)
+	values, err := templates.NewScope(ctx, &templates.Env{Facts: facts, Inventory: inventory}, layers, c.scopes)
 	if err != nil {
 		return nil, err
 	}
+	data := values.Data()
 	var errs yamlpos.Errors
 	for _, s := range c.dataSources() {
 		errs.Add(s.Check(data, layers)) // against the annotations of the source
@@ -47,10 +49,10 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 		inventory = &with
 	}
 	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files, Inventory: inventory}
-	in := &scope{manifest: c.root, env: env, layers: layers, secrets: marked(layers), inventorySecrets: c.opts.InventorySecrets}
+	in := &scope{manifest: c.root, env: env, values: values, given: c.given, secrets: marked(layers), inventorySecrets: c.opts.InventorySecrets}
 	in.ownSecrets.Add(ofInventory(h), "vars")
 	in.secrets.Add(ofInventory(h))
-	in.spread()
+	in.spread(nil)
 	in.secrets.Each(data, c.opts.Mask.Add)
 	rules, err := c.play.WatchRules(ctx, env, c.watchRules())
 	in.watch = &rules
@@ -97,7 +99,8 @@ func (c *Compiler) layers(ctx context.Context, h Host, facts map[string]any, inv
 // demandsData reports whether the play can read what lies at a path of the data, or holds it
 // against an annotation.
 func (c *Compiler) demandsData(path string) bool {
-	return c.ReadsData(path) || slices.ContainsFunc(c.dataSources(), func(s templates.Source) bool { return s.Demands(path) })
+	demands := func(s templates.Source) bool { return s.Demands(path) }
+	return c.ReadsData(path) || slices.ContainsFunc(c.dataSources(), demands) || slices.ContainsFunc(c.nested, demands)
 }
 
 // Sealed lists the sealed values of the data that the play can read on every host. over reports whether the inventory
@@ -163,4 +166,77 @@ func unquoted(value string) string {
 		return value[1 : n-1]
 	}
 	return value
+}
+
+// noteScopes notes which values resources, and the manifests that they apply, may set for a part of the play.
+func noteScopes(scopes *templates.ScopeOptions, resources []*manifest.Resource) {
+	for _, r := range resources {
+		scopes.Items = scopes.Items || r.Each != nil || r.Unknown()
+		if r.Vars != nil {
+			scopes.Later = append(scopes.Later, r.Vars.Keys()...)
+		}
+		if r.Child != nil && r.Block == nil && r.DataGiven() == nil {
+			scopes.Later = append(scopes.Later, r.Child.Data.Keys()...)
+		}
+	}
+}
+
+// within returns the scope and the environment of a resource, or of one element of its each: with its own vars, and with
+// the data that is made of them or of the element. They are in and env if the resource changes nothing. ok is false
+// after an error, which within adds to the errors of x.
+func within(ctx context.Context, x *expansion, r *manifest.Resource, in *scope, env *templates.Env) (_ *scope, _ *templates.Env, ok bool) {
+	var over []templates.Layer
+	var err error
+	switch {
+	case r.Vars != nil:
+		over, err = r.Vars.Layers(ctx, env.Facts, env.Inventory)
+	case env == in.env || !in.values.ReadsItem():
+		return in, env, true
+	}
+	if err == nil {
+		in, env, err = override(ctx, x, r, in, env, over)
+	}
+	if x.errs.Add(err); err != nil {
+		x.draft.names.unknown(r.Type.Name, "", "")
+		x.leaveOutNested(r)
+	}
+	return in, env, err == nil
+}
+
+// override returns a scope within in, and its environment, which has the Item of env. The layers override the data, except
+// the values of -e. r is the resource that the layers are read for. A part of a play that sets values for everything after
+// it continues with the returned scope.
+func override(ctx context.Context, x *expansion, r *manifest.Resource, in *scope, env *templates.Env, over []templates.Layer) (*scope, *templates.Env, error) {
+	for i, l := range over {
+		over[i] = l.Without(in.given)
+	}
+	values, err := in.values.Inner(ctx, env, over...)
+	if err != nil {
+		return in, env, err
+	}
+	inner := *in
+	inner.values, inner.own = values, values.Own()
+	inner.env = &templates.Env{
+		Facts: env.Facts, Data: values.Data(), Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
+		Item: env.Item, HasItem: env.HasItem, Outer: env.Outer, HasOuter: env.HasOuter,
+	}
+	inner.secrets = secret.Paths{}
+	inner.secrets.Add(in.secrets)
+	item := in.itemSecrets(r, env)
+	if in.hasSecrets() || len(x.results.called) > 0 {
+		inner.spread(func(reads templates.Inputs) bool {
+			return in.reads(reads, item) || in.readsOuter(reads, r, env) || x.results.secrets(reads)
+		})
+		own := map[string]any{}
+		for _, key := range inner.own {
+			own[key] = values.Data()[key]
+		}
+		inner.secrets.Each(own, x.compiler.opts.Mask.Add)
+	}
+	return &inner, inner.env, nil
+}
+
+// shown returns the view for people of a resource in this scope, without its properties.
+func (in *scope) shown(r *manifest.Resource, env *templates.Env) RenderedResource {
+	return RenderedResource{Env: env, Layers: in.values.Layers(), Secrets: in.secrets, Item: in.itemSecrets(r, env), Own: in.own}
 }

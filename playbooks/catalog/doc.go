@@ -17,7 +17,7 @@
 //
 //	compile.go       the steps
 //	stage.go         the next stage, compiled with the results of earlier ones
-//	data.go          the data of the host, layer over layer
+//	data.go          the data of the host, layer over layer, and its scopes
 //	secrets.go       secrets in the data, and resources that read them
 //	expand.go        the selected resources, as entries in the order of the manifest
 //	each.go          a resource with each: one entry per element

@@ -14,6 +14,11 @@ func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 	if r.Register != nil && !r.Unselected {
 		x.results.begin(r.Register.Text, true)
 	}
+	around := in
+	in, _, ok := within(ctx, x, r, in, in.env)
+	if !ok {
+		return
+	}
 	if x.listAwaits(r, in) {
 		x.results.list = r
 		x.await(ctx, r, in, in.env)
@@ -41,7 +46,7 @@ func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 		if x.full() {
 			return
 		}
-		if i := x.entry(ctx, r, in, withItem(in.env, item)); i >= 0 {
+		if i := scopedEntry(ctx, x, r, around, withItem(around.env, item)); i >= 0 {
 			own = append(own, i)
 		}
 	}

@@ -69,7 +69,9 @@ const (
 type scope struct {
 	manifest         *loadedManifest
 	env              *templates.Env
-	layers           []templates.Layer  // layers that env.Data was merged from, low to high
+	values           *templates.Scope   // scope that env.Data is from
+	given            map[string]bool    // keys of env.Data that -e sets, which nothing overrides
+	own              []string           // keys of env.Data with values for one resource alone; else nil
 	by               *manifest.Resource // applying resource; nil for the play itself
 	denied           bool               // it may not apply others
 	secrets          secret.Paths       // in env.Data
@@ -144,7 +146,7 @@ func (x *expansion) manifest(ctx context.Context, in *scope) {
 		}
 		for _, r := range generated {
 			manifest.WalkFile([]*manifest.Resource{r}, func(r *manifest.Resource) {
-				x.errs.Add(r.Taint(in.manifest.tainted).CheckPaths(in.manifest.files))
+				x.errs.Add(in.manifest.taint(r).CheckPaths(in.manifest.files))
 			})
 		}
 		resources = generated
@@ -184,7 +186,7 @@ func (x *expansion) resource(ctx context.Context, r *manifest.Resource, in *scop
 	case r.Unselected:
 		x.unselected(ctx, r, in)
 	case r.Each == nil:
-		x.entry(ctx, r, in, in.env)
+		scopedEntry(ctx, x, r, in, in.env)
 	default:
 		x.each(ctx, r, in)
 	}
@@ -200,13 +202,13 @@ func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *sc
 	case r.Each != nil:
 		x.each(ctx, r, in)
 	case parts || r.Refresh == wire.RefreshNow:
-		x.entry(ctx, r, in, in.env)
+		scopedEntry(ctx, x, r, in, in.env)
 	default:
-		x.errs.Add(x.refreshLater(ctx, r, in.env))
+		x.errs.Add(x.refreshLater(ctx, r, in, in.env))
 	}
 	if len(x.errs) > before && !parts && r.Refresh == wire.RefreshNow {
 		x.errs = x.errs[:before]
-		x.errs.Add(x.refreshLater(ctx, r, in.env))
+		x.errs.Add(x.refreshLater(ctx, r, in, in.env))
 	}
 	if len(x.errs) > before {
 		errs := slices.Clone(x.errs[before:])
@@ -216,7 +218,11 @@ func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *sc
 }
 
 // refreshLater adds the entry of a resource whose refresh would stay due.
-func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env *templates.Env) error {
+func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) error {
+	in, env, ok := within(ctx, x, r, in, env)
+	if !ok {
+		return nil
+	}
 	var errs yamlpos.Errors
 	e := wire.Entry{Type: r.Type.Name, Name: text(ctx, &r.Name, env, &errs), Unselected: wire.RefreshLater}
 	if r.Alias != nil {
@@ -238,6 +244,15 @@ func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env 
 // refreshesNever reports whether nothing in the catalog refreshes an unselected resource.
 func (x *expansion) refreshesNever(r *manifest.Resource, e *wire.Entry) bool {
 	return r.Unselected && r.Child == nil && !r.Applies() && !x.inGraph && !x.compiler.play.Notifies() && len(e.Subscribe) == 0
+}
+
+// scopedEntry is entry in the scope of the resource, or of the element.
+func scopedEntry(ctx context.Context, x *expansion, r *manifest.Resource, in *scope, env *templates.Env) int {
+	in, env, ok := within(ctx, x, r, in, env)
+	if !ok {
+		return -1
+	}
+	return x.entry(ctx, r, in, env)
 }
 
 // entry makes the entry of a resource, or of one element of its each, and returns its number; -1 means none. If control
@@ -307,7 +322,8 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	x.draft.onlyCheck = x.draft.onlyCheck || p.made.onlyCheck
 	e.Action = p.made.action
 	e.Sensitive = e.Sensitive || p.made.sensitive
-	shown := RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item}
+	shown := in.shown(r, env)
+	shown.Properties = p.node
 	if e.On != "" {
 		return x.elsewhere(e, o, p, shown)
 	}
@@ -353,7 +369,7 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, in *scope
 	if r.Alias != nil {
 		e.Alias, _ = r.Alias.Text(ctx, env)
 	}
-	return x.add(e, origin{resource: r}, RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)})
+	return x.add(e, origin{resource: r}, in.shown(r, env))
 }
 
 // add adds an entry and returns its number. shown has the additional data for people.

@@ -19,16 +19,33 @@ type loadedManifest struct {
 	play    *manifest.Play
 	files   *templates.Files
 	sources *sources
-	tainted map[string]bool // keys of the data that are made of facts
-	checked func() error    // errors that every host would have, computed once
-	bundled func() *bundle  // folder resources/; nil means none
-	memos   sync.Map        // see [loadedManifest.remembered]
+	data    []templates.Source // all data of its resources, except their own vars
+	tainted map[string]bool    // keys of the data that are made of facts
+	taints  sync.Map           // *manifest.Resource to manifest.Taint, see [loadedManifest.taint]
+	checked func() error       // errors that every host would have, computed once
+	bundled func() *bundle     // folder resources/; nil means none
+	memos   sync.Map           // see [loadedManifest.remembered]
 }
 
-func newLoadedManifest(play *manifest.Play, f *folder, tainted map[string]bool) *loadedManifest {
-	m := &loadedManifest{play: play, files: f.files, sources: f.sources, tainted: tainted, bundled: f.sources.bundled}
+// newLoadedManifest returns a manifest with all its data. tainted are the keys that facts decide in the data that another
+// manifest passes to it.
+func newLoadedManifest(play *manifest.Play, f *folder, tainted map[string]bool, data []templates.Source) *loadedManifest {
+	m := &loadedManifest{play: play, files: f.files, sources: f.sources, data: data, bundled: f.sources.bundled}
+	m.tainted = templates.KeysFromHost(tainted, data...)
 	m.checked = sync.OnceValue(m.check)
 	return m
+}
+
+// taint returns the taint of one of its resources.
+func (m *loadedManifest) taint(r *manifest.Resource) manifest.Taint {
+	if known, ok := m.taints.Load(r); ok {
+		return known.(manifest.Taint)
+	}
+	t := r.Taint(m.tainted, m.data...)
+	if m.play.JetFile == nil { // else the resource is of one host alone
+		m.taints.Store(r, t)
+	}
+	return t
 }
 
 // check checks the files that a manifest names: files that every host needs must exist, and a host may choose none of
@@ -41,7 +58,7 @@ func (m *loadedManifest) check() error {
 		if r.Unselected {
 			continue
 		}
-		errs.Add(r.Taint(m.tainted).CheckPaths(m.files))
+		errs.Add(m.taint(r).CheckPaths(m.files))
 		errs.Add(r.CheckTemplates(m.files))
 		if !r.Unconditional() {
 			continue
@@ -92,11 +109,13 @@ type loadedManifests struct {
 	unions map[string]*bundle // see [loadedManifests.union]
 }
 
-// A manifestKey is a nested manifest and the keys of its data that are made of facts:
-// the resources that apply one manifest may differ in them.
+// A manifestKey is a nested manifest, and the inputs that decide which of its data is made of facts: the resources that
+// apply one manifest may differ in these inputs.
 type manifestKey struct {
 	play    *manifest.Play
-	tainted string
+	tainted string             // keys that are made of facts, in the data that it is given
+	parent  *loadedManifest    // the manifest whose data it gets; nil if the resource passes data
+	by      *manifest.Resource // the resource, if it or a block around it has vars
 }
 
 type folder struct {
@@ -149,8 +168,17 @@ func (all *loadedManifests) close() {
 
 // applied returns a manifest that a resource of another one applies, loaded.
 func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource, child *manifest.Play) (*loadedManifest, error) {
-	tainted := templates.KeysFromHost(r.Taint(parent.tainted).Nested(), all.nestedSources(child, r)...)
-	key := manifestKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
+	data := all.nestedSources(child, r)
+	key := manifestKey{play: child}
+	if r.DataGiven() == nil {
+		vars := manifest.VarsAround(r)
+		data = slices.Concat(parent.data, vars, data)
+		if key.parent = parent; len(vars) > 0 {
+			key.by = r
+		}
+	}
+	tainted := parent.taint(r).Nested()
+	key.tainted = strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if known := all.nested[key]; known != nil {
@@ -160,8 +188,10 @@ func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource
 	if err != nil {
 		return nil, err
 	}
-	m := newLoadedManifest(child, folder, tainted)
-	all.nested[key] = m
+	m := newLoadedManifest(child, folder, tainted, data)
+	if key.by == nil || parent.play.JetFile == nil { // else the resource is of one host alone
+		all.nested[key] = m
+	}
 	return m, nil
 }
 

@@ -61,10 +61,10 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	}
 	x.draft.notes[note].Last = own
 	e.Scope = &wire.Scope{Entries: own - first, FailOnError: inner.manifest.play.FailOnError}
-	return x.add(e, o, RenderedResource{
-		Properties: node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env),
-		Nested: &Nested{Manifest: inner.manifest.play.File, Layers: inner.layers, Data: inner.env.Data, Secrets: inner.secrets},
-	})
+	shown := in.shown(r, env)
+	shown.Properties = node
+	shown.Nested = &Nested{Manifest: inner.manifest.play.File, Layers: inner.values.Layers(), Data: inner.env.Data, Secrets: inner.secrets}
+	return x.add(e, o, shown)
 }
 
 // nestOf decodes the manifest that a resource applies and its settings, from the resolved properties.
@@ -98,25 +98,21 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if err != nil {
 		return nil, err
 	}
-	layers, err := nestedLayers(ctx, child, in, manifests.hiera, ask, r.DataGiven() != nil, node)
+	values, err := nestedValues(ctx, x.compiler, child, in, env, ask, r.DataGiven() != nil, node)
 	if err != nil {
 		return nil, err
 	}
-	data, err := templates.Settle(ctx, in.env.Facts, withoutResults(in.env.Inventory), layers, func(path string) bool {
-		return x.compiler.demandsData(path) || child.Data.Demands(path)
-	})
-	if err != nil {
-		return nil, err
-	}
+	data, layers := values.Data(), values.Layers()
 	if err := checkNestedData(data, layers, manifests.nestedSources(child, r), r); err != nil {
 		return nil, err
 	}
 	inner := &scope{
-		manifest: s, by: r, denied: ask.Deny, layers: layers, secrets: marked(layers), ownSecrets: in.ownSecrets, inventorySecrets: in.inventorySecrets,
+		manifest: s, by: r, denied: ask.Deny, values: values, secrets: marked(layers), ownSecrets: in.ownSecrets, inventorySecrets: in.inventorySecrets,
 		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files, Inventory: in.env.Inventory},
 		require: e.Require, check: e.Check, sensitive: e.Sensitive, monitor: e.Monitor || ask.Monitor,
 	}
 	if r.DataGiven() == nil {
+		inner.given = in.given
 		inner.secrets.Add(in.secrets)
 	} else if item := in.itemSecrets(r, env); in.hasSecrets() || !item.None() {
 		inner.secrets.Marked(r.DataGiven(), func(n *yamlpos.Node) bool {
@@ -127,15 +123,15 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if in.revealed {
 		inner.secrets = secret.Everything()
 	}
-	inner.spread()
+	inner.spread(nil)
 	inner.secrets.Each(data, x.compiler.opts.Mask.Add)
 	return inner, nil
 }
 
-// nestedLayers returns the data of a nested manifest, low to high: its own, then the data that the resource passes or,
-// if it passes none, all of its parent's data.
-func nestedLayers(ctx context.Context, child *manifest.Play, parent *scope, hiera *templates.Source, ask modules.Nest, given bool, node *yamlpos.Node) ([]templates.Layer, error) {
-	layers, err := child.Data.Layers(ctx, parent.env.Facts, parent.env.Inventory)
+// nestedValues returns the data of a nested manifest: its own, then the data that the resource passes or, if it passes none,
+// all data of the manifest that applies it.
+func nestedValues(ctx context.Context, c *Compiler, child *manifest.Play, parent *scope, env *templates.Env, ask modules.Nest, given bool, node *yamlpos.Node) (*templates.Scope, error) {
+	layers, err := child.Data.Layers(ctx, env.Facts, env.Inventory)
 	if err != nil {
 		return nil, err
 	}
@@ -143,16 +139,17 @@ func nestedLayers(ctx context.Context, child *manifest.Play, parent *scope, hier
 		layers[i].Name = "nested " + layers[i].Name
 	}
 	if !given {
-		return append(layers, templates.Layer{Name: "parent", Values: parent.env.Data, Deep: true, From: parent.layers}), nil
+		return parent.values.Applied(ctx, env, layers)
 	}
-	if hiera != nil {
-		more, err := hiera.Layers(ctx, parent.env.Facts, parent.env.Inventory)
+	if hiera := c.opts.Hiera; hiera != nil {
+		more, err := hiera.Layers(ctx, env.Facts, env.Inventory)
 		if err != nil {
 			return nil, err
 		}
 		layers = append(layers, templates.Stack("--hiera", more))
 	}
-	return append(layers, templates.Layer{Name: "apply", Values: ask.Data, Node: node.Get("data"), Deep: true}), nil
+	layers = append(layers, templates.Layer{Name: "apply", Values: ask.Data, Node: node.Get("data"), Deep: true})
+	return templates.NewScope(ctx, &templates.Env{Facts: env.Facts, Inventory: env.Inventory}, layers, c.scopes)
 }
 
 // checkNestedData holds the data of a nested manifest against the annotations of its

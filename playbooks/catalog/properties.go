@@ -99,7 +99,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	}
 	modules.SetName(res, name)
 	modules.SetDefaults(res)
-	if err := r.Taint(p.manifest.tainted).CheckDownload(modules.RequirementsOf(res).Downloads); err != nil { // now that all properties are known
+	if err := p.manifest.taint(r).CheckDownload(modules.RequirementsOf(res).Downloads); err != nil { // now that all properties are known
 		return nil, err
 	}
 	tags := modules.CheckTags(res)

@@ -40,6 +40,8 @@ type RenderedResource struct {
 	// its properties.
 	Awaits []string
 
+	Own []string // keys of the data whose values differ from the values around the resource
+
 	Env     *templates.Env    // environment of its expressions; its Files are open as long as the compiler is
 	Secrets secret.Paths      // in the data of Env
 	Item    secret.Paths      // the same in its Item

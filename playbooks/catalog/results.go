@@ -120,16 +120,6 @@ func (s *results) begin(name string, list bool) *registered {
 // show has expressions see the results so far.
 func (s *results) show() { s.shown.Results = templates.NewLazy(s.values) }
 
-// withoutResults returns the inventory as data sees it, since data exists before any resource.
-func withoutResults(in *templates.Inventory) *templates.Inventory {
-	if in == nil || in.Results == nil {
-		return in
-	}
-	without := *in
-	without.Results = nil
-	return &without
-}
-
 // values are the results by name.
 func (s *results) values() map[string]any {
 	all := map[string]any{}
@@ -280,8 +270,8 @@ func (s *results) secrets(in templates.Inputs) bool {
 
 // A resultUse lists the results that a resource reads, by its syntax trees.
 type resultUse struct {
-	all, control, each templates.Inputs
-	shown              []shownInputs
+	all, control, each, vars templates.Inputs
+	shown                    []shownInputs
 }
 
 // resultUse is the same for all hosts.
@@ -290,6 +280,9 @@ func (c *Compiler) resultUse(r *manifest.Resource, in *scope) *resultUse {
 		return known.(*resultUse)
 	}
 	u := &resultUse{all: r.Inputs(in.env.Files), control: r.ControlInputs(in.env.Files)}
+	if r.Vars != nil {
+		u.vars = r.Vars.Inputs()
+	}
 	if r.Each != nil {
 		u.each = r.Each.Inputs(in.env.Files)
 	}
@@ -306,12 +299,20 @@ func (c *Compiler) resultUse(r *manifest.Resource, in *scope) *resultUse {
 
 // listAwaits reports whether the list of an each is made of results that are not known.
 func (x *expansion) listAwaits(r *manifest.Resource, in *scope) bool {
-	return len(x.results.called) > 0 && !x.known(x.compiler.resultUse(r, in).each, in)
+	if len(x.results.called) == 0 {
+		return false
+	}
+	use := x.compiler.resultUse(r, in)
+	return !x.known(use.each, in) || !x.known(use.vars, in)
 }
 
 // controlAwaits is listAwaits for control.
 func (x *expansion) controlAwaits(r *manifest.Resource, in *scope) bool {
-	return len(x.results.called) > 0 && !x.known(x.compiler.resultUse(r, in).control, in)
+	if len(x.results.called) == 0 {
+		return false
+	}
+	use := x.compiler.resultUse(r, in)
+	return !x.known(use.control, in) || !x.known(use.vars, in)
 }
 
 // known reports whether all results are known that are among inputs.
@@ -341,7 +342,7 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	}
 	use := x.compiler.resultUse(r, in)
 	knownValue := func(v *manifest.Value) bool { return v == nil || x.known(v.Inputs(env.Files), in) }
-	whole := x.results.list != r // else it stands for a list
+	whole := x.results.list != r && x.known(use.vars, in) // else it stands for a list, or nothing of it is known
 	if whole && x.known(use.control, in) {
 		switch ok, err := managed(ctx, r, env); {
 		case err != nil:
@@ -393,7 +394,7 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	if pending && x.results.until == 0 {
 		x.results.until = len(x.draft.entries)
 	}
-	shown := RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)}
+	shown := in.shown(r, env)
 	for _, k := range entries {
 		if k < len(x.draft.entries) { // else the resource that registers it has an error, and no entry
 			shown.Awaits = append(shown.Awaits, x.draft.entries[k].Ref())

@@ -15,7 +15,7 @@ import (
 func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
 	m := &p.made
 	m.unfit = true // the inputs of its templates are not among the inputs of the resource
-	parsed, err := p.resource.Taint(p.manifest.tainted).Tree(p.manifest.files, request)
+	parsed, err := p.manifest.taint(p.resource).Tree(p.manifest.files, request)
 	if err != nil {
 		return nil, inTree(err)
 	}

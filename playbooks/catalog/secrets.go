@@ -35,15 +35,16 @@ func ofInventory(h Host) (paths secret.Paths) {
 }
 
 // spread adds the data that is made of secrets, or of such data.
-func (in *scope) spread() {
-	if !in.hasSecrets() {
+// item reports whether expressions read a secret in the element of an each; nil means that there is no element.
+func (in *scope) spread(item func(templates.Inputs) bool) {
+	if !in.hasSecrets() && item == nil {
 		return
 	}
 	for more := true; more; {
 		more = false
-		for _, l := range in.layers {
+		for _, l := range in.values.Layers() {
 			l.EachExpression(func(path []string, reads templates.Inputs) {
-				if in.secrets.Whole(path) || !in.reads(reads, secret.Paths{}) {
+				if in.secrets.Whole(path) || !in.reads(reads, secret.Paths{}) && (item == nil || !item(reads)) {
 					return
 				}
 				one := secret.Everything()

@@ -18,6 +18,7 @@ const maxWhence = 3
 // folder of the template that they are in.
 func (in *scope) whence(r *manifest.Resource, env *templates.Env, errs yamlpos.Errors) {
 	defer in.manifest.place(errs)
+	layers := in.values.Layers()
 	for i, e := range errs {
 		reads, inTemplate, known := r.InputsAt(e.File, e.Line, e.Column, env.Files)
 		if !known {
@@ -28,10 +29,10 @@ func (in *scope) whence(r *manifest.Resource, env *templates.Env, errs yamlpos.E
 		if inTemplate {
 			paths = mentioned(paths, env.Files, e)
 		}
-		if slices.ContainsFunc(paths, func(path string) bool { return len(templates.Origins(in.layers, strings.Split(path, "."))) == 0 }) {
+		if slices.ContainsFunc(paths, func(path string) bool { return len(templates.Origins(layers, strings.Split(path, "."))) == 0 }) {
 			paths = nil // the error is probably about missing data
 		}
-		more.Msg += templates.WrittenAt(in.layers, paths[:min(len(paths), maxWhence)]...)
+		more.Msg += templates.WrittenAt(layers, paths[:min(len(paths), maxWhence)]...)
 		errs[i] = &more
 	}
 }

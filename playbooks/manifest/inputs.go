@@ -98,6 +98,9 @@ func (r *Resource) Inputs(files *templates.Files) (all templates.Inputs) {
 			all.Add(v.Inputs(files))
 		}
 	}
+	if r.Vars != nil {
+		all.Add(r.Vars.Inputs())
+	}
 	all.Add(r.treeInputs(files))
 	all.Add(r.ControlInputs(files))
 	return all
@@ -125,6 +128,9 @@ func (r *Resource) EachInputs(files *templates.Files, visit func(at *yamlpos.Nod
 	for _, e := range r.conditions() {
 		at := e.At()
 		visit(&yamlpos.Node{File: at.File, Line: at.Line, Column: at.Column}, e.Inputs(files))
+	}
+	if r.Vars != nil {
+		r.Vars.EachExpression(visit)
 	}
 	visit(r.Name.Node, r.treeInputs(files))
 }

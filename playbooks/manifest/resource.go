@@ -24,6 +24,7 @@ type Resource struct {
 	Recv       *Value            // a map of properties to what sends them on this host: type#name.key; nil if none is received
 	If, Unless []*templates.Expr // expressions of control: all of If, none of Unless
 	Each       *Value            // a list; nil if it is a single resource
+	Vars       *templates.Source // data that overrides the data around it; nil if it has none
 	Noop       *Value            // a boolean
 	Sensitive  *Value            // a boolean
 	Health     *Value            // a list of health checks; nil if it has none

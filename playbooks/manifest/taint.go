@@ -16,16 +16,39 @@ type Taint struct {
 	seen     templates.Taint // taint that the expressions and templates of the resource see
 }
 
-// Taint returns the taint of the resource. data has the keys of the data that are made of facts.
-func (r *Resource) Taint(data map[string]bool) Taint {
-	return Taint{r, templates.Taint{Data: data, Item: r.itemFromHost(data)}}
+// Taint returns the taint of the resource. data has the keys of the manifest's data that are made of facts, and sources all
+// of its data: the resource's own vars, and the element of its each, may make more of it tainted.
+func (r *Resource) Taint(data map[string]bool, sources ...templates.Source) Taint {
+	return Taint{r, taintFor(data, sources, r)}
 }
 
-// itemFromHost reports whether an element that the resource sees is made of facts: an element of its own each, or of a
-// surrounding block's.
-func (r *Resource) itemFromHost(data map[string]bool) bool {
-	outer := r.In != nil && r.In.itemFromHost(data)
-	return outer || r.Each.FromHost(templates.Taint{Data: data, Item: outer})
+// taintFor returns the taint that a resource sees, in the blocks around it.
+func taintFor(data map[string]bool, sources []templates.Source, r *Resource) templates.Taint {
+	seen := templates.Taint{Data: data}
+	if r.In != nil {
+		seen = taintFor(data, sources, r.In)
+	}
+	sources = append(slices.Clip(sources), VarsAround(r)...)
+	for {
+		before := seen.Item
+		if r.Vars != nil || seen.Item && slices.ContainsFunc(sources, templates.Source.NamesItem) {
+			seen.Data = templates.SpreadTaint(seen, sources...)
+		}
+		// An element of its own each, or of a surrounding block's.
+		if seen.Item = seen.Item || r.Each.FromHost(seen); seen.Item == before {
+			return seen
+		}
+	}
+}
+
+// VarsAround returns the vars of a resource and of the blocks around it.
+func VarsAround(r *Resource) (all []templates.Source) {
+	for ; r != nil; r = r.In {
+		if r.Vars != nil {
+			all = append(all, *r.Vars)
+		}
+	}
+	return all
 }
 
 // fromHost reports whether any part of a node of the properties can hold what a host sent.

@@ -50,6 +50,22 @@ func (vr *ValueReader) Optional(n *yamlpos.Node, key string) *Value {
 	return &v
 }
 
+// Vars compiles the key vars of a resource; nil means none. Decoding reports a value that is not a map.
+func (vr *ValueReader) Vars(r *Resource, n *yamlpos.Node) *templates.Source {
+	vars := keys.Given(n.Get("vars"))
+	if vars == nil || vars.Kind != yamlpos.Map || len(vars.Pairs) == 0 || !keys.Common(r.Type, "vars") {
+		return nil
+	}
+	for _, pair := range vars.Pairs {
+		vr.LiteralKey(pair.Key)
+	}
+	s, err := templates.ParseVars(vars, "vars of "+r.Ref(), vr.IsOpen, vr.parse)
+	if vr.report.Add(err); err != nil {
+		return nil
+	}
+	return &s
+}
+
 // WithKeys does the same as [ValueReader.Value], and the keys of maps in those parts of n may hold expressions too, at
 // any depth.
 func (vr *ValueReader) WithKeys(n *yamlpos.Node, parts ...*yamlpos.Node) Value {

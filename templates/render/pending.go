@@ -14,6 +14,10 @@ type Pending interface {
 type Settling struct {
 	Stack  []Pending // each needs the next one
 	Weight int       // size of all evaluated values, about bytes
+	Most   int       // limit of Weight
+	Grown  string    // name of the values in the error about the limit
+	// Results has the results of resources, for the values that can read them; nil means none.
+	Results *Lazy
 }
 
 // Root returns the value of a root, completely evaluated.
@@ -150,6 +154,34 @@ func (r *Run) take(into map[string]any, keys []string) (path string, err error) 
 	return strings.Join(keys, "."), nil
 }
 
+// Seeing returns the environment of a value of the data that is being evaluated: with or without the results of resources
+// and, unless item is nil, with its Item and Outer.
+func (e *Env) Seeing(results bool, item *Env) *Env {
+	all := e.Settling.Results
+	same := all == nil || e.Inventory.Results != nil == results
+	if same && item == nil {
+		return e
+	}
+	seen := e.withData(e.Data)
+	seen.Settling = e.Settling
+	if !same {
+		inventory := *e.Inventory
+		if inventory.Results = nil; results {
+			inventory.Results = all
+		}
+		seen.Inventory = &inventory
+	}
+	if item != nil {
+		seen.Item, seen.HasItem, seen.Outer, seen.HasOuter = item.Item, item.HasItem, item.Outer, item.HasOuter
+	}
+	return seen
+}
+
+// withData returns an environment of evaluated data, with the other values that data can read.
+func (e *Env) withData(data map[string]any) *Env {
+	return &Env{Facts: e.Facts, Data: data, Inventory: e.Inventory, Item: e.Item, HasItem: e.HasItem, Outer: e.Outer, HasOuter: e.HasOuter}
+}
+
 // WithPart restricts the data to the parts that m reads, evaluated, until restore is called.
 func (r *Run) WithPart(m *Reads) (restore func(), err error) {
 	total := m.Follow(nil)
@@ -158,7 +190,7 @@ func (r *Run) WithPart(m *Reads) (restore func(), err error) {
 		return nil, err
 	}
 	whole := r.Env
-	r.Env = &Env{Facts: whole.Facts, Data: data, Inventory: whole.Inventory}
+	r.Env = whole.withData(data)
 	return func() { r.Env = whole }, nil
 }
 
@@ -167,7 +199,7 @@ func (r *Run) find(path string) (value any, found bool, err error) {
 	if r.Env.Settling == nil {
 		return r.Env.Lookup(path)
 	}
-	part := &Env{Facts: r.Env.Facts, Data: map[string]any{}, Inventory: r.Env.Inventory}
+	part := r.Env.withData(map[string]any{})
 	switch root, keys, known := LookupPath(path); {
 	case !known, root == DataRoot && len(keys) == 0:
 		part.Data, err = r.part(nil, true)

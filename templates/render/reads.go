@@ -111,6 +111,12 @@ func (m *Reads) Anything() {
 	}
 }
 
+// NamesItem reports whether the element of an each is named. A path that is computed does not count.
+func (m *Reads) NamesItem() bool {
+	anything := m.allFacts && m.allData && m.allHost && m.allOthers
+	return !anything && (m.Roots[ItemRoot] || m.Roots[OuterRoot])
+}
+
 // Add adds everything recorded in other.
 func (m *Reads) Add(other *Reads) {
 	for root := range other.Roots {

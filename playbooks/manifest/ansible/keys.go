@@ -87,8 +87,7 @@ var TaskKeys = map[string]Key{
 	"semaphore":     {"", `write "sema"`},
 	"semaphores":    {"", `write "sema"`},
 	"receive":       {"", `write "recv"`},
-	"vars":          {"", `write "data" at the play`},
 }
 
 // SharedKeys are keys that tasks of Ansible and resources here both have.
-var SharedKeys = []string{"name", "tags", "notify", "delay", "timeout", "register"}
+var SharedKeys = []string{"name", "tags", "notify", "delay", "timeout", "register", "vars"}

@@ -40,7 +40,7 @@ func Common(t modules.Type, key string) bool {
 
 // Yields reports whether a key that every type has yields to a property of that name.
 func Yields(key string) bool {
-	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export", "register"}, key)
+	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export", "register", "vars"}, key)
 }
 
 // Given returns n, or nil if n is null: null counts as not set.

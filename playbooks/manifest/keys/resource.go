@@ -20,7 +20,7 @@ type Resource struct {
 	Before    []string `json:"before" doc:"later resources that are skipped if this one fails: the reverse of require"`
 	Notify    []string `json:"notify" doc:"later resources that a change of this one refreshes: the reverse of subscribe"`
 	Control   Control  `json:"control" hint:"write control: {if: Data.x == 'y'}" doc:"whether the resource is managed at all"`
-	Each      any      `json:"each" doc:"a list: one resource per element, which is Item"`
+	Scope
 	Noop      bool     `json:"noop" doc:"only predict this resource, also in a run that changes things"`
 	Sensitive bool     `json:"sensitive" doc:"show no content, output or diff of it anywhere"`
 	Tags      []string `json:"tags" doc:"labels of the resource"`
@@ -38,6 +38,13 @@ type Resource struct {
 	Results string `json:"register" doc:"the name of its result for later resources of the same host and play: Results.NAME"`
 
 	Register []Registration `json:"register_when_stable" doc:"where others find a service, published to NATS once the resource is stable"`
+}
+
+// Scope has the keys of resources and blocks that decide what their expressions see. They are a part of [Resource] and
+// [Block].
+type Scope struct {
+	Each any            `json:"each" doc:"a list: one resource or block per element, which is Item"`
+	Vars map[string]any `json:"vars" hint:"write vars: {NAME: VALUE}" doc:"values that override data for the resource, or for all resources of the block"`
 }
 
 // Control is the keys of control.

@@ -20,6 +20,7 @@ func (rd *Reader) common(ctx context.Context, r *manifest.Resource, n *yamlpos.N
 	r.Before = rd.Values.Optional(n, "before")
 	r.Notify = rd.Values.Optional(n, "notify")
 	r.Each = rd.Values.Optional(n, "each")
+	r.Vars = rd.Values.Vars(r, n)
 	r.Noop = rd.Values.Optional(n, "noop")
 	r.Sensitive = rd.Values.Optional(n, "sensitive")
 	r.Health = rd.healthValue(ctx, n)

@@ -30,6 +30,7 @@ func blockSchema() *schema.Schema {
 	}
 	shape(s.Properties, "control", schema.Ref("control"))
 	shape(s.Properties, "watch", schema.Ref("watch"))
+	shape(s.Properties, "vars", orNull(schema.Object))
 	shape(s.Properties, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
 	tags := closed.Properties(reflect.TypeFor[keys.Block]()).Get("tags")
 	tags.Items.Not = expressions()
@@ -148,6 +149,7 @@ func commonSchemas(t modules.Type) schema.Properties {
 	metaSchemas(list, t)
 	shape(list, "control", schema.Ref("control"))
 	shape(list, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
+	shape(list, "vars", orNull(schema.Object))
 	shape(list, "health_checks", healthSchema())
 	tags := closed.Properties(reflect.TypeFor[keys.Resource]()).Get("tags")
 	tags.Items.Not = expressions()
