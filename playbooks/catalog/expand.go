@@ -219,7 +219,7 @@ func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *sc
 
 // refreshLater adds the entry of a resource whose refresh would stay due.
 func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) error {
-	in, env, ok := within(ctx, x, r, in, env)
+	_, env, ok := within(ctx, x, r, in, env)
 	if !ok {
 		return nil
 	}
