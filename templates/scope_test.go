@@ -81,7 +81,7 @@ func TestScopesFollowAsText(t *testing.T) {
 	}
 }
 
-// replaced replaces references by texts until there are none.
+// replaced replaces all references by texts.
 func replaced(model map[string]string, text string) string {
 	for strings.Contains(text, "{{") {
 		for key, value := range model {
@@ -110,7 +110,7 @@ func TestScopesShareValues(t *testing.T) {
 	require.Empty(t, same.Own())
 }
 
-// TestScopeErrors has what no scope can evaluate.
+// TestScopeErrors has values that need themselves.
 func TestScopeErrors(t *testing.T) {
 	for _, c := range []struct{ name, data, vars, want string }{
 		{"a circle through an inner scope", "a: 1\nb: '{{ Data.a }}'", "a: '{{ Data.b }}'", `data:2:5: data refers to itself: b (data:2:4) needs a (vars:1:4) needs b

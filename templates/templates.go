@@ -71,6 +71,27 @@ func Unusable(hint, format string, args ...any) Refused {
 	return Refused{Fault: diag.Faultf(format, args...).WithHint("%s", hint)}
 }
 
+// WithoutRefused returns a value for people: a text replaces each value that cannot be used.
+func WithoutRefused(v any) any {
+	switch v := v.(type) {
+	case Refused:
+		return "[no value here]"
+	case map[string]any:
+		shown := make(map[string]any, len(v))
+		for key, value := range v {
+			shown[key] = WithoutRefused(value)
+		}
+		return shown
+	case []any:
+		shown := make([]any, len(v))
+		for i, value := range v {
+			shown[i] = WithoutRefused(value)
+		}
+		return shown
+	}
+	return v
+}
+
 // Plain converts a value decoded from JSON to a plain value.
 func Plain(v any) (any, error) { return render.PlainCopy(nil, v) }
 

@@ -85,7 +85,7 @@ func (w *writer) mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode
 // plain makes the node of a plain value.
 func (w *writer) plain(v any) *yaml.Node {
 	n := &yaml.Node{}
-	if err := n.Encode(v); err != nil && w.err == nil {
+	if err := n.Encode(templates.WithoutRefused(v)); err != nil && w.err == nil {
 		w.err = err
 	}
 	return n
@@ -196,6 +196,7 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	w.references(body, "subscribe", all, r.Entry.Subscribe)
 	w.references(body, "before", all, r.Before)
 	w.references(body, "notify", all, r.Notify)
+	w.own(body, r)
 	w.engine(body, all, r)
 	if r.Entry.Check {
 		w.put(body, "noop", w.plain(true), "")
@@ -227,6 +228,22 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	entry := w.mapping()
 	w.put(entry, r.Entry.Type, body, comment)
 	return entry
+}
+
+// own writes the data whose values differ from the values around a resource, with their origins.
+func (w *writer) own(body *yaml.Node, r RenderedResource) {
+	if len(r.Own) == 0 {
+		return
+	}
+	values := map[string]any{}
+	for _, key := range r.Own {
+		if value, there := r.Env.Data[key]; there {
+			values[key] = value
+		}
+	}
+	inner := &writer{layers: r.Layers, explain: w.explain, secrets: w.secrets}
+	w.put(body, "vars", inner.data(w.redacted(r.Secrets, values)), "")
+	w.err = cmp.Or(w.err, inner.err)
 }
 
 func (w *writer) references(body *yaml.Node, key string, all []RenderedResource, indexes []int) {

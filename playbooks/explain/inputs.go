@@ -72,6 +72,7 @@ func (t *tracer) data(path string, withheld bool) Input {
 	if input.Value, found = value(t.one.Env.Data, strings.Split(path, ".")); !found {
 		input.Missing = true
 	}
+	input.Value = templates.WithoutRefused(input.Value)
 	input.Withheld = withheld || maySecret(path, input.Value) || t.one.Secrets.ReadBy([]string{path}, false)
 	for _, o := range t.origins(path) {
 		origin := Origin{Layer: o.Layer}
