@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -77,5 +79,111 @@ func TestScopes(t *testing.T) {
 				require.Equal(t, c.want, strings.TrimSpace(showNested(compiled.Catalog.Entries)))
 			}
 		})
+	}
+}
+
+// TestSecretsInScopes checks that a value that is made of a secret in a scope is secret there, and not elsewhere.
+func TestSecretsInScopes(t *testing.T) {
+	c := compiler(t, `
+data:
+  key: !secret hunter2-hunter2
+  keys: [{n: a, k: !secret hunter3-hunter3}]
+  part: none
+  url: "http://{{ Data.part }}"
+  item: "{{ Item.k }}"
+ccm:
+  resources:
+    - exec:
+        - plain: {command: "echo {{ Data.url }}"}
+        - made of it: {vars: {part: "{{ Data.key }}"}, command: "echo {{ Data.url }}"}
+        - not read: {vars: {part: "{{ Data.key }}"}, command: "echo"}
+        - "{{ Item.n }}": {each: "{{ Data.keys }}", command: "echo {{ Data.item }}"}
+        - "{{ Item.n }} 2": {each: "{{ Data.keys }}", vars: {part: "{{ Item.k }}"}, command: "echo {{ Data.url }}"}
+        - "{{ Item.n }} 3": {each: "{{ Data.keys }}", vars: {part: "{{ Item.n }}"}, command: "echo {{ Data.url }}"}
+    - name: b
+      vars: {part: "{{ Data.key }}"}
+      block:
+        - exec: [in a block: {command: "echo {{ Data.url }}"}, in a block 2: {command: "echo {{ Data.url }}", vars: {part: x}}]
+`, nil, Options{})
+	compiled, err := c.Compile(t.Context(), Host{Name: "web1", Facts: map[string]any{}})
+	require.NoError(t, err)
+	var plain []string
+	for _, e := range compiled.Catalog.Entries {
+		if !e.Sensitive {
+			plain = append(plain, e.Name)
+		}
+	}
+	require.Equal(t, []string{"plain", "not read", "a 3", "b"}, plain, "a secret that a scope replaces still counts")
+	for _, text := range []string{"hunter2-hunter2", "http://hunter3-hunter3"} {
+		require.NotContains(t, c.opts.Mask.Text(text), "hunter")
+	}
+	c = compiler(t, "data: {key: !secret hunter2-hunter2, name: x, other: '{{ Data.name }}'}\nccm: {resources: [exec: ['{{ Data.other }}': {vars: {name: '{{ Data.key }}'}}]]}\n", nil, Options{})
+	_, err = c.Compile(t.Context(), Host{Name: "web1", Facts: map[string]any{}})
+	require.ErrorContains(t, err, "site.yaml:2:26: ccm-push would print a secret here: Data.other")
+}
+
+// TestFactsChooseNoFileInScopes checks that a value that is made of a fact in a scope names no file of the play there.
+func TestFactsChooseNoFileInScopes(t *testing.T) {
+	for _, resource := range []string{
+		"file: [/a: {source: '{{ Data.path }}', vars: {name: '{{ Facts.os }}'}, " + root + "}]",
+		"file: [/a: {content: \"{{ file(Data.path) }}\", vars: {name: '{{ Facts.os }}'}, " + root + "}]",
+		"file: [/a: {source: '{{ Data.path }}', each: '{{ [Facts.os] }}', vars: {name: '{{ Item }}'}, " + root + "}]",
+		"file: [/a: {source: '{{ Data.each }}', each: '{{ [Facts.os] }}', " + root + "}]",
+		"block: [file: [/a: {source: '{{ Data.path }}', " + root + "}]], vars: {name: '{{ Facts.os }}'}",
+		"block: [file: [/a: {source: '{{ Data.path }}', " + root + "}]], vars: {name: '{{ Item }}'}, each: '{{ [Facts.os] }}'",
+		"apply: [n.yaml: {vars: {name: '{{ Facts.os }}'}}]",
+		"apply: [n.yaml: {each: '{{ [Facts.os] }}'}], vars: {name: x}",
+	} {
+		resource = strings.Replace(resource, "}], vars: {name: x}", ", vars: {name: '{{ Item }}'}}]", 1)
+		files := "-- site.yaml --\ndata: {name: linux, path: 'f/{{ Data.name }}', each: '{{ Item }}'}\nccm: {resources: [{" + resource + "}]}\n" +
+			"-- n.yaml --\nccm: {resources: [file: [/a: {source: '{{ Data.path }}', " + root + "}]]}\n-- f/linux --\nx\n"
+		_, _, err := nesting(t, files, Options{})
+		require.ErrorContains(t, err, "data from a host cannot choose which file ccm-push reads", resource)
+	}
+	c, _, err := nesting(t, "-- site.yaml --\ndata: {name: linux, path: 'f/{{ Data.name }}'}\nccm: {resources: [file: [{/a: {vars: {other: '{{ Facts.os }}'}, source: '{{ Data.path }}', "+root+"}}]]}\n-- f/linux --\nx\n", Options{})
+	require.NoError(t, err)
+	_, err = c.Compile(t.Context(), web1)
+	require.NoError(t, err)
+}
+
+// TestResultsInScopes checks that vars can read results, and that the resource, or the whole block, waits for them.
+func TestResultsInScopes(t *testing.T) {
+	c := compiler(t, `
+data: {version: none, url: "v{{ Data.version }}"}
+ccm:
+  resources:
+    - exec: [ask: {readonly: true, register: asked}]
+    - exec: ["{{ Data.url }}": {vars: {version: "{{ Results.asked.stdout_trimmed }}"}}]
+    - name: b
+      vars: {version: "{{ Results.asked.stdout_trimmed }}"}
+      block: [{exec: ["b {{ Data.url }}": ]}]
+    - exec: ["after {{ Data.url }}": ]
+`, nil, Options{})
+	compiled, err := c.Compile(t.Context(), Host{Name: "web1", Facts: map[string]any{}})
+	require.NoError(t, err)
+	require.Equal(t, "exec#ask\nexec#{{ Data.url }}\nblock#b\nexec#after vnone", show(compiled.Catalog.Entries))
+	require.Equal(t, []int{0}, compiled.Catalog.Entries[1].Awaits)
+	require.Equal(t, []int{0}, compiled.Catalog.Entries[2].Awaits)
+	require.Equal(t, 1, compiled.Catalog.Until)
+	results := []*wire.Result{{Status: wire.Changed, Grade: modules.Certain, Registered: &wire.Registered{Exit: &modules.Exit{Stdout: modules.Output{Text: "7\n"}}}}}
+	next, err := c.Next(t.Context(), compiled, Host{Name: "web1", Facts: map[string]any{}, Results: results})
+	require.NoError(t, err)
+	require.Equal(t, "exec#ask\nexec#v7\nexec#b v7\nblock#b [1]\nexec#after vnone", strings.TrimSpace(showNested(next.Catalog.Entries)))
+}
+
+// TestScopeErrorsHavePlaces has errors of vars.
+func TestScopeErrorsHavePlaces(t *testing.T) {
+	for lines, want := range map[string]string{
+		"data: {a: 1, b: '{{ Data.a }}'}\nccm: {resources: [exec: ['{{ Data.b }}': {vars: {a: '{{ Data.b }}'}}]]}\n":                           "site.yaml:1:18: data refers to itself: b (site.yaml:1:17) needs a (site.yaml:2:53) needs b",
+		"data: {b: '{{ Data.a }}'}\nccm: {resources: [exec: [{'{{ Data.b }}': {vars: {a: 1}}}, {'x{{ Data.b }}': }]]}\n":                       "site.yaml:2:74: Data.b has no value here: missing key \"Data.a\" (site.yaml:1:19)",
+		"data: {b: '{{ Item }}'}\nccm: {resources: [exec: [{'{{ Data.b }}': {each: [1]}}, {'x{{ Data.b }}': }]]}\n":                            "Data.b has no value here: \"Item\" is not available here",
+		"data: {b: '{{ Item }}'}\nccm: {resources: [exec: ['x{{ Data.b }}': ]]}\n":                                                             "site.yaml:1:15: \"Item\" is not available here",
+		"data: {b: '{{ Data.nope }}'}\nccm: {resources: [exec: [{x: {vars: {a: 1}}}]]}\n":                                                      "site.yaml:1:20: missing key \"Data.nope\"",
+		"data: {a: 1, b: '{{ Data.a + 1 }}'}\nccm: {resources: [exec: ['{{ Data.b }}': {vars: {a: x}}]]}\n":                                    "site.yaml:2:35: Data.b has no value here: invalid operation: string + int (site.yaml:1:28)",
+		"data: {b: '{{ Results.x.stdout }} {{ Data.v }}'}\nccm: {resources: [exec: [{x: {register: x}}, {'{{ Data.b }}': {vars: {v: 1}}}]]}\n": "Data.b has no value here: \"Results\" is not available here",
+	} {
+		c := compiler(t, lines, nil, Options{})
+		_, err := c.Compile(t.Context(), Host{Name: "web1", Facts: map[string]any{}})
+		require.ErrorContains(t, err, want, lines)
 	}
 }
