@@ -175,7 +175,7 @@ ccm:
 func TestScopeErrorsHavePlaces(t *testing.T) {
 	for lines, want := range map[string]string{
 		"data: {a: 1, b: '{{ Data.a }}'}\nccm: {resources: [exec: ['{{ Data.b }}': {vars: {a: '{{ Data.b }}'}}]]}\n":                           "site.yaml:1:18: data refers to itself: b (site.yaml:1:17) needs a (site.yaml:2:53) needs b",
-		"data: {b: '{{ Data.a }}'}\nccm: {resources: [exec: [{'{{ Data.b }}': {vars: {a: 1}}}, {'x{{ Data.b }}': }]]}\n":                       "site.yaml:2:74: Data.b has no value here: missing key \"Data.a\" (site.yaml:1:19)",
+		"data: {b: '{{ Data.a }}'}\nccm: {resources: [exec: [{'{{ Data.b }}': {vars: {a: 1}}}, {'x{{ Data.b }}': }]]}\n":                       "site.yaml:2:71: Data.b has no value here: missing key \"Data.a\" (site.yaml:1:20)",
 		"data: {b: '{{ Item }}'}\nccm: {resources: [exec: [{'{{ Data.b }}': {each: [1]}}, {'x{{ Data.b }}': }]]}\n":                            "Data.b has no value here: \"Item\" is not available here",
 		"data: {b: '{{ Item }}'}\nccm: {resources: [exec: ['x{{ Data.b }}': ]]}\n":                                                             "site.yaml:1:15: \"Item\" is not available here",
 		"data: {b: '{{ Data.nope }}'}\nccm: {resources: [exec: [{x: {vars: {a: 1}}}]]}\n":                                                      "site.yaml:1:20: missing key \"Data.nope\"",
