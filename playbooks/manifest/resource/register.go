@@ -20,7 +20,7 @@ func (rd *Reader) registers(r *manifest.Resource, n *yamlpos.Node) {
 	if name = rd.Values.LiteralText("register", name); name == nil {
 		return
 	}
-	if _, isText := name.Value.(string); !isText || !resultForm().MatchString(name.Text) {
+	if !resultForm().MatchString(name.Text) {
 		rd.Report.Add(name.Errorf("write one word that begins with a letter, such as register: version", "%q cannot be the name of a result", name.Text))
 		return
 	}
