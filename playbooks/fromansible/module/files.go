@@ -274,26 +274,32 @@ func templateTask(t *task.Task) {
 		t.Problem("template without src")
 		return
 	}
-	names, conditions := templatesOf(t, src)
-	if names == nil {
-		t.Problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
-		return
-	}
-	name := names[0]
-	if dest := t.Arg("dest"); len(names) > 1 && dest != nil && strings.HasSuffix(dest.Value, "/") {
-		t.Problem("a folder for templates whose names are an expression")
-	}
-	e := &layout.Entry{Type: "file", Name: into(t, t.Arg("dest"), yamlnode.Text(name))}
 	strip, _ := yamlnode.BoolOf(t.Arg("lstrip_blocks"))
 	trim, given := yamlnode.BoolOf(t.Arg("trim_blocks"))
-	content := ""
-	for i, name := range names {
+	convert := func(name string) string {
 		found, err := t.File.Template(name, t.Scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
 		t.Fail(err)
+		return "jet('" + found + "')"
+	}
+	names, conditions := templatesOf(t, src)
+	name, content, dest := "", "", t.Arg("dest")
+	if names == nil {
+		if content = chosenTemplate(t, src, convert); content == "" {
+			t.Problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
+			return
+		}
+	} else {
+		name = names[0]
+	}
+	if len(names) != 1 && dest != nil && strings.HasSuffix(dest.Value, "/") {
+		t.Problem("a folder for templates whose names are an expression")
+	}
+	e := &layout.Entry{Type: "file", Name: into(t, dest, yamlnode.Text(name))}
+	for i, name := range names {
 		if i < len(names)-1 {
 			content += conditions[i] + " ? "
 		}
-		content += "jet('" + found + "')"
+		content += convert(name)
 		if i < len(names)-1 {
 			content += " : "
 		}
@@ -301,6 +307,69 @@ func templateTask(t *task.Task) {
 	e.SetText("content", "{{ "+content+" }}")
 	putAttributes(t, e)
 	t.Write(e)
+}
+
+// chosenTemplate writes a template whose name is a variable with a default, or made of a fact; "" if it is neither. Another
+// name than those of the role is an error of the run.
+func chosenTemplate(t *task.Task, src *yaml.Node, convert func(name string) string) string {
+	if x := expression.SoleExpr(src); x != nil && x.Op == j2.Name {
+		n := t.File.NodeOf(x)
+		if n == nil || expression.KindOfNode(n) != expression.TextKind {
+			return ""
+		}
+		v, err := t.W.Write(x)
+		t.Fail(err)
+		return "({" + expression.QuoteText(n.Value) + ": " + convert(n.Value) + "})[" + v.Text + "]"
+	}
+	nodes, err := j2.ParseTemplate(src.Value, j2.Options{KeepLineBreaks: true, AsIs: true})
+	if err != nil {
+		return ""
+	}
+	var before, after string
+	var by *j2.Expr
+	for _, n := range nodes {
+		switch {
+		case n.Kind == j2.Text && by == nil:
+			before += n.Text
+		case n.Kind == j2.Text:
+			after += n.Text
+		case n.Kind == j2.Print && by == nil:
+			by = n.Expr
+		default:
+			return ""
+		}
+	}
+	if by == nil || !ofFact(by) {
+		return ""
+	}
+	base := filepath.Join(t.File.Dir, "templates")
+	content, fact := "", ""
+	for _, path := range t.File.To.From.Files(base) {
+		rel, err := filepath.Rel(base, path)
+		word, is := strings.CutPrefix(filepath.ToSlash(rel), before)
+		if err != nil || !is || !strings.HasSuffix(word, after) || strings.Contains(word[:len(word)-len(after)], "/") {
+			continue
+		}
+		word = strings.TrimSuffix(word, after)
+		condition, err := t.W.Write(&j2.Expr{Op: j2.Binary, Text: "==", Args: []*j2.Expr{by, {Op: j2.Literal, Lit: word}}})
+		if err != nil {
+			continue // no host has this value
+		}
+		fact, _, _ = strings.Cut(condition.Text, " ")
+		content += condition.In(expression.CondPrec+1) + " ? " + convert(before+word+after) + " : "
+	}
+	if content == "" {
+		return ""
+	}
+	return content + "({'': ''})[" + fact + "]"
+}
+
+// ofFact reports whether an expression is a fact of Ansible, or one in small letters.
+func ofFact(e *j2.Expr) bool {
+	if e.Op == j2.Filter && e.Text == "lower" && len(e.Args) == 1 {
+		e = e.Args[0]
+	}
+	return e.Op == j2.Name && strings.HasPrefix(e.Text, "ansible_") || e.Op == j2.Attr && e.Args[0].Op == j2.Name && e.Args[0].Text == "ansible_facts"
 }
 
 // contentOf is the content of a file, as text. One that is a value as YAML, and nothing else, is that as JSON.
