@@ -125,7 +125,7 @@ func fileTask(t *task.Task) {
 		if recurse && len(e.Props) > 1 {
 			e.Set("recurse", yamlnode.Bool(true))
 			if mode := e.Get("mode"); mode != nil && octal().MatchString(mode.Value) {
-				e.Set("file_mode", mode) // Ansible gives it to files, too
+				e.Set("file_mode", mode) // Ansible also sets it for files
 			}
 		}
 	case "absent":
@@ -309,8 +309,8 @@ func templateTask(t *task.Task) {
 	t.Write(e)
 }
 
-// chosenTemplate writes a template whose name is a variable with a default, or made of a fact; "" if it is neither. Another
-// name than those of the role is an error of the run.
+// chosenTemplate writes a template whose name is a variable with a default, or made of a fact; "" if it is neither. Any
+// other name is an error of the run.
 func chosenTemplate(t *task.Task, src *yaml.Node, convert func(name string) string) string {
 	if x := expression.SoleExpr(src); x != nil && x.Op == j2.Name {
 		n := t.File.NodeOf(x)
