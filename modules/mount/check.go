@@ -72,11 +72,20 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	if err != nil || len(d.actions) == 0 {
 		return modules.Plan{}, err
 	}
-	if d.steps.do != nothing && os.Geteuid() != 0 {
-		return modules.Plan{}, modules.Refuse(`only root may mount and unmount; use "become"`)
+	if d.steps.do != nothing {
+		if err := needsRoot(); err != nil {
+			return modules.Plan{}, err
+		}
 	}
 	d.plan.Action, d.plan.Steps = strings.Join(d.actions, " and "), d.steps
 	return d.plan, nil
+}
+
+func needsRoot() error {
+	if os.Geteuid() != 0 {
+		return modules.Refuse(`only root may mount and unmount; use "become"`)
+	}
+	return nil
 }
 
 // A draft is the plan of one check in progress.

@@ -19,13 +19,14 @@ import (
 //   - an unmounted one keeps its line, and a mount that differs from the line is not unmounted as a side effect.
 type Mount struct {
 	Name    string   `json:"name" required:"true" looks:"^/" doc:"absolute path at which it is mounted"`
-	Ensure  string   `json:"ensure,omitempty" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now, however many mounts are at the path; present: in fstab, whether it is mounted or not; absent: neither"`
-	Device  string   `json:"device,omitempty" doc:"the device to mount: /dev/sdb1, UUID=…, LABEL=…, server:/path, tmpfs; required for mounted and present"`
-	Fstype  string   `json:"fstype,omitempty" doc:"ext4, xfs, nfs, tmpfs, none for a bind mount; required for mounted and present"`
+	Ensure  string   `json:"ensure,omitempty" event:"no" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now, however many mounts are at the path; present: in fstab, whether it is mounted or not; absent: neither"`
+	Device  string   `json:"device,omitempty" event:"no" doc:"the device to mount: /dev/sdb1, UUID=…, LABEL=…, server:/path, tmpfs; required for mounted and present"`
+	Fstype  string   `json:"fstype,omitempty" event:"no" doc:"ext4, xfs, nfs, tmpfs, none for a bind mount; required for mounted and present"`
 	Options []string `json:"options,omitempty" also:"opts" doc:"options of mount(8); default: defaults"`
-	Dump    int      `json:"dump,omitempty" doc:"whether dump(8) saves it: 0 or 1"`
-	Pass    int      `json:"pass,omitempty" also:"passno" doc:"when fsck(8) looks at it at boot: 0 never, 1 the root, 2 others"`
-	Fstab   string   `json:"fstab,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
+	Dump    int      `json:"dump,omitempty" event:"no" doc:"whether dump(8) saves it: 0 or 1"`
+	Pass    int      `json:"pass,omitempty" event:"no" also:"passno" doc:"when fsck(8) looks at it at boot: 0 never, 1 the root, 2 others"`
+	Fstab   string   `json:"fstab,omitempty" event:"no" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
+	modules.Event
 	// Restore is set if the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 }
@@ -43,7 +44,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "mount",
 		Doc: "Keeps a file system mounted at a path, now and at boot, or unmounted. Other lines of fstab, " +
-			"comments and their order stay unchanged.",
+			"comments and their order stay unchanged. If a subscribed resource has changed, it remounts the file system.",
 		New: func() modules.Resource { return new(Mount) },
 	}
 }
@@ -64,7 +65,7 @@ func (m *Mount) Validate() error {
 	if m.Fstype != "" && !fstypeShape().MatchString(m.Fstype) {
 		errs = append(errs, modules.Errorf("fstype", "%q is not the name of a file system, such as ext4", m.Fstype))
 	}
-	if m.Ensure != unmounted && m.Ensure != absent && m.Restore == nil {
+	if m.Ensure != unmounted && m.Ensure != absent && m.Restore == nil && !m.RefreshOnly {
 		for _, of := range []struct{ property, value string }{{"device", m.Device}, {"fstype", m.Fstype}} {
 			if of.value == "" {
 				errs = append(errs, modules.Errorf(of.property, "%q cannot be empty", of.property))

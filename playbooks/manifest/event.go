@@ -50,10 +50,10 @@ func (s PropertySet) CheckEvent(open func(*yamlpos.Node) bool) error {
 			continue
 		}
 		hint := "remove it"
-		switch pair.Key.Text {
-		case "ensure":
+		switch key := pair.Key.Text; {
+		case key == "ensure" && s.Type.HasProperty("action"):
 			hint = "write action: start or stop, or move it to a resource without refreshonly"
-		case "enable", "masked":
+		case key == "enable" || key == "masked":
 			hint = "move it to a resource without refreshonly; both can have the same name"
 		}
 		errs.Add(pair.Key.Errorf(hint, "an event (refreshonly: true) has no %q: it compares nothing", pair.Key.Text))
