@@ -372,7 +372,7 @@ func (b *battery) compare(p *project) (outcome, detail string) {
 	return "equal", ""
 }
 
-var projectTodos = regexp.MustCompile(`\btodo(: "|\(['"]).*`)
+var projectTodos = regexp.MustCompile(`\btodo(: ['"]|\(['"]).*`)
 
 var ansibleStable = regexp.MustCompile(`changed=0 `)
 

@@ -1,6 +1,7 @@
 package fromansible
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -24,6 +25,9 @@ type certainty struct {
 	told    map[string]bool // includes with variables, by their places, in plays whose data a host has a say in
 
 	apart     map[role.Ask]bool // results that are not there in all that a file of tasks is part of
+	mixed     map[string]bool   // tasks without become, by their places, in plays that other tasks make root's
+	cache     string            // how old lists of packages may be, where a task of its own fetches them
+	chosen    map[string]bool   // folders of roles that run under a condition
 	unapplied map[string]bool   // files of tasks that nothing applies, though tasks of theirs notify handlers
 }
 
@@ -50,7 +54,7 @@ func kindOf(q facts.Query) kind {
 }
 
 func (c certainty) any() bool {
-	return len(c.told) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
+	return len(c.told) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || len(c.chosen) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
 }
 
 // asks reports whether plays may ask a query where a module has gathered what it is about.
@@ -59,7 +63,7 @@ func (c certainty) asks(q facts.Query) bool { return c.gathers[kindOf(q)] }
 // certainty goes through all that is written.
 func (c *converter) certainty() certainty {
 	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{
-		tasks: map[string]bool{}, gathers: map[kind]bool{}, told: map[string]bool{}, apart: map[role.Ask]bool{}, unapplied: map[string]bool{},
+		tasks: map[string]bool{}, gathers: map[kind]bool{}, told: map[string]bool{}, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, chosen: map[string]bool{}, unapplied: map[string]bool{},
 	}}
 	for _, u := range c.units {
 		p.manifestsOf(u)
@@ -75,6 +79,7 @@ func (c *converter) certainty() certainty {
 			if one.told {
 				p.over(one.tasks, one.entries, nil)
 			}
+			p.users(one)
 		}
 	}
 	p.together()
@@ -170,6 +175,35 @@ func (p *prover) over(u *unit, list []*layout.Entry, within []string) {
 			p.over(m.unit, m.entries, append(within, name))
 		}
 	})
+}
+
+// users notes the tasks without become of a play that other tasks make root's, and the roles that it runs under a condition.
+func (p *prover) users(one *play) {
+	seen := map[string]bool{}
+	var visit func(u *unit, list []*layout.Entry, chosen bool)
+	visit = func(u *unit, list []*layout.Entry, chosen bool) {
+		layout.Walk(list, func(e *layout.Entry) {
+			if one.rooted && e.Plain != "" {
+				p.mixed[e.Plain] = true
+			}
+			if e.Type != "apply" {
+				return
+			}
+			name, m := p.applied(u, e)
+			if m == nil {
+				return
+			}
+			chosen := chosen || e.Get("control") != nil
+			if chosen && m.unit != u && m.unit.Dir != "" {
+				p.chosen[m.unit.Dir] = true
+			}
+			if key := fmt.Sprint(name, chosen); !seen[key] {
+				seen[key] = true
+				visit(m.unit, m.entries, chosen)
+			}
+		})
+	}
+	visit(one.tasks, one.entries, false)
 }
 
 // look decides about a task that looks, once more wherever it is carried out.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -23,7 +24,15 @@ import (
 // Options are what a conversion is told.
 type Options struct {
 	Types     modules.Registry
+	Misread   []Misread      // values of the inventory
 	Variables map[string]any // of the inventory: what is known there goes over what plays say
+}
+
+// A Misread is a value of the inventory that Ansible reads in another way than this program.
+type Misread struct {
+	File    string
+	Line    int
+	Message string
 }
 
 // A File is one that is written.
@@ -100,12 +109,29 @@ func convertAll(ctx context.Context, path string, o Options) (*output.Output, er
 	}
 	for _, name := range besides {
 		c.out.Copy(filepath.Join(root, name), name)
+		asAnsible(c.out, name)
 	}
 	if ctx.Err() != nil { // then what could not be read is missing
 		return nil, context.Cause(ctx)
 	}
 	c.out.Close()
 	return c.out, nil
+}
+
+// asAnsible rewrites the plain values of copied files of variables that Ansible reads in another way: no becomes false.
+func asAnsible(out *output.Output, folder string) {
+	for _, name := range out.Names() {
+		f := out.Files[name]
+		if !strings.HasPrefix(name, folder+"/") {
+			continue
+		}
+		text, left := yamlnode.AsAnsible(f.Content)
+		f.Content = text
+		out.Files[name] = f
+		for _, line := range left {
+			out.Report.Leave(name, line, "variables", "a value that Ansible reads in another way")
+		}
+	}
 }
 
 func isFolder(path string) bool {
@@ -122,6 +148,8 @@ type converter struct {
 	written map[string][]*play // by their manifests
 	tasks   *task.Conversion
 	certain certainty
+	facts   []factOfPlay          // variables that earlier plays set
+	beside  map[string]*yaml.Node // variables of the folders group_vars and host_vars
 
 	layout layout.Writer
 }
@@ -136,8 +164,8 @@ func newConverter(ctx context.Context, root string, o Options, certain certainty
 		return nil, err
 	}
 	c := &converter{
-		o: o, out: out, units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain,
-		tasks: &task.Conversion{Types: o.Types, Certain: certain.tasks},
+		o: o, out: out, units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain, beside: map[string]*yaml.Node{},
+		tasks: &task.Conversion{Types: o.Types, Certain: certain.tasks, Mixed: certain.mixed, Cache: certain.cache},
 	}
 	for _, name := range besides {
 		for _, path := range c.out.From.Files(filepath.Join(root, name)) {
@@ -145,6 +173,9 @@ func newConverter(ctx context.Context, root string, o Options, certain certainty
 			for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 				if name := n.Content[i].Value; !connection.IsSecretVariable(name) { // which are no data
 					c.out.Variables[name] = true
+					if c.beside[name] == nil || n.Content[i+1].Tag == "!!bool" { // another host may have a boolean
+						c.beside[name] = n.Content[i+1]
+					}
 				}
 			}
 		}

@@ -16,11 +16,12 @@ import (
 // A handler is a task that others notify. It becomes a resource that subscribes to them, at
 // the end of the manifest of their role or play.
 type handler struct {
-	name    string
-	listens []string
-	node    *yaml.Node
-	file    string
-	counted bool
+	name     string
+	listens  []string
+	node     *yaml.Node
+	file     string
+	counted  bool
+	notified bool
 }
 
 // A notification is a handler with what has notified it.
@@ -119,6 +120,7 @@ func (r reader) notifies(t *task.Task) {
 	}
 	for _, one := range notified {
 		for _, h := range r.u.handlersOf(one.Value) {
+			h.notified = true
 			i := slices.IndexFunc(r.u.pending, func(n *notification) bool { return n.handler == h })
 			if i < 0 {
 				r.u.pending = append(r.u.pending, &notification{handler: h})
@@ -179,27 +181,62 @@ func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry 
 				e.Subscribe = append(e.Subscribe, n.from...)
 			case "service":
 				e.Subscribe = append(e.Subscribe, n.from...)
+				if e.Event == "" {
+					e.Todo = u.File(n.handler.file).Position(n.handler.node.Line) + ": a handler of a service that only enables it"
+				}
 			case "":
 			default:
 				e.Todo = u.File(n.handler.file).Position(n.handler.node.Line) + ": a handler that is neither a command, a service nor a reboot"
 			}
+			if e.Todo != "" {
+				e.Todo += notifiers(n.from)
+			}
 		})
-		if e.Type == "service" && e.Get("each") == nil && e.Get("control") == nil && joinsService(e, n.from, before) {
+		if e.Event != "" && e.Todo == "" && e.Get("each") == nil && e.Get("control") == nil && joinsService(e, n.from, before) {
 			continue
 		}
+		layout.Walk([]*layout.Entry{e}, event)
 		out = append(out, e)
 	}
 	return out
 }
 
-// lose notes a file of tasks that notifies it, which nothing applies.
+// notifiers names the resources that notify a handler, for the person who writes it.
+func notifiers(from []*layout.Entry) string {
+	var names []string
+	for _, e := range from {
+		if e.Type != "" {
+			names = append(names, e.Type+"#"+e.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; notified by " + strings.Join(names, ", ")
+}
+
+// event makes a command of a service that acts only when it is notified.
+func event(e *layout.Entry) {
+	if e.Event == "" || e.Todo != "" {
+		return
+	}
+	e.Type, e.Name = "exec", "systemctl "+e.Event+" "+e.Name
+	if e.Get("daemon-reload") != nil {
+		e.Drop("daemon-reload")
+		e.Name = "systemctl daemon-reload && " + e.Name
+		e.SetText("provider", "shell")
+	}
+	e.Set("refreshonly", yamlnode.Bool(true))
+}
+
+// lose notes a file of tasks that notifies the handler and is never applied.
 func (n *notification) lose(file string) {
 	if !slices.Contains(n.lost, file) {
 		n.lost = append(n.lost, file)
 	}
 }
 
-// lose has what a handler itself notifies be lost with it: these entries are not written.
+// lose removes the notifications of entries that are not written.
 func (u *unit) lose(list []*layout.Entry, files []string) {
 	for _, n := range u.pending {
 		before := len(n.from)
@@ -234,14 +271,14 @@ func joinsService(h *layout.Entry, from, before []*layout.Entry) bool {
 		return false
 	}
 	for _, e := range before[last+1:] {
-		if e.Type != "service" || e.Name != h.Name || e.Get("each") != nil || e.Get("control") != nil || len(e.Subscribe) > 0 {
+		if h.Event != "restart" && h.Event != "reload-or-restart" || e.Type != "service" || e.Event != "" || e.Name != h.Name || e.Get("each") != nil || e.Get("control") != nil || len(e.Subscribe) > 0 {
 			continue
 		}
 		if state := e.Get("ensure"); state == nil || state.Value != "running" {
 			continue
 		}
 		e.Subscribe = h.Subscribe
-		if h.Get("reload") != nil {
+		if h.Event != "restart" {
 			e.Set("reload", yamlnode.Bool(true))
 		}
 		return true

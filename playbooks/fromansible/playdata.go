@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,9 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 	"github.com/ccm-push/ccm-push/templates"
@@ -43,6 +46,7 @@ func (c *converter) writePlays(file string, plays []*play) {
 			continue
 		}
 		data, files, asks := c.dataOfPlay(p, file, i)
+		c.misread(p)
 		p.told = c.told(data, files)
 		if len(files) > 0 {
 			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
@@ -69,8 +73,11 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 	var late []string
 	c.conflicts(p)
 	for _, r := range p.allRoles() {
-		for name := range r.Data {
+		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
 			known[name] = true
+			if n := r.Data[name]; n != nil && r.Vars[name] {
+				c.overridden(p, r, name, n.Line)
+			}
 		}
 		for _, f := range r.Files {
 			if strings.HasPrefix(filepath.Base(f), "defaults") {
@@ -79,6 +86,9 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 				late = append(late, f)
 			}
 		}
+	}
+	if p.tasks != nil {
+		late = append(late, p.tasks.Files...) // of include_vars
 	}
 	data = yamlnode.Map()
 	over := yamlnode.Map()
@@ -95,9 +105,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 			key := *vars.Content[i]
 			key.Anchor = ""
 			to.Content = append(to.Content, &key, from.DataValue(vars.Content[i+1]))
-			if _, there := c.o.Variables[key.Value]; there {
-				c.out.Report.Note(file, vars.Content[i].Line, "the variable "+key.Value+" of the play: the inventory, which has it too, goes over it")
-			}
+			c.overridden(p, p.tasks, key.Value, vars.Content[i].Line)
 		}
 	}
 	for _, f := range p.facts {
@@ -106,6 +114,21 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 			continue
 		}
 		data.Content = append(data.Content, yamlnode.Text(f.Key), f.Value)
+	}
+	for _, f := range p.earlier {
+		_, given := c.o.Variables[f.name]
+		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(f.name) + `\b`)
+		used := word.MatchString(p.source) || slices.ContainsFunc(p.allRoles(), func(u *unit) bool { return u.mentions(f.name) })
+		if !used || given || known[f.name] || yamlnode.Get(data, f.name) != nil {
+			continue
+		}
+		value := f.value
+		if yamlnode.HasJinja(value) || f.hosts != p.hosts.Value {
+			why := fmt.Sprintf("the play at %s sets the variable %s for its hosts", f.play, f.name)
+			value = yamlnode.Text("{{ todo(" + expression.QuoteText(why) + ") }}")
+			c.out.Report.Leave(file, 0, "set_fact", why)
+		}
+		data.Content = append(data.Content, yamlnode.Text(f.name), value)
 	}
 	if len(over.Content) > 0 {
 		name := "vars/" + file
@@ -116,6 +139,40 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		files = append(files, name)
 	}
 	return data, append(append(files, p.files...), late...), asked(p, from.Role)
+}
+
+// overridden is a todo for a variable of a play or of vars of a role that the inventory has too: here the inventory
+// overrides it, in Ansible it overrides the inventory.
+func (c *converter) overridden(p *play, u *unit, name string, line int) {
+	if _, given := c.o.Variables[name]; !given && c.beside[name] == nil {
+		return
+	}
+	why := fmt.Sprintf("the variable %s, which the inventory has too: here the inventory overrides it, in Ansible it overrides the inventory", name)
+	path := u.Dir
+	if u == p.tasks {
+		path = p.path
+	}
+	p.todoOfData(c.out, path, line, why)
+}
+
+// misread writes a todo for each value of the inventory that Ansible reads in another way, into the first play. Files beside
+// the playbooks are copied with the values of Ansible.
+func (c *converter) misread(p *play) {
+	for _, m := range c.o.Misread {
+		if !slices.ContainsFunc(besides, func(name string) bool { return strings.HasPrefix(c.out.Shown(m.File), name+"/") }) {
+			p.todoOfData(c.out, m.File, m.Line, m.Message)
+		}
+	}
+	c.o.Misread = nil
+}
+
+// todoOfData writes a todo about data before the resources of a play.
+func (p *play) todoOfData(out *output.Output, path string, line int, why string) {
+	path = out.Shown(path)
+	out.Report.Leave(path, line, "variables", why)
+	todo := layout.Todo(output.Position(path, line), why, nil)
+	todo.Does = layout.Nothing
+	p.entries = append([]*layout.Entry{todo}, p.entries...)
 }
 
 // told reports whether a host has a say in any of the data of a play.
@@ -155,11 +212,7 @@ func (c *converter) conflicts(p *play) {
 				continue
 			}
 			if string(yamlnode.Encode(other.Data[name])) != string(yamlnode.Encode(r.Data[name])) {
-				why := fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.Name, r.Name, name)
-				r.File(r.Dir).Leave(r.Data[name].Line, "variables", why)
-				todo := layout.Todo(r.File(r.Dir).Position(r.Data[name].Line), why, nil)
-				todo.Does = layout.Nothing
-				p.entries = append([]*layout.Entry{todo}, p.entries...)
+				p.todoOfData(c.out, r.Dir, r.Data[name].Line, fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.Name, r.Name, name))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -21,14 +22,26 @@ type play struct {
 	hosts   *yaml.Node
 	include string
 	keys    []layout.Property
-	tasks   *unit // its own
+	tasks   *unit // tasks of the play
 	roles   []*unit
-	vars    *yaml.Node // its variables, as they are in Ansible
-	params  *yaml.Node // those that it gives to roles
-	files   []string   // of its vars_files
+	vars    *yaml.Node     // its variables, as they are in Ansible
+	params  *yaml.Node     // parameters of roles
+	paramOf []*unit        // their roles, by pairs of params
+	again   map[string]int // how often a role that is applied again gets a parameter
+	files   []string       // of its vars_files
 	entries []*layout.Entry
 	facts   []layout.Property // what its tasks set
+	rooted  bool              // tasks make it root's
+	earlier []factOfPlay      // variables that earlier plays set
+	source  string            // the play as it is in Ansible
+	path    string            // its playbook
 	told    bool              // a host has a say in its data
+}
+
+// A factOfPlay is a variable that the tasks of a play set, which later plays of the host see.
+type factOfPlay struct {
+	hosts, play, name string
+	value             *yaml.Node
 }
 
 func (p *play) set(key string, n *yaml.Node) {
@@ -118,10 +131,13 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 	around := c.playKeys(p, n, r, problem)
 	c.playData(p, yamlnode.Get(n, "vars_files"), problem)
 	p.tasks.SurveyPlay(n)
+	p.earlier = slices.Clone(c.facts)
+	p.source, p.path = string(yamlnode.Encode(n)), path
 	names, values := p.tasks.SetVariables()
 	for i, name := range names {
 		if values[i] != nil {
 			p.facts = append(p.facts, layout.Property{Key: name, Value: values[i]})
+			c.facts = append(c.facts, factOfPlay{p.hosts.Value, r.f.Position(n.Line), name, values[i]})
 		}
 	}
 	p.tasks.addHandlers(yamlnode.Get(n, "handlers"), path)
@@ -132,6 +148,7 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 	}
 	if became && !slices.ContainsFunc(p.keys, func(k layout.Property) bool { return k.Key == "become" }) {
 		p.set("become", yamlnode.Bool(true))
+		p.rooted = c.o.Variables["ansible_user"] != "root" && c.o.Variables["ansible_ssh_user"] != "root" && c.o.Variables["ansible_become"] != true
 		c.out.Report.Note(c.out.Shown(path), n.Line, "become at tasks; all of the play is done as root")
 	}
 	return p
@@ -215,6 +232,9 @@ func (c *converter) imported(p *play, n, other *yaml.Node, r reader) {
 		return
 	}
 	p.include = c.plays[file]
+	if c.out.Files[p.include].Content == nil && c.written[p.include] != nil { // all of it is elsewhere
+		p.include = ""
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		switch key, v := n.Content[i].Value, n.Content[i+1]; key {
 		case "name", "import_playbook", "ansible.builtin.import_playbook":
@@ -319,16 +339,53 @@ func (c *converter) playRoles(p *play, n *yaml.Node, problem func(int, string, .
 			seen[dep] = true
 			list := applies([]*unit{dep})
 			if dep == r && one.Kind == yaml.MappingNode && len(list) > 0 {
-				c.roleKeys(p, list[0], one, again, problem)
+				c.roleKeys(p, r, list[0], one, again, problem)
 			}
 			p.roles = append(p.roles, dep)
 			p.entries = append(p.entries, list...)
 		}
 	}
+	checkParams(p, problem)
+	checkHandlers(p, c.out)
+}
+
+// checkParams reports parameters of a role that others see here, where they are data of the play.
+func checkParams(p *play, problem func(int, string, ...any)) {
+	for i := 0; p.params != nil && i+1 < len(p.params.Content); i += 2 {
+		name, owner := p.params.Content[i], p.paramOf[i/2]
+		uses := 0
+		for _, r := range p.roles {
+			switch {
+			case r == owner:
+				uses++
+			case r.mentions(name.Value):
+				problem(name.Line, "the parameter %s of the role %s, which the role %s reads, too: give it another name in one of them", name.Value, owner.Name, r.Name)
+			}
+		}
+		if uses > 1+p.again[name.Value] {
+			problem(name.Line, "the parameter %s of the role %s, which is applied again without it: write it there, too", name.Value, owner.Name)
+		}
+	}
+}
+
+// checkHandlers reports handlers of one name in several roles: Ansible runs the last one, whichever role notifies it.
+func checkHandlers(p *play, out *output.Output) {
+	first, owners := map[string]*handler{}, map[string]*unit{}
+	for _, r := range p.roles {
+		for _, h := range r.handlers {
+			switch old := first[h.name]; {
+			case h.name == "" || owners[h.name] == r:
+			case old == nil:
+				first[h.name], owners[h.name] = h, r
+			case string(yamlnode.Encode(old.node)) != string(yamlnode.Encode(h.node)) && (old.notified || h.notified):
+				p.todoOfData(out, h.file, h.node.Line, fmt.Sprintf("the handler %q, which the roles %s and %s have: Ansible runs the one of %s for both", h.name, owners[h.name].Name, r.Name, r.Name))
+			}
+		}
+	}
 }
 
 // roleKeys writes what a play says beside the name of a role.
-func (c *converter) roleKeys(p *play, e *layout.Entry, n *yaml.Node, again bool, problem func(int, string, ...any)) {
+func (c *converter) roleKeys(p *play, r *unit, e *layout.Entry, n *yaml.Node, again bool, problem func(int, string, ...any)) {
 	w := &expression.Writer{Scope: p.tasks.File("").Scope()}
 	params := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -366,10 +423,20 @@ func (c *converter) roleKeys(p *play, e *layout.Entry, n *yaml.Node, again bool,
 			p.params = &yaml.Node{Kind: yaml.MappingNode}
 		}
 		p.params.Content = append(p.params.Content, params.Content...)
+		for range len(params.Content) / 2 {
+			p.paramOf = append(p.paramOf, r)
+		}
 		return
 	}
 	var pairs []string
 	for i := 0; i+1 < len(params.Content); i += 2 {
+		if p.again == nil {
+			p.again = map[string]int{}
+		}
+		p.again[params.Content[i].Value]++
+		if by := r.builtOn(params.Content[i].Value); by != "" {
+			problem(params.Content[i].Line, "the parameter %s, on which the variable %s of the role is built", params.Content[i].Value, by)
+		}
 		x, err := expression.ExprOf(params.Content[i+1])
 		if err == nil {
 			var v expression.Term

@@ -109,7 +109,7 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 			inner.Environment = value
 		case "become":
 			if b, ok := yamlnode.BoolOf(value); ok && b {
-				r.u.Became = true
+				r.u.Became, inner.Become = true, true
 			} else if ok {
 				t.Problem("become: false at a block: a play has one user")
 			}
@@ -171,13 +171,28 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 			e.Comments = append(e.Comments, t.Name)
 		}
 	}
-	if !hasResources(e.Block) {
-		if !hasResources(e.Rescue) && !hasResources(e.Always) {
-			return append([]*layout.Entry{{Comments: append(e.Comments, fmt.Sprintf("the block %s has no resources", t.Name))}}, e.Block...)
-		}
-		e.Block = append(e.Block, &layout.Entry{Type: "exec", Name: "nothing to do", Props: []layout.Property{{Key: "command", Value: yamlnode.Text("true")}, {Key: "readonly", Value: yamlnode.Bool(true)}}})
+	if !complete(e) {
+		return append([]*layout.Entry{{Comments: append(e.Comments, fmt.Sprintf("the block %s has no resources", t.Name))}}, e.Block...)
 	}
 	return []*layout.Entry{e}
+}
+
+// complete adds a command that does nothing to the parts of a block that have only comments. It returns false if the block
+// has no resources.
+func complete(e *layout.Entry) bool {
+	nothing := &layout.Entry{Type: "exec", Name: "nothing to do", Props: []layout.Property{{Key: "command", Value: yamlnode.Text("true")}, {Key: "readonly", Value: yamlnode.Bool(true)}}}
+	if !hasResources(e.Always) {
+		e.Block, e.Always = append(e.Block, e.Always...), nil
+	}
+	switch {
+	case !hasResources(e.Block) && !hasResources(e.Rescue) && !hasResources(e.Always):
+		return false
+	case !hasResources(e.Block):
+		e.Block = append(e.Block, nothing)
+	case len(e.Rescue) > 0 && !hasResources(e.Rescue): // a failure is rescued
+		e.Rescue = append(e.Rescue, nothing)
+	}
+	return true
 }
 
 // hasResources reports whether entries are more than comments.

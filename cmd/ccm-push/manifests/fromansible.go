@@ -8,18 +8,21 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/inventories"
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/output"
+	"github.com/ccm-push/ccm-push/inventory/listing"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible"
 )
 
 func fromAnsibleCommand(types modules.Registry, f *inventories.Reader, p *output.Printer) *cobra.Command {
 	var out, report string
-	var inShadow bool
+	var inShadow, force bool
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER | from-ansible --shadow PLAYBOOK [MANIFEST]",
 		Short: "convert playbooks and roles of Ansible to manifests",
@@ -32,7 +35,7 @@ is now slightly different. docs/guide/from-ansible.md lists all modules and keyw
 
 With -i, the command also reads an inventory. From the inventory, it learns whether a variable is a
 text, a number or a list, and which variables of a play the inventory overrides. The conversion
-needs no Ansible, contacts no host and overwrites no file.
+needs no Ansible and contacts no host. It overwrites files in the output folder only with --force.
 
 --shadow compares the two programs on your hosts: it runs ansible-playbook --check with the
 playbook, and ccm-push --check with MANIFEST or a temporary conversion. It prints files, packages,
@@ -56,7 +59,7 @@ services, accounts and settings for which the results differ. If there are any, 
 				return shadowed(cmd, f, p, args, options)
 			}
 			var err error
-			if options.Variables, err = inventoryVariables(cmd.Context(), f); err != nil {
+			if options.Variables, options.Misread, err = inventoryVariables(cmd.Context(), f); err != nil {
 				return err
 			}
 			if inShadow {
@@ -73,7 +76,7 @@ services, accounts and settings for which the results differ. If there are any, 
 					return fmt.Errorf("%s exists already: pass another file with --report", report)
 				}
 			}
-			if err := writeConversion(out, done.Files); err != nil {
+			if err := writeConversion(out, done.Files, force); err != nil {
 				return err
 			}
 			if report != "" {
@@ -85,29 +88,37 @@ services, accounts and settings for which the results differ. If there are any, 
 		},
 	}
 	c.Flags().StringVar(&out, "out", "manifests", "output folder")
+	c.Flags().BoolVar(&force, "force", false, "replace files in the output folder")
 	c.Flags().BoolVar(&inShadow, "shadow", false, "compare check runs of ansible-playbook and ccm-push on the hosts")
 	c.Flags().StringVar(&report, "report", "", "write a Markdown report to this file: the result of each task")
 	return c
 }
 
-// inventoryVariables returns the variables of all hosts of an inventory named with -i, each with one of its values.
-func inventoryVariables(ctx context.Context, f *inventories.Reader) (map[string]any, error) {
+// inventoryVariables returns the variables of all hosts of an inventory named with -i, each with one of its values, and the
+// values that Ansible reads in another way.
+func inventoryVariables(ctx context.Context, f *inventories.Reader) (map[string]any, []fromansible.Misread, error) {
 	if !f.Flags.Changed("inventory") {
-		return nil, nil
+		return nil, nil, nil
 	}
 	inv, err := f.Load(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	var misread []fromansible.Misread
+	for _, finding := range listing.Lint(inv) {
+		if finding.Ansible != finding.Here {
+			misread = append(misread, fromansible.Misread{File: finding.File, Line: finding.Line, Message: finding.Message})
+		}
 	}
 	known := map[string]any{}
 	for _, host := range inv.Hosts() {
 		maps.Copy(known, host.Vars())
 	}
-	return known, nil
+	return known, misread, nil
 }
 
-// writeConversion writes files into a folder, unless one of them is there.
-func writeConversion(folder string, files map[string]fromansible.File) error {
+// writeConversion writes files into a folder. If force is false, it writes none if one of them exists.
+func writeConversion(folder string, files map[string]fromansible.File, force bool) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -116,12 +127,20 @@ func writeConversion(folder string, files map[string]fromansible.File) error {
 		return err
 	}
 	defer root.Close()
-	for name := range files {
+	var there []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if _, err := root.Lstat(name); err == nil {
-			return fmt.Errorf("%s exists already: pass another folder with --out", filepath.Join(folder, name))
+			there = append(there, filepath.Join(folder, name))
 		}
 	}
+	if len(there) > 0 && !force {
+		return fmt.Errorf("%s exists already: pass another folder with --out, or --force to replace what is there", strings.Join(there, ", "))
+	}
 	var errs error
+	for _, name := range there {
+		rel, _ := filepath.Rel(folder, name)
+		errs = errors.Join(errs, root.Remove(rel))
+	}
 	for name, f := range files {
 		errs = errors.Join(errs, writeNew(root, name, f))
 	}

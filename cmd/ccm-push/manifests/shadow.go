@@ -76,7 +76,7 @@ func convertForShadow(ctx context.Context, playbook, folder string, o fromansibl
 	if n := len(done.Report.Left); n > 0 {
 		return "", fmt.Errorf("%s: %d tasks are not carried over: run ccm-push from-ansible %[1]s --out manifests, replace each todo, then run ccm-push from-ansible --shadow %[1]s MANIFEST", playbook, n)
 	}
-	if err := writeConversion(folder, done.Files); err != nil {
+	if err := writeConversion(folder, done.Files, false); err != nil {
 		return "", err
 	}
 	base := strings.TrimSuffix(filepath.Base(playbook), filepath.Ext(playbook)) + ".yaml"

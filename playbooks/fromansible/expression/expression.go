@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // A Term is an expression as it is written here.
@@ -81,6 +83,7 @@ type Surroundings interface {
 	ResultOf(name string) (*Result, bool)                                  // of a task that registers it
 	ValueOf(name string) (*j2.Expr, bool)                                  // that tasks set
 	KindOf(name string) Kind                                               // of data
+	Given(name string) bool                                                // the inventory has it, so that its type is known
 	Defines(name string) bool                                              // data has it
 	Optional(name string) bool                                             // data has it, as nil on some hosts
 	NodeOf(path *j2.Expr) *yaml.Node                                       // of data, where it is literal; else nil
@@ -195,7 +198,33 @@ func (w *Writer) name(name string) (Term, error) {
 	case name == "role_path", name == "playbook_dir", name == "inventory_dir", name == "inventory_file", name == "environment", name == "ansible_loop", name == "loop":
 		return Term{}, Unknown("the variable %s", name)
 	}
+	if by := shadowed(w.Scope, &j2.Expr{Op: j2.Name, Text: name}, 0); by != "" {
+		return Term{}, Unknown("the variable %s, which is built on %s, which has another value here", name, by)
+	}
 	return Term{"Data." + name, Whole, w.Scope.Files.KindOf(name)}, nil
+}
+
+// shadowed returns a name on which a variable is built, if a task, a block or a loop sets this name. Data is evaluated
+// without these values. Empty means none.
+func shadowed(s *Scope, variable *j2.Expr, depth int) string {
+	n := s.Files.NodeOf(variable)
+	if n == nil || depth > 5 {
+		return ""
+	}
+	found := ""
+	yamlnode.Walk(n, func(scalar *yaml.Node) {
+		if !yamlnode.HasJinja(scalar) || found != "" {
+			return
+		}
+		for _, word := range strings.FieldsFunc(scalar.Value, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if b, bound := s.Find(word); bound && !b.JetVar && b.Result == nil {
+				found = word
+			} else if by := shadowed(s, &j2.Expr{Op: j2.Name, Text: word}, depth+1); by != "" {
+				found = by
+			}
+		}
+	})
+	return found
 }
 
 // ours writes what is the same path here.

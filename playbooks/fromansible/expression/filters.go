@@ -47,59 +47,61 @@ func init() {
 	}
 
 	filters = map[string]form{
-		"default":       {by: defaultFilter, most: 2, doc: "`x ?? y`; with true behind it `(x ?? nil) in [nil, false, 0, '', [], {}] ? y : x`"},
-		"d":             {by: defaultFilter, most: 2, doc: "as `default`"},
-		"bool":          {by: boolFilter, doc: "the value itself, if it is not a text"},
-		"lower":         {by: caseFilter, kind: TextKind, doc: "`lower(x)`"},
-		"upper":         {by: caseFilter, kind: TextKind, doc: "`upper(x)`"},
-		"replace":       methods["replace"],
-		"trim":          {expr: "trim({0})", jet: "trimSpace({0})", kind: TextKind},
-		"length":        {expr: "len({0})", jet: "len({0})", kind: NumberKind},
-		"count":         {expr: "len({0})", jet: "len({0})", kind: NumberKind},
-		"int":           {by: intFilter, kind: NumberKind, most: 1, doc: "`int(x)`"},
-		"float":         {expr: "float({0})", kind: floatKind},
-		"string":        {by: stringFilter, doc: "`string(x)`"},
-		"abs":           {expr: "abs({0})", kind: NumberKind},
-		"round":         {expr: "round({0})", kind: floatKind},
-		"list":          {by: listFilter, doc: "the value itself"},
-		"first":         {expr: "{0}[0]", jet: "{0}[0]"},
-		"last":          {expr: "{0}[-1]"},
-		"min":           {expr: "min({0})", kind: NumberKind},
-		"max":           {expr: "max({0})", kind: NumberKind},
-		"sum":           {expr: "sum({0})", kind: NumberKind},
-		"sort":          {expr: "sort({0})", kind: ListKind},
-		"unique":        {expr: "uniq({0})", kind: ListKind},
-		"reverse":       {expr: "reverse({0})", kind: ListKind},
-		"flatten":       {expr: "flatten({0})", kind: ListKind},
-		"join":          {expr: "join({0}, {1})", kind: TextKind, most: 1, by: joinFilter, doc: "`join(x, y)`"},
-		"split":         methods["split"],
-		"union":         {expr: "uniq(concat({0}, {1}))", kind: ListKind, least: 1, most: 1},
-		"intersect":     {expr: "uniq(filter({0}, # in {1}))", kind: ListKind, least: 1, most: 1},
-		"difference":    {expr: "uniq(filter({0}, # not in {1}))", kind: ListKind, least: 1, most: 1},
-		"combine":       {by: combineFilter, kind: MapKind, least: 1, most: 5, doc: "`fromPairs(concat(toPairs(x), toPairs(y)))`"},
-		"dict2items":    {expr: `map(toPairs({0}), ({'key': #[0], 'value': #[1]}))`, kind: ListKind},
-		"items2dict":    {expr: "fromPairs(map({0}, [#.key, #.value]))", kind: MapKind},
-		"dictsort":      {expr: "toPairs({0})", kind: ListKind},
-		"map":           {by: mapFilter, kind: ListKind, least: 1, most: 4, doc: "`map(x, #.name)`"},
-		"select":        {by: selectFilter, kind: ListKind, most: 3, doc: "`filter(x, # matches y)`"},
-		"reject":        {by: selectFilter, kind: ListKind, most: 3, doc: "`filter(x, not …)`"},
-		"selectattr":    {by: selectFilter, kind: ListKind, least: 1, most: 4, doc: "`filter(x, #.name == y)`"},
-		"rejectattr":    {by: selectFilter, kind: ListKind, least: 1, most: 4, doc: "`filter(x, not …)`"},
-		"basename":      {expr: `split({0}, '/')[-1]`, kind: TextKind},
-		"dirname":       {expr: `join(split({0}, '/')[:-1], '/')`, kind: TextKind},
-		"b64encode":     {expr: "toBase64({0})", kind: TextKind},
-		"b64decode":     {expr: "fromBase64({0})", kind: TextKind, by: decodeFilter},
-		"from_json":     {expr: "fromJSON({0})"},
-		"to_json":       {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
-		"to_nice_json":  {expr: "toJSON({0})", kind: TextKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
-		"tojson":        {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
-		"quote":         {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, jet: `"'" + replace({0}, "'", "'\"'\"'", -1) + "'"`, kind: TextKind},
-		"ternary":       {by: ternaryFilter, least: 2, most: 2, doc: "`x ? y : z`"},
+		"default":      {by: defaultFilter, most: 2, doc: "`x ?? y`; with true behind it `(x ?? nil) in [nil, false, 0, '', [], {}] ? y : x`"},
+		"d":            {by: defaultFilter, most: 2, doc: "as `default`"},
+		"bool":         {by: boolFilter, doc: "the value itself, if it is not a text"},
+		"lower":        {by: caseFilter, kind: TextKind, doc: "`lower(x)`"},
+		"upper":        {by: caseFilter, kind: TextKind, doc: "`upper(x)`"},
+		"replace":      methods["replace"],
+		"trim":         {expr: "trim({0})", jet: "trimSpace({0})", kind: TextKind},
+		"length":       {expr: "len({0})", jet: "len({0})", kind: NumberKind},
+		"count":        {expr: "len({0})", jet: "len({0})", kind: NumberKind},
+		"int":          {by: intFilter, kind: NumberKind, most: 1, doc: "`int(x)`"},
+		"float":        {expr: "float({0})", kind: floatKind},
+		"string":       {by: stringFilter, doc: "`string(x)`"},
+		"abs":          {expr: "abs({0})", kind: NumberKind},
+		"round":        {expr: "round({0})", kind: floatKind},
+		"list":         {by: listFilter, doc: "the value itself"},
+		"first":        {expr: "{0}[0]", jet: "{0}[0]"},
+		"last":         {expr: "{0}[-1]"},
+		"min":          {expr: "min({0})", kind: NumberKind},
+		"max":          {expr: "max({0})", kind: NumberKind},
+		"sum":          {expr: "sum({0})", kind: NumberKind},
+		"sort":         {expr: "sort({0})", kind: ListKind},
+		"unique":       {expr: "uniq({0})", kind: ListKind},
+		"reverse":      {expr: "reverse({0})", kind: ListKind},
+		"flatten":      {expr: "flatten({0})", kind: ListKind},
+		"join":         {expr: "join({0}, {1})", kind: TextKind, most: 1, by: joinFilter, doc: "`join(x, y)`"},
+		"split":        methods["split"],
+		"union":        {expr: "uniq(concat({0}, {1}))", kind: ListKind, least: 1, most: 1},
+		"intersect":    {expr: "uniq(filter({0}, # in {1}))", kind: ListKind, least: 1, most: 1},
+		"difference":   {expr: "uniq(filter({0}, # not in {1}))", kind: ListKind, least: 1, most: 1},
+		"combine":      {by: combineFilter, kind: MapKind, least: 1, most: 5, doc: "`fromPairs(concat(toPairs(x), toPairs(y)))`"},
+		"dict2items":   {expr: `map(toPairs({0}), ({'key': #[0], 'value': #[1]}))`, kind: ListKind},
+		"items2dict":   {expr: "fromPairs(map({0}, [#.key, #.value]))", kind: MapKind},
+		"dictsort":     {expr: "toPairs({0})", kind: ListKind},
+		"map":          {by: mapFilter, kind: ListKind, least: 1, most: 4, doc: "`map(x, #.name)`"},
+		"select":       {by: selectFilter, kind: ListKind, most: 3, doc: "`filter(x, # matches y)`"},
+		"reject":       {by: selectFilter, kind: ListKind, most: 3, doc: "`filter(x, not …)`"},
+		"selectattr":   {by: selectFilter, kind: ListKind, least: 1, most: 4, doc: "`filter(x, #.name == y)`"},
+		"rejectattr":   {by: selectFilter, kind: ListKind, least: 1, most: 4, doc: "`filter(x, not …)`"},
+		"basename":     {expr: `split({0}, '/')[-1]`, kind: TextKind},
+		"dirname":      {expr: `join(split({0}, '/')[:-1], '/')`, kind: TextKind},
+		"b64encode":    {expr: "toBase64({0})", kind: TextKind},
+		"b64decode":    {expr: "fromBase64({0})", kind: TextKind, by: decodeFilter},
+		"from_json":    {expr: "fromJSON({0})"},
+		"to_json":      {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
+		"to_nice_json": {expr: "toJSON({0})", kind: TextKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
+		"tojson":       {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
+		"quote":        {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, jet: `"'" + replace({0}, "'", "'\"'\"'", -1) + "'"`, kind: TextKind},
+		"ternary": {by: func(w *Writer, e *j2.Expr, _ form) (Term, error) {
+			return w.cond(&j2.Expr{Op: j2.Cond, Args: []*j2.Expr{e.Args[0], e.Args[1], e.Args[2]}})
+		}, least: 2, most: 2, doc: "`x ? y : z`"},
 		"mandatory":     {expr: "{0}", jet: "{0}", most: 1},
 		"regex_replace": {by: regexReplace, kind: TextKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},
 		"regex_search":  {by: searchFilter, least: 1, most: 1, doc: "`x matches y`, where only that is asked"},
 		"indent":        {by: indentFilter, kind: TextKind, most: 2, doc: "`trimPrefix(join(map(split(x, \"\\n\"), # == '' ? '' : '    ' + #), \"\\n\"), '    ')`"},
-		"comment":       {expr: `"#\n# " + replace({0}, "\n", "\n# ") + "\n#"`, jet: `"#\n# " + replace({0}, "\n", "\n# ", -1) + "\n#"`, kind: TextKind},
+		"comment":       {by: commentFilter, kind: TextKind, most: 1, doc: "`\"#\\n# \" + replace(x, \"\\n\", \"\\n# \") + \"\\n#\"`; styles plain, c, cblock, erlang, xml"},
 		"escape":        {jet: "html({0})", kind: TextKind},
 		"capitalize":    {expr: "upper({0}[:1]) + lower({0}[1:])", kind: TextKind},
 		"items":         {expr: "toPairs({0})", kind: ListKind},
@@ -566,6 +568,13 @@ func (w *Writer) mapped(e *j2.Expr) (string, error) {
 			return "", Unknown("map with this attribute")
 		}
 		text := "#" + attributePath(name)
+		if r := elementOf(w.Scope, e.Args[0]).Result; r != nil {
+			t, err := w.field(r, strings.Split(name, "."))
+			if err != nil {
+				return "", err
+			}
+			text = t.Text
+		}
 		if len(e.Args) == 3 && e.Kw[2] == "default" {
 			d, err := w.Write(e.Args[2])
 			return text + " ?? " + d.In(Whole), err
@@ -626,6 +635,33 @@ func attributePath(path string) string {
 }
 
 // selectFilter writes select, reject, selectattr and rejectattr.
+// commentStyles maps a style to the text before, at and after the lines of a comment.
+var commentStyles = map[string]struct{ begin, line, end string }{
+	"plain": {line: "# "}, "erlang": {line: "% "}, "c": {line: "// "}, "cblock": {"/*\n", " * ", "\n */"}, "xml": {"<!--\n", " - ", "\n-->"},
+}
+
+func commentFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	name := "plain"
+	if len(e.Args) > 1 {
+		name, _ = e.Args[1].Lit.(string)
+	}
+	style, ok := commentStyles[name]
+	if !ok || len(e.Kw) > 1 && e.Kw[1] != "" && e.Kw[1] != "style" {
+		return Term{}, Unknown("the filter comment with these arguments")
+	}
+	bare := strings.TrimRight(style.line, " ")
+	begin, end := style.begin+bare+"\n"+style.line, "\n"+bare+style.end
+	if e.Args[0].Op == j2.Name && e.Args[0].Text == "ansible_managed" {
+		return w.Literal(begin + "Ansible managed" + end), nil
+	}
+	x, err := w.Write(e.Args[0])
+	last := ")"
+	if w.Jet {
+		last = ", -1)"
+	}
+	return Term{w.quote(begin) + " + replace(" + x.Text + ", " + w.quote("\n") + ", " + w.quote("\n"+style.line) + last + " + " + w.quote(end), adding, TextKind}, err
+}
+
 func selectFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if w.Jet {
 		return Term{}, Unknown("the filter %s in a template", e.Text)
@@ -635,7 +671,7 @@ func selectFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		return list, err
 	}
 	inner := w.Scope.Child()
-	inner.Names[elementName] = Binding{Text: "#"}
+	inner.Names[elementName] = elementOf(w.Scope, e.Args[0])
 	w2 := &Writer{Scope: inner}
 	element := &j2.Expr{Op: j2.Name, Text: elementName}
 	args := e.Args[1:]
@@ -668,10 +704,6 @@ func selectFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		t, err = w2.Condition(condition)
 	}
 	return Term{"filter(" + list.Text + ", " + t.Text + ")", Whole, ListKind}, err
-}
-
-func ternaryFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	return w.cond(&j2.Expr{Op: j2.Cond, Args: []*j2.Expr{e.Args[0], e.Args[1], e.Args[2]}})
 }
 
 var literalPattern = sync.OnceValue(func() *regexp.Regexp {

@@ -77,10 +77,16 @@ func KindOfElements(n *yaml.Node) Kind {
 		return AnyKind
 	}
 	k := KindOfNode(n.Content[0])
+	mixed, bools := false, false
 	for _, one := range n.Content {
-		if KindOfNode(one) != k {
-			return AnyKind
-		}
+		mixed = mixed || KindOfNode(one) != k
+		bools = bools || KindOfNode(one) == boolKind
+	}
+	switch {
+	case mixed && bools:
+		return maybeBoolKind
+	case mixed:
+		return AnyKind
 	}
 	return k
 }

@@ -16,6 +16,7 @@ const (
 	floatKind  // a number that Python prints with a fraction, if only .0
 	fractKind  // a number that is written with a fraction, and printed as it is written
 	boolKind
+	maybeBoolKind // a boolean or something else
 	ListKind
 	MapKind
 )
@@ -46,7 +47,7 @@ var factNames = map[string]fact{
 	"distribution":               {of: "Facts.host.info.platform", kind: TextKind, values: systems},
 	"pkg_mgr":                    {of: "Facts.host.info.platformFamily", kind: TextKind, values: managers},
 	"system":                     {of: "Facts.host.info.os", kind: TextKind, values: kernels},
-	"distribution_version":       {expr: "Facts.host.info.platformVersion", kind: TextKind},
+	"distribution_version":       {expr: `(Facts.host.info.platform == "debian" ? split(Facts.host.info.platformVersion, ".")[0] : Facts.host.info.platformVersion)`, kind: TextKind},
 	"distribution_release":       {expr: "Facts.host.release.codename", kind: TextKind},
 	"distribution_major_version": {expr: `split(Facts.host.info.platformVersion, ".")[0]`, kind: TextKind},
 	"service_mgr":                {of: "Facts.host.service_manager", kind: TextKind, values: map[string]string{"systemd": "systemd"}},

@@ -100,6 +100,22 @@ func (w *Writer) elementOfResult(r *Result, index *j2.Expr, path []string) (Term
 	return w.field(&one, path)
 }
 
+// elementOf returns what an element of a list is: #, or one of the results of a loop, whose fields have other names here.
+func elementOf(s *Scope, list *j2.Expr) Binding {
+	if list.Op == j2.Attr && list.Text == "results" && list.Args[0].Op == j2.Name {
+		r, ok := s.Files.ResultOf(list.Args[0].Text)
+		if b, bound := s.Find(list.Args[0].Text); bound {
+			r, ok = b.Result, b.Result != nil
+		}
+		if ok && r.Looped {
+			one := *r
+			one.Base, one.Looped = "#", false
+			return Binding{Result: &one}
+		}
+	}
+	return Binding{Text: "#"}
+}
+
 // field writes a field of one result.
 func (w *Writer) field(r *Result, path []string) (Term, error) {
 	if len(path) == 0 {

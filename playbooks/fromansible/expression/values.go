@@ -2,8 +2,10 @@ package expression
 
 import (
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -141,6 +143,9 @@ func (w *Writer) Text(s string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if soleAndBreak().MatchString(s) && len(parts) == 2 && parts[0].Term != nil && parts[0].Term.Kind != TextKind {
+		return withoutBreak(*parts[0].Term, w)
+	}
 	var b strings.Builder
 	for _, p := range parts {
 		literal, isText := "", false
@@ -165,15 +170,39 @@ func (w *Writer) Text(s string) (string, error) {
 	return b.String(), nil
 }
 
+// soleAndBreak finds texts of one variable and a line break. Ansible takes the variable for the whole text, without the line
+// break, if the value has another type.
+var soleAndBreak = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{\{\s*\w+\s*\}\}\n$`) })
+
+// withoutBreak writes such a text.
+func withoutBreak(t Term, w *Writer) (string, error) {
+	value := t.In(CondPrec + 1)
+	printed, err := w.Printed(t)
+	return "{{ " + printed.Text + " }}{{ type(" + value + ") == 'string' ? \"\\n\" : '' }}", err
+}
+
 // Printed is a value as Python prints it in a text: booleans are True and False, and what has been divided has a fraction.
 func (w *Writer) Printed(t Term) (Term, error) {
 	switch t.Kind {
 	case floatKind:
 		return Term{}, Unknown("a number in a text that has a fraction in Python, if only .0: int makes a whole one of it")
+	case maybeBoolKind:
+		return printedMaybe(t, w)
 	case boolKind:
+		if name, is := strings.CutPrefix(t.Text, "Data."); is && !w.Scope.Files.Given(strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '[' })[0]) {
+			return printedMaybe(t, w) // the inventory may have another type
+		}
 		return Term{t.In(CondPrec+1) + " ? " + w.quote("True") + " : " + w.quote("False"), CondPrec, TextKind}, nil
 	}
 	return t, nil
+}
+
+// printedMaybe writes a value that may be a boolean, or of another type, as Python prints it.
+func printedMaybe(t Term, w *Writer) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("a boolean in a text whose type the inventory may change")
+	}
+	return Term{"type(" + t.Text + ") == 'bool' ? (" + t.Text + " ? 'True' : 'False') : " + t.In(CondPrec), CondPrec, TextKind}, nil
 }
 
 // Escape writes a literal text so that nothing in it is an expression.
@@ -189,7 +218,9 @@ func (w *Writer) Value(n *yaml.Node) (*yaml.Node, error) {
 	switch {
 	case n.Kind == yaml.AliasNode:
 		return w.Value(n.Alias)
-	case n.Kind == yaml.ScalarNode && (n.Tag == "!vault" || n.Tag == "!unsafe"):
+	case n.Kind == yaml.ScalarNode && n.Tag == "!unsafe":
+		return yamlnode.Text(Escape(n.Value)), nil
+	case n.Kind == yaml.ScalarNode && n.Tag == "!vault":
 		copied := *n
 		return &copied, nil
 	case yamlnode.PlainBool(n):
@@ -211,6 +242,9 @@ func (w *Writer) Value(n *yaml.Node) (*yaml.Node, error) {
 			key.HeadComment, key.LineComment, key.FootComment = "", "", ""
 			if yamlnode.HasJinja(c) {
 				return nil, Unknown("a key that is an expression")
+			}
+			if is := yamlnode.OddKey(c); is != "" {
+				return nil, Unknown("the key %s, which is %s for Ansible: write it in quotes if it is a text", c.Value, is)
 			}
 			out.Content = append(out.Content, &key)
 			continue
@@ -252,6 +286,9 @@ func ExprOf(n *yaml.Node) (*j2.Expr, error) {
 	case n.Kind == yaml.MappingNode:
 		dict := &j2.Expr{Op: j2.Dict}
 		for i := 0; i+1 < len(n.Content); i += 2 {
+			if is := yamlnode.OddKey(n.Content[i]); is != "" {
+				return nil, Unknown("the key %s, which is %s for Ansible: write it in quotes if it is a text", n.Content[i].Value, is)
+			}
 			e, err := ExprOf(n.Content[i+1])
 			if err != nil {
 				return nil, err

@@ -18,6 +18,9 @@ type Entry struct {
 
 	Block, Rescue, Always []*Entry
 
+	Event string // verb of a service that acts when it is notified; "" of a state
+	Plain string // place of a task without become, which writes a file or runs a command; "" of all others
+
 	Todo string // why a task is not carried over
 	Does *Entry // what it would be if it were; nil if that is not known
 	Look *Look  // of what only looks at the host; nil of all else

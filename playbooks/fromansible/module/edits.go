@@ -26,7 +26,7 @@ func replaceTask(t *task.Task) {
 	putPattern(t, e, "after", t.Arg("after"))
 	putPattern(t, e, "before", t.Arg("before"))
 	t.Put(e, "validate", t.Arg("validate"))
-	t.Write(e)
+	writeEdit(t, e)
 }
 
 func iniTask(t *task.Task) {
@@ -61,14 +61,10 @@ func iniTask(t *task.Task) {
 		e.SetText("separator", separator)
 		if b, given := yamlnode.BoolOf(t.Arg("create")); !given || b {
 			e.Set("create", yamlnode.Bool(true))
-			for _, key := range []string{"owner", "group"} {
-				t.Put(e, key, t.Arg(key))
-			}
-			putMode(t, e, t.Arg("mode"))
 		}
 	}
 	t.Put(e, "validate", t.Arg("validate"))
-	t.Write(e)
+	writeEdit(t, e)
 }
 
 // lineName is what a line is called: its file, or what tells the lines of a loop apart.
@@ -105,8 +101,46 @@ func lineTask(t *task.Task) {
 		places(t, e)
 		creates(t, e)
 	}
-	putAttributes(t, e)
+	t.Put(e, "validate", t.Arg("validate"))
+	writeEdit(t, e)
+}
+
+// writeEdit writes an edit of a file, and then the owner, group and mode of the file.
+func writeEdit(t *task.Task, e *layout.Entry) {
 	t.Write(e)
+	file := &layout.Entry{Type: "file", Name: e.Name}
+	if n := e.Get("path"); n != nil {
+		file.Name = n.Value
+	}
+	for _, name := range []string{"owner", "group"} {
+		t.Put(file, name, t.Arg(name))
+	}
+	putMode(t, file, t.Arg("mode"))
+	switch ensure := e.Get("ensure"); {
+	case len(file.Props) == 0:
+		return
+	case ensure != nil:
+		t.Problem("owner, group or mode of a file that may be missing")
+	case t.IsLoop() && (strings.Contains(file.Name, "Item") || strings.Contains(file.Name, "Outer")):
+		t.Problem("owner, group or mode of files of a loop: write a file resource for each")
+	case t.IsLoop() && t.Keywords["when"] != nil:
+		t.Problem("owner, group or mode of a file in a loop with a condition: write a file resource")
+	case e.Get("create") != nil: // a new file never has other ones
+		for _, p := range file.Props {
+			if mode, ok := modeOfNew(p.Value.Value); ok && p.Key == "mode" {
+				p.Value = yamlnode.Text(mode)
+			}
+			if p.Key != "mode" || yamlnode.HasJinja(p.Value) || octal().MatchString(p.Value.Value) {
+				e.Props = append(e.Props, p)
+			}
+		}
+	}
+	for _, p := range file.Props {
+		if p.Value != nil && strings.Contains(p.Value.Value, "Item") {
+			t.Problem("%s of a file that the element of a loop decides", p.Key)
+		}
+	}
+	t.Entries = append(t.Entries, file)
 }
 
 // putPattern writes a regular expression of Python, if it means the same in Go.
@@ -138,15 +172,6 @@ func creates(t *task.Task, e *layout.Entry) {
 	if n := t.Arg("create"); n != nil {
 		if b, ok := yamlnode.BoolOf(n); !ok || b {
 			t.PutBool(e, "create", n)
-		}
-	}
-	for _, key := range []string{"owner", "group", "mode"} {
-		if t.Arg(key) == nil {
-			continue
-		}
-		t.Note("%s of a file that is there is not changed by a line", key)
-		if e.Get("create") == nil {
-			delete(t.Args, key)
 		}
 	}
 }
@@ -182,6 +207,6 @@ func blockTask(t *task.Task) {
 		places(t, e)
 		creates(t, e)
 	}
-	putAttributes(t, e)
-	t.Write(e)
+	t.Put(e, "validate", t.Arg("validate"))
+	writeEdit(t, e)
 }

@@ -40,6 +40,9 @@ func putMode(t *task.Task, e *layout.Entry, n *yaml.Node) {
 	switch {
 	case n == nil:
 	case yamlnode.HasJinja(n):
+		if x := expression.SoleExpr(n); x != nil && x.Op == j2.Name && t.File.KindOf(x.Text) == expression.NumberKind {
+			t.Problem("a mode that is the number %s: quote it in the variables", x.Text)
+		}
 		t.Put(e, "mode", n)
 	case n.Value == "preserve":
 		t.Problem("mode: preserve: write the mode")
@@ -98,7 +101,7 @@ func modeOfNew(changes string) (octal string, ok bool) {
 func into(t *task.Task, n, src *yaml.Node) string {
 	text := t.Place(n)
 	if n != nil && strings.HasSuffix(n.Value, "/") && src != nil {
-		text += "/" + strings.TrimSuffix(path.Base(t.Text(src)), ".j2")
+		text += "/" + path.Base(t.Text(src))
 	}
 	return text
 }

@@ -39,7 +39,7 @@ func packageTask(t *task.Task) {
 	}
 	switch {
 	case names == nil && (t.Arg("update_cache") != nil):
-		t.Note("update_cache; lists are fetched when a package needs it: cache_valid")
+		*t.Fetched = valid
 		t.Nothing("lists are fetched when a package needs them: cache_valid")
 		return
 	case names == nil:
@@ -202,7 +202,7 @@ func cacheValid(t *task.Task) string {
 	if b, _ := yamlnode.BoolOf(t.Arg("update_cache")); b {
 		return "1h"
 	}
-	return ""
+	return t.Cache
 }
 
 // debconfTask is a task that answers a question of a package. Without a question it only looks.

@@ -9,6 +9,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
+// verbs are the commands of systemctl for the states of a handler.
+var verbs = map[string]string{"started": "start", "running": "start", "stopped": "stop", "restarted": "restart", "reloaded": "reload-or-restart"}
+
 func serviceTask(t *task.Task) {
 	name := t.Arg("name", "service", "unit")
 	if name == nil {
@@ -35,17 +38,22 @@ func serviceTask(t *task.Task) {
 		}
 		enabled(t, e.Name)
 		return
+	case t.IsHandler && verbs[state.Value] != "":
+		e.Event = verbs[state.Value]
+		for _, key := range []string{"enabled", "masked"} {
+			if t.Arg(key) != nil {
+				t.Problem("%s of a handler", key)
+			}
+		}
+		if reload, _ := yamlnode.BoolOf(t.Arg("daemon_reload", "daemon-reload")); reload {
+			e.Set("daemon-reload", yamlnode.Bool(true))
+		}
 	case yamlnode.HasJinja(state):
 		e.SetText("ensure", t.OneOf(state, map[string]string{"started": "running", "stopped": "stopped", "restarted": "", "reloaded": ""}))
 	case state.Value == "started" || state.Value == "running":
 		e.SetText("ensure", "running")
 	case state.Value == "stopped":
 		e.SetText("ensure", "stopped")
-	case (state.Value == "restarted" || state.Value == "reloaded") && t.IsHandler:
-		e.SetText("ensure", "running")
-		if state.Value == "reloaded" {
-			e.Set("reload", yamlnode.Bool(true))
-		}
 	case state.Value == "restarted" || state.Value == "reloaded":
 		restart(t, map[string]string{"restarted": "restart", "reloaded": "reload"}[state.Value], e.Name)
 		return

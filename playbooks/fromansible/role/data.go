@@ -73,6 +73,9 @@ func (r *Role) ReadDataFile(path, to string) {
 	default:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			r.Data[n.Content[i].Value] = n.Content[i+1]
+			if !strings.HasPrefix(filepath.Base(to), "defaults") {
+				r.Vars[n.Content[i].Value] = true
+			}
 		}
 		r.To.SaveYAML(to, r.File(path).DataValue(n))
 	}
@@ -105,6 +108,10 @@ func (f File) dataValue(w *expression.Writer, n *yaml.Node) *yaml.Node {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			key := *child
 			key.Anchor = ""
+			if is := yamlnode.OddKey(child); is != "" {
+				f.Leave(child.Line, "variables", "a key that is "+is+" for Ansible")
+				key = *yamlnode.Text("{{ todo(" + expression.QuoteText(fmt.Sprintf("%s: the key %s is %s for Ansible: write it in quotes if it is a text", f.Position(child.Line), child.Value, is)) + ") }}")
+			}
 			out.Content = append(out.Content, &key)
 			continue
 		}

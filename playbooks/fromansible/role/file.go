@@ -44,7 +44,12 @@ func (f File) Leave(line int, what, why string) {
 // KindOf is the type of a variable, as far as defaults, vars and the inventory show it.
 func (f File) KindOf(name string) expression.Kind {
 	if v, ok := f.Inventory[name]; ok {
-		return expression.KindOfValue(v)
+		if _, beside := f.Beside[name]; !beside { // which has precedence
+			return expression.KindOfValue(v)
+		}
+	}
+	if n, beside := f.Beside[name]; beside {
+		return expression.KindOfNode(n)
 	}
 	if set := f.Facts[name]; set != nil && len(set.included) > 0 {
 		if kind := set.kindOfIncluded(); f.Data[name] == nil || expression.KindOfNode(f.Data[name]) == kind {
@@ -59,6 +64,13 @@ func (f File) KindOf(name string) expression.Kind {
 func (f File) Optional(name string) bool {
 	set := f.Facts[name]
 	return set != nil && set.Data && set.maybe
+}
+
+// Given reports whether the inventory has a variable.
+func (f File) Given(name string) bool {
+	_, given := f.Inventory[name]
+	_, beside := f.Beside[name]
+	return given && !beside
 }
 
 // Defines reports whether the data of the role, of the play around it, or of the inventory has a variable.

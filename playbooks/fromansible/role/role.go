@@ -27,6 +27,7 @@ type Role struct {
 
 	Data     map[string]*yaml.Node // of defaults and vars
 	Files    []string              // of data, that are written
+	Vars     map[string]bool       // the names in Data that vars has, not defaults alone
 	Facts    map[string]*Fact      // what its tasks set
 	Defaults *yaml.Node            // module_defaults of a play
 	Became   bool                  // a task of it asks for root
@@ -45,8 +46,10 @@ type Role struct {
 type Around struct {
 	To        *output.Output
 	Inventory map[string]any         // variables that go over those of roles
+	Beside    map[string]*yaml.Node  // variables of the folders group_vars and host_vars, which have precedence
 	Certain   func(facts.Query) bool // what a module gathers is the same before the run
 	Told      map[string]bool        // of includes with variables, by their places: a host has a say in data around them
+	Chosen    map[string]bool        // folders of roles that run under a condition
 	Apart     map[Ask]bool           // what files ask for that are carried out without the tasks that register it, too
 }
 
@@ -56,7 +59,7 @@ type Ask struct{ File, Result string }
 // New is a role that is not read yet.
 func New(name, dir, out string, around Around) *Role {
 	return &Role{
-		Name: name, Dir: dir, Out: out, Around: around, Data: map[string]*yaml.Node{}, Asks: facts.Queries{}, asked: map[string][]string{}, Facts: map[string]*Fact{},
+		Name: name, Dir: dir, Out: out, Around: around, Data: map[string]*yaml.Node{}, Asks: facts.Queries{}, asked: map[string][]string{}, Facts: map[string]*Fact{}, Vars: map[string]bool{},
 		values: map[string]*j2.Expr{}, results: map[string]*expression.Result{},
 	}
 }

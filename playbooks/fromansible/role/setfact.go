@@ -57,6 +57,7 @@ var statAsked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // what is asked of results.
 func (r *Role) survey() {
 	registers, looped := map[string]bool{}, map[string]bool{}
+	chosen := r.chosenFiles()
 	for _, path := range r.To.From.Files(r.Dir) {
 		ending := filepath.Ext(path)
 		if ending != ".yml" && ending != ".yaml" && ending != ".j2" {
@@ -71,16 +72,61 @@ func (r *Role) survey() {
 			continue
 		}
 		if n, err := r.To.ReadYAML(path); err == nil && n != nil {
-			r.surveyTasks(n, nil, survey{path, registers, looped, &strings.Builder{}}, false)
+			why := ""
+			switch {
+			case r.Chosen[r.Dir]:
+				why = "set_fact in a role that runs under a condition"
+			case strings.HasPrefix(path, filepath.Join(r.Dir, "handlers")):
+				why = "set_fact in a handler"
+			case chosen[filepath.Base(path)]:
+				why = "set_fact in a file that is included under a condition"
+			}
+			r.surveyTasks(n, nil, survey{path, registers, looped, &strings.Builder{}, why}, false)
 		}
 	}
 	r.settleAll(registers, looped)
 }
 
+// chosenFiles returns the names of the files of tasks that are included under a condition or in a loop, by their names.
+func (r *Role) chosenFiles() map[string]bool {
+	chosen := map[string]bool{}
+	var visit func(n *yaml.Node, under bool)
+	visit = func(n *yaml.Node, under bool) {
+		for _, task := range yamlnode.Items(n) {
+			if task.Kind != yaml.MappingNode {
+				continue
+			}
+			under := under || yamlnode.Get(task, "when") != nil
+			for i := 0; i+1 < len(task.Content); i += 2 {
+				key, v := task.Content[i].Value, task.Content[i+1]
+				switch strings.TrimPrefix(key, "ansible.builtin.") {
+				case "block", "always":
+					visit(v, under)
+				case "rescue":
+					visit(v, true)
+				case "include_tasks", "import_tasks", "include":
+					if v.Kind == yaml.MappingNode {
+						v = yamlnode.Get(v, "file")
+					}
+					if v != nil && under {
+						chosen[filepath.Base(v.Value)] = true
+					}
+				}
+			}
+		}
+	}
+	for _, path := range TaskFiles(r.To.From, filepath.Join(r.Dir, "tasks")) {
+		if n, err := r.To.ReadYAML(path); err == nil && n != nil {
+			visit(n, false)
+		}
+	}
+	return chosen
+}
+
 // SurveyPlay does so for the tasks of a play.
 func (r *Role) SurveyPlay(n *yaml.Node) {
 	registers, looped := map[string]bool{}, map[string]bool{}
-	r.surveyTasks(yamlnode.List(n), nil, survey{"", registers, looped, &strings.Builder{}}, false)
+	r.surveyTasks(yamlnode.List(n), nil, survey{"", registers, looped, &strings.Builder{}, ""}, false)
 	r.asks(string(yamlnode.Encode(n)))
 	r.settleAll(registers, looped)
 }
@@ -109,6 +155,20 @@ type survey struct {
 	registers map[string]bool  // what tasks register
 	looped    map[string]bool  // the files that loops include, by their names; "" if one is an expression
 	before    *strings.Builder // the tasks that have been read
+	why       string           // why set_fact cannot become data here; "" if it can
+}
+
+// within returns the survey of a part of a block or a play, or of a task for "".
+func (s survey) within(n *yaml.Node, part string) survey {
+	switch {
+	case part == "handlers":
+		s.why = "set_fact in a handler"
+	case part == "rescue", part == "block" && yamlnode.Get(n, "rescue") != nil:
+		s.why = "set_fact in a block with rescue"
+	case slices.Contains(yamlnode.Names(yamlnode.Get(n, "tags")), "never"):
+		s.why = "set_fact with the tag never"
+	}
+	return s
 }
 
 // includes notes the file that a task includes in a loop.
@@ -163,7 +223,7 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 			continue
 		}
 		for _, part := range []string{"tasks", "pre_tasks", "post_tasks", "handlers"} {
-			r.surveyTasks(yamlnode.Get(task, part), when, s, vars)
+			r.surveyTasks(yamlnode.Get(task, part), when, s.within(task, part), vars)
 		}
 		conditions := slices.Clone(when)
 		broken := vars || yamlnode.Get(task, "vars") != nil
@@ -176,7 +236,7 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 			conditions = append(conditions, e)
 		}
 		for _, part := range []string{"block", "rescue", "always"} {
-			r.surveyTasks(yamlnode.Get(task, part), conditions, s, broken)
+			r.surveyTasks(yamlnode.Get(task, part), conditions, s.within(task, part), broken)
 		}
 		if name := yamlnode.Get(task, "register"); name != nil {
 			s.registers[name.Value] = true
@@ -204,6 +264,7 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 			facts = yamlnode.KeyValues(facts)
 		}
 		over, item, loop := loopOf(task)
+		path := s.within(task, "")
 		elsewhere := yamlnode.Get(task, "delegate_facts") != nil || yamlnode.Get(task, "run_once") != nil
 		for i := 0; i+1 < len(facts.Content); i += 2 {
 			name := facts.Content[i].Value
@@ -215,6 +276,8 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 			switch {
 			case err != nil:
 				f.Why = err.Error()
+			case path.why != "":
+				f.Why = path.why
 			case loop && over == nil:
 				f.Why = "set_fact in this kind of loop"
 			case elsewhere:

@@ -19,12 +19,16 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
 // A Conversion is what tasks of all files share.
 type Conversion struct {
 	Types   modules.Registry
+	Mixed   map[string]bool // tasks without become, by their places, in plays that other tasks make root's
+	Cache   string          // how old lists of packages may be, where a task of its own fetches them
+	Fetched string          // the same, as far as tasks have been carried over
 	Certain map[string]bool // of tasks that look, by their places: nothing before them may change what they look at
 
 	registered map[string]int    // how often a name was
@@ -47,6 +51,8 @@ type Task struct {
 	Around    Around
 	IsHandler bool
 	Handled   func(name string) bool // a handler is called so
+	Cache     string                 // maximum age of package lists, from a task of its own; empty means none
+	Fetched   *string                // the same, for all tasks of the next conversion
 
 	Entries  []*layout.Entry
 	Main     *layout.Entry // that the keywords are about
@@ -63,6 +69,7 @@ type Task struct {
 type Around struct {
 	Environment *yaml.Node
 	BecomeUser  string
+	Become      bool
 	Ignore      bool // ignore_errors
 	Conditional bool // they are not always carried out, or elsewhere
 	Delegated   bool
@@ -87,7 +94,7 @@ func (c *Conversion) NewBlock(f role.File, n *yaml.Node, s *expression.Scope, ar
 
 func (c *Conversion) task(f role.File, n *yaml.Node, s *expression.Scope, around Around) *Task {
 	s = s.Child()
-	return &Task{of: c, File: f, Node: n, Scope: s, W: &expression.Writer{Scope: s}, Keywords: map[string]*yaml.Node{}, Args: map[string]*yaml.Node{}, Around: around}
+	return &Task{of: c, Cache: c.Cache, Fetched: &c.Fetched, File: f, Node: n, Scope: s, W: &expression.Writer{Scope: s}, Keywords: map[string]*yaml.Node{}, Args: map[string]*yaml.Node{}, Around: around}
 }
 
 // Convert has the module and the keywords write entries. carry is the function of the module; nil if it has none.
@@ -106,6 +113,9 @@ func (t *Task) Convert(carry func(*Task)) {
 	}
 	if len(t.Problems) == 0 || t.Main != nil {
 		t.ApplyKeywords()
+	}
+	if t.of.Mixed[t.File.Position(t.Node.Line)] {
+		t.Problem("a task without become in a play that other tasks make root's: write owner, or two plays")
 	}
 }
 
@@ -146,6 +156,9 @@ func (t *Task) Finish() []*layout.Entry {
 		e.Look = t.look
 	}
 	layout.Walk(t.Entries, func(e *layout.Entry) { e.File = t.File.Path })
+	if t.Main != nil && asUser(t.Main, t) {
+		t.Main.Plain = where
+	}
 	for _, note := range t.notes {
 		rep.Note(t.File.To.Shown(t.File.Path), t.Node.Line, note)
 	}
@@ -153,6 +166,15 @@ func (t *Task) Finish() []*layout.Entry {
 		t.Entries[0].Comments = append([]string{t.Name}, t.Entries[0].Comments...)
 	}
 	return t.Entries
+}
+
+// writers are types that write files as the user who runs them.
+var writers = []string{"file", "line", "replace", "ini", "link", "scaffold", "archive", "git", "exec"}
+
+// asUser reports whether a task without become acts as the user that logs in, and leaves files of this user.
+func asUser(e *layout.Entry, t *Task) bool {
+	return t.Keywords["become"] == nil && !t.Around.Become && !onController(t) && slices.Contains(writers, e.Type) &&
+		e.Get("owner") == nil && e.Get("user") == nil && !yamlnode.IsTrue(e.Get("readonly"))
 }
 
 // harmless are modules that change nothing on a host.

@@ -25,6 +25,9 @@ func (t *Task) Arg(names ...string) *yaml.Node {
 	return nil
 }
 
+// onByDefault are arguments that are true unless they are given.
+var onByDefault = []string{"boot", "force", "install_recommends", "install_weak_deps", "validate_certs"}
+
 // checkArgs reports arguments that are not carried over.
 func checkArgs(t *Task) {
 	if t.Module == "set_fact" {
@@ -40,7 +43,7 @@ func checkArgs(t *Task) {
 		case !known:
 			t.Problem("the argument %s of %s", name, t.Module)
 		case a.Gap != "":
-			if b, ok := yamlnode.BoolOf(n); ok && !b { // what is not asked for needs no counterpart
+			if b, ok := yamlnode.BoolOf(n); ok && b == slices.Contains(onByDefault, name) { // what is not asked for needs no counterpart
 				continue
 			}
 			if e := expression.SoleExpr(n); e != nil && IsOmitted(e) {
@@ -66,7 +69,7 @@ func (t *Task) Text(n *yaml.Node) string {
 		t.Problem("a value of %s that is no text", t.Module)
 		return ""
 	}
-	s, err := t.W.Text(n.Value)
+	s, err := t.W.Text(yamlnode.Printed(n))
 	t.Fail(err)
 	return s
 }
@@ -95,6 +98,11 @@ func (t *Task) Put(e *layout.Entry, property string, n *yaml.Node) {
 	t.Fail(err)
 	if err != nil {
 		return
+	}
+	if n.Kind == yaml.ScalarNode && emptyOf(t.of.Types, e.Type, property) == "''" {
+		if printed := yamlnode.Printed(n); printed != n.Value {
+			v = yamlnode.Text(printed)
+		}
 	}
 	if wantsNumber(t.of.Types, e.Type, property) && v.Kind == yaml.ScalarNode && yamlnode.Digits(v.Value) {
 		v = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: v.Value}
@@ -247,7 +255,7 @@ func (t *Task) Place(n *yaml.Node) string {
 	if strings.HasPrefix(text, "~") {
 		t.Problem("a path in a home: %s", text)
 	}
-	if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "{{") {
+	if text != "" && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "{{") {
 		t.Problem("a path that is not absolute: %s", text)
 	}
 	return text

@@ -208,10 +208,6 @@ func (t *writer) print(n *j2.Node) {
 		t.callMacro(n, t.macros[call.Args[0].Text])
 		return
 	}
-	if n.Expr.Op == j2.Filter && n.Expr.Text == "comment" && n.Expr.Args[0].Op == j2.Name && n.Expr.Args[0].Text == "ansible_managed" {
-		t.out.WriteString("#\n# Ansible managed\n#")
-		return
-	}
 	text, err := t.value(n.Expr)
 	if err != nil {
 		t.leave(n, err.Error())

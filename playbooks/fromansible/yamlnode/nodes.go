@@ -3,10 +3,12 @@ package yamlnode
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
@@ -25,6 +27,11 @@ func Get(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			return n.Content[i+1]
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Tag == "!!merge" && n.Content[i+1].Kind == yaml.AliasNode {
+			return Get(n.Content[i+1], key)
 		}
 	}
 	return nil
@@ -107,6 +114,42 @@ func BoolOf(n *yaml.Node) (value, ok bool) {
 		return false, true
 	}
 	return false, false
+}
+
+// OddKey returns how Ansible reads a key that it takes for a boolean, a null or a number in base 60; "" of all others.
+func OddKey(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || n.Style != 0 {
+		return ""
+	}
+	switch kind, value := ansible.YAML(n.Value); kind {
+	case ansible.YAMLBool, ansible.YAMLNull, ansible.YAMLBase60:
+		return value
+	}
+	return ""
+}
+
+// Printed returns a scalar as Python prints its value: yes is True, 0755 is 493.
+func Printed(n *yaml.Node) string {
+	if n.Style != 0 || n.Kind != yaml.ScalarNode {
+		return n.Value
+	}
+	switch n.ShortTag() {
+	case "!!bool":
+		if b, _ := BoolOf(n); b {
+			return "True"
+		}
+		return "False"
+	case "!!int":
+		var i int64
+		if n.Decode(&i) == nil {
+			return strconv.FormatInt(i, 10)
+		}
+	case "!!float":
+		if _, value := ansible.YAML(n.Value); strings.ContainsAny(value, ".e") {
+			return value
+		}
+	}
+	return n.Value
 }
 
 // PlainBool reports whether a scalar without quotes is a boolean of YAML 1.1.

@@ -62,7 +62,7 @@ func fileModules() map[string]Module {
 			AdHoc: `replace /etc/app.conf regexp=old replace=new`,
 			Args: fileArguments(Arguments{
 				"path": same("path"), "dest": same("path"), "destfile": same("path"), "name": same("path"), "regexp": same("regexp"), "replace": same("replace"), "after": same("after"), "before": same("before"),
-				"backup": no("use ccm-push undo"), "encoding": no("texts are UTF-8"), "owner": no("a file keeps its owner"), "group": no("a file keeps its group"), "mode": no("a file keeps its mode"),
+				"backup": no("use ccm-push undo"), "encoding": no("texts are UTF-8"), "owner": same("owner"), "group": same("group"), "mode": same("mode"),
 			}),
 		},
 		"ini_file": {
