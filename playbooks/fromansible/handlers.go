@@ -24,7 +24,7 @@ type handler struct {
 	notified bool
 }
 
-// A notification is a handler with what has notified it.
+// A notification is a handler with the entries that notify it.
 type notification struct {
 	handler *handler
 	from    []*layout.Entry
@@ -77,7 +77,7 @@ func (u *unit) addHandlersOf(n *yaml.Node, path string, in []string) {
 	}
 }
 
-// handlersOf are those that a name means: of the role, or of any other.
+// handlersOf returns the handlers of a name, from the role or else from another role.
 func (u *unit) handlersOf(name string) []*handler {
 	if _, short, ok := strings.Cut(name, " : "); ok {
 		name = short

@@ -98,7 +98,7 @@ func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 	return nil
 }
 
-// OnlyHere reports whether no other file of the role mentions a name.
+// OnlyHere reports whether other files of the role omit a name.
 func (f File) OnlyHere(name string) bool {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	for _, path := range f.texts() {
@@ -263,7 +263,7 @@ func (f File) fits(to, text string) bool {
 	return !there || string(old.Content) == text
 }
 
-// An origin is a file that is a template ([template.Source]).
+// An origin is a template of the role ([template.Source]).
 type origin struct {
 	file File
 	path string // below the role
