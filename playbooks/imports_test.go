@@ -25,7 +25,7 @@ func TestImportsOfRun(t *testing.T) {
 `
 	for _, c := range []struct{ name, site, limit, err string }{
 		{"a later batch", one, "", "site.yaml:9:55: web1 cannot receive a value from app1, because app1 runs in a later batch\n  hint: move exec#token into an earlier play"},
-		{"not in this run", one, "web*", "site.yaml:9:55: the play \"site\", which contains exec#token, does not run on the host app1\n  hint: set \"host\" to a host of the play \"site\", or include app1 in --limit"},
+		{"not in this run", one, "web*", "site.yaml:9:55: exec#token is in the play \"site\", which does not run on the host app1\n  hint: set \"host\" to a host of the play \"site\", or include app1 in --limit"},
 		{"one batch, with the limit", one, "web1,app1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

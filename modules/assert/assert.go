@@ -37,7 +37,7 @@ func (a *Assert) Validate() error {
 func (a *Assert) Check(context.Context, modules.Host) (modules.Plan, error) {
 	for i, holds := range a.That {
 		if !holds {
-			return modules.Plan{}, fmt.Errorf("%s: the condition in that[%d] is false", cmp.Or(strings.TrimSpace(a.Message), a.Name), i)
+			return modules.Plan{}, fmt.Errorf(`%s: condition %d of "that" is false`, cmp.Or(strings.TrimSpace(a.Message), a.Name), i+1)
 		}
 	}
 	return modules.Plan{}, nil

@@ -13,9 +13,9 @@ import (
 func TestConverges(t *testing.T) {
 	modtest.Converges(t, assert.Type(),
 		modtest.Fixture{Name: "true", Properties: `{"name":"x","that":[true,true]}`},
-		modtest.Fixture{Name: "false", Properties: `{"name":"enough memory","that":[true,false,true]}`, Err: "enough memory: the condition in that[1] is false"},
-		modtest.Fixture{Name: "with a message", Properties: `{"name":"x","that":[false],"message":"buy memory"}`, Err: "buy memory: the condition in that[0] is false"},
-		modtest.Fixture{Name: "as others call it", Properties: `{"name":"x","that":[false],"fail_msg":"buy memory"}`, Err: "buy memory: the condition in that[0] is false"},
+		modtest.Fixture{Name: "false", Properties: `{"name":"enough memory","that":[true,false,true]}`, Err: "enough memory: condition 2 of \"that\" is false"},
+		modtest.Fixture{Name: "with a message", Properties: `{"name":"x","that":[false],"message":"buy memory"}`, Err: "buy memory: condition 1 of \"that\" is false"},
+		modtest.Fixture{Name: "as others call it", Properties: `{"name":"x","that":[false],"fail_msg":"buy memory"}`, Err: "buy memory: condition 1 of \"that\" is false"},
 	)
 }
 

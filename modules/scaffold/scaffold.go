@@ -151,7 +151,7 @@ func validatePost(at string, entry map[string]string) error {
 			return modules.Errorf(at, `a key of "post" cannot be empty`)
 		}
 		if _, err := path.Match(glob, ""); err != nil || strings.Contains(glob, "/") {
-			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf(`the key %q under "post" is not a valid pattern for file names`, glob), Hint: `write a pattern without a folder, such as "*.sh"`}
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf(`the key %q under "post" is not a valid pattern for file names`, glob), Hint: `write a file name or a pattern such as "*.sh", without a folder`}
 		}
 		words, err := shellquote.Split(command)
 		switch {

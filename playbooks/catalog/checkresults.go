@@ -105,7 +105,7 @@ func (x *resultCheck) reads(r *manifest.Resource, at *yamlpos.Node, reads templa
 		case field == "":
 		case from.Each != nil && notNumber != nil:
 			x.errs.Add(at.Errorf("write Results."+name+"[0]."+field+" for the first element, or any(Results."+name+", #."+field+") to test whether at least one element is true",
-				`Results.%s is a list, because %s has the key "each"`, name, from.Ref()))
+				`%s has the key "each", so Results.%s is a list of results, one for each element`, from.Ref(), name))
 		case from.Each == nil && !slices.Contains(outcomeFields, field) && !slices.Contains(saidFields, field):
 			x.errs.Add(at.Errorf(suggestField(field), "Results.%s.%s does not exist: a result has no key %q", name, field, field))
 		}

@@ -92,7 +92,7 @@ func (c *importCheck) notExported(play int, imp manifest.Import) error {
 			if c.run.Limited {
 				hint += ", or include " + imp.Host.Text + " in --limit"
 			}
-			return imp.Host.Errorf(hint, "the play %q, which contains %s, does not run on the host %s", name, imp.Ref, imp.Host.Text)
+			return imp.Host.Errorf(hint, "%s is in the play %q, which does not run on the host %s", imp.Ref, name, imp.Host.Text)
 		}
 	}
 	var called []exporter
