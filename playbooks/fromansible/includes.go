@@ -30,6 +30,8 @@ func setFact(t *task.Task) {
 			t.Problem("set_fact of %s", name)
 		case f.Why != "":
 			t.Problem("%s", f.Why)
+		case f.Kept:
+			where = "always has a value: "
 		case f.Early:
 			where = "stands in defaults-facts.yaml: "
 		case f.Data:

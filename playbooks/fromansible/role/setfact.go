@@ -20,6 +20,7 @@ type Fact struct {
 	Why   string // it cannot be carried over
 	Data  bool   // it is data of the role; otherwise its expression stands in its place
 	Early bool   // other values override it, as a default
+	Kept  bool   // tasks never set it, since it has a default
 
 	given    []assignment
 	included []*yaml.Node // its values in files that include_vars chooses
@@ -335,7 +336,7 @@ func (r *Role) settle(name string, registers, looped map[string]bool) {
 	if value != nil { // then it is never undefined
 		f.given = slices.DeleteFunc(f.given, func(a assignment) bool { return ifUndefined(a.when, name) })
 		if len(f.given) == 0 {
-			f.Data = true
+			f.Data, f.Kept = true, true
 			return
 		}
 	}
