@@ -215,18 +215,13 @@ func notifiers(from []*layout.Entry) string {
 	return "; notified by " + strings.Join(names, ", ")
 }
 
-// event makes a command of a service that acts only when it is notified.
+// event makes an event of the service of a handler.
 func event(e *layout.Entry) {
 	if e.Event == "" || e.Todo != "" {
 		return
 	}
-	e.Type, e.Name = "exec", "systemctl "+e.Event+" "+e.Name
-	if e.Get("daemon-reload") != nil {
-		e.Drop("daemon-reload")
-		e.Name = "systemctl daemon-reload && " + e.Name
-		e.SetText("provider", "shell")
-	}
 	e.Set("refreshonly", yamlnode.Bool(true))
+	e.SetText("action", e.Event)
 }
 
 // lose notes a file of tasks that notifies the handler and is never applied.
@@ -271,7 +266,7 @@ func joinsService(h *layout.Entry, from, before []*layout.Entry) bool {
 		return false
 	}
 	for _, e := range before[last+1:] {
-		if h.Event != "restart" && h.Event != "reload-or-restart" || e.Type != "service" || e.Event != "" || e.Name != h.Name || e.Get("each") != nil || e.Get("control") != nil || len(e.Subscribe) > 0 {
+		if h.Event != "restart" && h.Event != "reload" || e.Type != "service" || e.Event != "" || e.Name != h.Name || e.Get("each") != nil || e.Get("control") != nil || len(e.Subscribe) > 0 {
 			continue
 		}
 		if state := e.Get("ensure"); state == nil || state.Value != "running" {

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
-// verbs are the commands of systemctl for the states of a handler.
-var verbs = map[string]string{"started": "start", "running": "start", "stopped": "stop", "restarted": "restart", "reloaded": "reload-or-restart"}
+// verbs maps the states of a handler to actions of an event.
+var verbs = map[string]string{"started": "start", "running": "start", "stopped": "stop", "restarted": "restart", "reloaded": "reload"}
 
 func serviceTask(t *task.Task) {
 	name := t.Arg("name", "service", "unit")
@@ -44,9 +44,6 @@ func serviceTask(t *task.Task) {
 			if t.Arg(key) != nil {
 				t.Problem("%s of a handler", key)
 			}
-		}
-		if reload, _ := yamlnode.BoolOf(t.Arg("daemon_reload", "daemon-reload")); reload {
-			e.Set("daemon-reload", yamlnode.Bool(true))
 		}
 	case yamlnode.HasJinja(state):
 		e.SetText("ensure", t.OneOf(state, map[string]string{"started": "running", "stopped": "stopped", "restarted": "", "reloaded": ""}))
