@@ -6,6 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/expression"
 	"github.com/ccm-push/ccm-push/templates/gotemplate"
 	"github.com/ccm-push/ccm-push/templates/jettemplate"
+	"github.com/ccm-push/ccm-push/templates/jinja"
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
@@ -190,4 +191,8 @@ func (languages) ParseJet(text string, pos Position, delims Delims, files *Files
 
 func (languages) ParseGo(text string, pos Position, delims Delims, of *render.Part) (*Template, error) {
 	return gotemplate.Parse(text, pos, delims, of, languages{})
+}
+
+func (languages) ParseJinja(text string, pos Position, files *Files) (*Template, error) {
+	return jinja.Parse(text, pos, files)
 }

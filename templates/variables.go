@@ -47,9 +47,9 @@ func (v *Variables) parse(n *yamlpos.Node) {
 		v.texts[n] = unknown{n.EncryptedErrorf("the variable is encrypted by ansible-vault")}
 		return
 	}
-	text, err := jinja.Parse(n.Text, diag.PositionOf(n))
+	text, err := jinja.ParseText(n.Text, diag.PositionOf(n))
 	if err != nil {
-		v.texts[n] = unknown{NotUnderstood(n, "", err.Error())}
+		v.texts[n] = unknown{NotUnderstood(n, "", diag.Message(err))}
 		return
 	}
 	v.texts[n] = text
@@ -63,8 +63,7 @@ func NotUnderstood(n *yamlpos.Node, path, what string) *yamlpos.Error {
 	if path != "" {
 		path = " " + strconv.Quote(path)
 	}
-	return n.Errorf("ccm-push supports references and the filters default, join, lower, upper, int, bool, to_json, b64encode, basename and replace; "+
-		"write the value itself; for literal text, write !unsafe '…' in YAML",
+	return n.Errorf("write the value itself; for literal text, write !unsafe '…' in YAML",
 		"the variable%s is an Ansible expression that ccm-push "+notSupported+"%s", path, what)
 }
 

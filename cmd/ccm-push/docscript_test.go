@@ -178,12 +178,14 @@ func (s *docScript) table(table docTable, data []docBlock) {
 			content = fmt.Sprintf(`{{ jet("%s") }}`, s.add(fmt.Sprintf("%d.jet", i), row[0]+"\n"))
 		case "Go template":
 			content = fmt.Sprintf(`{{ template("%s") }}`, s.add(fmt.Sprintf("%d.gotmpl", i), row[0]+"\n"))
+		case "Jinja":
+			content = fmt.Sprintf(`{{ template("%s") }}`, s.add(fmt.Sprintf("%d.j2", i), row[0]+"\n"))
 		default:
 			require.Fail(s.t, "no such language", "%s:%d: %s", s.page, table.line, table.language)
 		}
 		manifest += fmt.Sprintf("        - %s/%d:\n            content: |\n              %s\n", docFolder, i, content)
 		want := row[1] + "\n"
-		if table.language == "Jet" || table.language == "Go template" {
+		if table.language != "expression" && table.language != "text" {
 			want += "\n" // of the template file and of the text around
 		}
 		fmt.Fprintf(&compare, "cmp web1/%d %s\n", i, s.wanted(want))

@@ -54,12 +54,15 @@ var formats = []string{
 	"inventory/yamlpos/schema.node", "modules/dsc/schema.node",
 }
 
+// interpreters are types of a language: each construct of it, or each filter, is one function.
+var interpreters = []string{"templates/jinja.parser", "templates/jinja.exec", "templates/jinja.call"}
+
 func TestRooms(t *testing.T) {
 	h := read(t)
 	found := Offenders{}
 	for folder, p := range h.Packages {
 		for name, n := range p.methods() {
-			if n > maxMethods {
+			if n > maxMethods && !slices.Contains(interpreters, folder+"."+name) {
 				found["methods "+folder+"."+name] = n
 			}
 		}

@@ -83,7 +83,7 @@ ccm: {resources: [file: [/a: {source: "{{ Data.path }}", `+root+`}]]}
 // TestVariables checks that variables are evaluated in their own language, that an unread one stays a text, and that
 // facts do not get through them into names of files.
 func TestVariables(t *testing.T) {
-	docs, err := yamlpos.Parse("hosts.yaml", []byte("url: 'http://{{ host | lower }}:{{ Data.port }}'\naddr: '{{ host | lower }}:{{ port | default(80) }}'\nhost: '{{ name }}'\nbad: '{{ 1 + 1 }}'\nfile: '{{ os }}.conf'\n"))
+	docs, err := yamlpos.Parse("hosts.yaml", []byte("url: 'http://{{ host | lower }}:{{ Data.port }}'\naddr: '{{ host | lower }}:{{ port | default(80) }}'\nhost: '{{ name }}'\nbad: '{{ 1 | plus }}'\nfile: '{{ os }}.conf'\n"))
 	require.NoError(t, err)
 	vars := templates.ParseVariables(docs)
 	host := Host{Name: "web1", Facts: web1.Facts, Layers: []templates.Layer{{Name: "group all", Node: docs[0], Values: docs[0].Any().(map[string]any)}}}
@@ -99,7 +99,7 @@ func TestVariables(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "db:80 linux.conf", name)
 	_, err = compile("data: {name: DB}\nccm: {resources: [exec: [\"{{ Data.bad }}\": ]]}")
-	require.ErrorContains(t, err, `hosts.yaml:4:6: the variable is an Ansible expression that ccm-push does not support: "+"`)
+	require.ErrorContains(t, err, `hosts.yaml:4:6: the variable is an Ansible expression that ccm-push does not support: there is no filter "plus"`)
 	_, err = compile("data: {name: '{{ Data.addr }}', os: x}\nccm: {resources: [exec: [\"{{ Data.addr }}\": ]]}")
 	require.ErrorContains(t, err, "data refers to itself: addr (hosts.yaml:2:7) needs host (hosts.yaml:3:7) needs name (site.yaml:1:14) needs addr")
 

@@ -105,6 +105,14 @@ func At(p Position, err error) error {
 	return e
 }
 
+// Message returns the message of an error without its position and its hint.
+func Message(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Msg
+	}
+	return err.Error()
+}
+
 // StartOfLine returns the beginning of line number line of a text at p; the column is unknown.
 func (p Position) StartOfLine(line int) Position {
 	if p.Verbatim {

@@ -214,8 +214,8 @@ func syntaxErrorCases() []errorCase {
 		{"{{ Data.name | template() }}", "site.yaml:7:20: the argument of \"template\" must be a fixed text or file name, not a computed value\n" +
 			"  hint: write the file name or the template text directly, in quotes"},
 		{"{{ template() }}", "site.yaml:7:15: template: 0 arguments\n  hint: write template(\"name.templ\"), jet(\"name.jet\") or jet(\"name.jet\", \"<<\", \">>\")"},
-		{"{{ template('motd.j2') }}", "site.yaml:7:15: template: \"motd.j2\" is neither a template file nor a template\n" +
-			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") returns the file unchanged"},
+		{"{{ template('motd.erb') }}", "site.yaml:7:15: template: \"motd.erb\" is neither a template file nor a template\n" +
+			"  hint: template files end in .templ, .tmpl, .gotmpl, .jet or .j2; file(\"motd.erb\") returns the file unchanged"},
 		{"{{ template('{{ 1 + }}') }}", `site.yaml:7:31: unexpected end in the expression "1 +"`},
 		{"{{ jet('[[ Data. ]]') }}", "site.yaml:7:20: parsing pipeline: unexpected '.' (expected pipe or right delimiter)"},
 		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: data from a host cannot choose which file ccm-push reads\n" +

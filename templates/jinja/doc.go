@@ -1,6 +1,15 @@
-// Package jinja evaluates texts of an inventory as Ansible does, as far as they are references
-// to variables and the commonest filters: `{{ base }}/x`, `{{ port | default(80) }}`. All else
-// is not understood, which [Parse] says: nothing is guessed.
+// Package jinja has Jinja templates as Ansible's module template renders them, and the expressions of Ansible's variables
+// and conditions.
 //
-// Begin at text.go; a filter is a line in filters.go.
+//   - lex.go, parse.go and statements.go read a source; reads.go notes the values that it can read.
+//   - template.go has templates ([Parse]), settle.go values and conditions ([ParseText], [ParseCondition]).
+//   - exec.go executes statements, eval.go expressions, call.go calls.
+//   - value.go has the values of Python, text.go how they are printed, json.go and yaml.go their other forms.
+//   - names.go has the variables, facts.go Ansible's facts, functions.go functions and lookups.
+//   - filters.go has filters of Jinja, ansible.go filters of Ansible, tests.go tests, methods.go methods of values.
+//   - format.go, regex.go and random.go have Python's formats, regular expressions and seeded random numbers.
+//
+// A new filter is a line in the table of filters.go or ansible.go, a new test one in tests.go.
+//
+// Values are never evaluated: only what a file of the play contains is a template.
 package jinja

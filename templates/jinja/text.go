@@ -1,222 +1,189 @@
 package jinja
 
 import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
 	"strings"
-
-	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/render"
+	"unicode"
+	"unicode/utf8"
 )
 
-// A Text is a text with expressions. It is parsed once and safe for concurrent use.
-type Text struct {
-	parts []part
-	pos   diag.Position
-	reads render.Reads
-	flow  render.Flow
-}
-
-// A part is literal text or an expression.
-type part struct {
-	literal string
-	expr    *expression
-	at      diag.Position
-}
-
-// An expression is a value and what filters make of it.
-type expression struct {
-	value   operand
-	filters []filter
-}
-
-// An operand is a literal or a reference.
-type operand struct {
-	literal any
-	name    string // of a reference, as it is written; "" for a literal
-	root    string // what expressions of manifests call it
-	keys    []operand
-}
-
-type filter struct {
-	name string
-	args []operand
-}
-
-// MaxText bounds a text that is parsed, in bytes.
-const MaxText = 64 << 10
-
-// Parse parses a text; pos is the position of its first character. The error says what is not
-// understood, and shows only names that are in the text.
-func Parse(s string, pos diag.Position) (*Text, error) {
-	t := &Text{pos: pos}
-	if len(s) > MaxText {
-		return nil, diag.Faultf("a text of more than %d KiB", MaxText>>10)
+// str returns str(v) of Python.
+func (x *exec) str(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case *undefined:
+		if v.soft {
+			return ""
+		}
+		x.use(v)
 	}
-	for _, other := range []string{"{%", "{#"} {
-		if strings.Contains(s, other) {
-			return nil, diag.Faultf("%s", other)
-		}
-	}
-	for at := 0; at < len(s); {
-		begin := strings.Index(s[at:], "{{")
-		if begin < 0 {
-			t.parts = append(t.parts, part{literal: s[at:]})
-			break
-		}
-		if begin += at; begin > at {
-			t.parts = append(t.parts, part{literal: s[at:begin]})
-		}
-		p := &parser{text: s, at: begin + 2, owner: t}
-		e, err := p.expression()
-		if err == nil && !p.take("}}") {
-			err = p.unexpected()
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.parts = append(t.parts, part{expr: e, at: pos.Within(s, begin)})
-		at = p.at
-	}
-	return t, nil
+	return x.repr(v)
 }
 
-// Reads is what the text can read.
-func (t *Text) Reads() *render.Reads { return &t.reads }
-
-// FromHost reports whether the value can hold what a host sent.
-func (t *Text) FromHost(taint render.Taint) bool { return t.flow.Hostile(taint) }
-
-// Settle gives the value: of a text that is one expression with its type.
-func (t *Text) Settle(r *render.Run) (any, error) {
-	if err := r.CheckDeadline(); err != nil {
-		return nil, diag.At(t.pos, err)
-	}
-	if len(t.parts) == 1 && t.parts[0].expr != nil {
-		v, err := t.parts[0].value(r)
-		if err == nil {
-			v, err = render.PlainCopy(r, v)
-		}
-		if err != nil {
-			return nil, diag.At(t.parts[0].at, err)
-		}
-		return v, nil
-	}
+// repr returns repr(v) of Python.
+func (x *exec) repr(v any) string {
 	var b strings.Builder
-	for _, p := range t.parts {
-		s := p.literal
-		if p.expr != nil {
-			v, err := p.value(r)
-			if err == nil {
-				s, err = textOf(v)
-			}
-			if err != nil {
-				return nil, diag.At(p.at, err)
-			}
-		}
-		if err := r.CheckLength(b.Len() + len(s)); err != nil {
-			return nil, diag.At(t.pos, err)
-		}
-		b.WriteString(s)
-	}
-	return b.String(), nil
+	x.writeRepr(&b, v)
+	x.length(b.Len())
+	return b.String()
 }
 
-func (p part) value(r *render.Run) (any, error) {
-	v, err := p.expr.value.value(r)
-	for _, f := range p.expr.filters {
-		if err != nil {
-			return nil, err
-		}
-		v, err = f.apply(r, v, p.expr.value)
-	}
-	if err == nil && v == render.Absent {
-		return nil, p.expr.value.missing(r)
-	}
-	return v, err
-}
-
-// value gives what a reference leads to, [render.Absent] if there is nothing.
-func (o operand) value(r *render.Run) (any, error) {
-	if o.name == "" {
-		return o.literal, nil
-	}
-	if err := r.Step(); err != nil {
-		return nil, err
-	}
-	v, err := r.Env.Need(o.root)
-	for i, key := range o.keys {
-		if err != nil {
-			return nil, err
-		}
-		k, failed := key.value(r)
-		if failed == nil && k == render.Absent {
-			failed = key.missing(r)
-		}
-		if failed != nil {
-			return nil, failed
-		}
-		how := render.Fallback
-		if i < len(o.keys)-1 {
-			how |= render.Inner
-		}
-		v, err = r.Member(v, k, how, o.name)
-	}
-	if err == nil && len(o.keys) == 0 {
-		return r.Root(o.root)
-	}
-	return v, err
-}
-
-func (o operand) missing(r *render.Run) error {
-	f := diag.Faultf("there is no variable %q", o.name)
-	if first, ok := o.firstKey(); ok && o.root == render.DataRoot {
-		if _, there := r.Env.Data[first]; !there {
-			if elsewhere := diag.AnsibleVariable(first); strings.HasPrefix(first, "ansible_") && elsewhere != "" {
-				return f.WithHint("in a manifest, %s", elsewhere)
-			}
-			if near := diag.DidYouMean(render.SortedKeys(r.Env.Data), first); near != "" {
-				return f.WithHint("%s; give a default with %s | default('…')", near, o.name)
-			}
-		}
-	}
-	return f.WithHint("give a default with %s | default('…')", o.name)
-}
-
-func (o operand) firstKey() (string, bool) {
-	if len(o.keys) == 0 {
-		return "", false
-	}
-	s, ok := o.keys[0].literal.(string)
-	return s, ok
-}
-
-// note adds what a reference reads to what the text does.
-func (t *Text) note(o operand) {
-	var keys []string
-	for i, key := range o.keys {
-		s, ok := key.literal.(string)
-		if i == 0 && key.name != "" && o.root == render.HostsRoot {
-			s, ok = "*", true // any host
-		} else if key.name != "" || !ok {
-			break
-		}
-		keys = append(keys, s)
-	}
-	t.reads.Path(o.root, keys)
-	t.flow.Path(o.root, keys)
-}
-
-// textOf is a value in a text, as Python writes it.
-func textOf(v any) (string, error) {
+func (x *exec) writeRepr(b *strings.Builder, v any) {
+	x.step(1)
 	switch v := v.(type) {
 	case nil:
-		return "", nil
+		b.WriteString("None")
 	case bool:
-		if v {
-			return "True", nil
+		b.WriteString(map[bool]string{true: "True", false: "False"}[v])
+	case int64:
+		b.WriteString(strconv.FormatInt(v, 10))
+	case *big.Int:
+		b.WriteString(v.String())
+	case float64:
+		b.WriteString(floatText(v))
+	case string:
+		writeQuoted(b, v)
+	case *list:
+		if v.view != "" {
+			b.WriteString(v.view + "(")
 		}
-		return "False", nil
-	case []any, map[string]any:
-		return "", diag.Faultf("%s in a text", render.KindName(v)).WithHint("use join(', ') or to_json")
+		x.writeItems(b, "[", v.items, "]")
+		if v.view != "" {
+			b.WriteString(")")
+		}
+	case tuple:
+		if len(v) == 1 {
+			x.writeItems(b, "(", v, ",)")
+		} else {
+			x.writeItems(b, "(", v, ")")
+		}
+	case span:
+		fmt.Fprintf(b, "range(%d, %d", v.start, v.stop)
+		if v.step != 1 {
+			fmt.Fprintf(b, ", %d", v.step)
+		}
+		b.WriteString(")")
+	case *dict:
+		defer x.deeper()()
+		b.WriteByte('{')
+		first := true
+		v.each(x, func(key, value any) {
+			if !first {
+				b.WriteString(", ")
+			}
+			first = false
+			x.writeRepr(b, key)
+			b.WriteString(": ")
+			x.writeRepr(b, value)
+			x.length(b.Len())
+		})
+		b.WriteByte('}')
+	case *undefined:
+		if !v.soft {
+			x.use(v)
+		}
+		b.WriteString("Undefined")
+	default:
+		x.failf("%s cannot be printed", typeName(v))
 	}
-	return render.TextOf(v)
+}
+
+func (x *exec) writeItems(b *strings.Builder, left string, items []any, right string) {
+	defer x.deeper()()
+	b.WriteString(left)
+	for i, item := range items {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		x.writeRepr(b, item)
+		x.length(b.Len())
+	}
+	b.WriteString(right)
+}
+
+// floatText writes a float as Python does.
+func floatText(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	text := strconv.FormatFloat(f, 'e', -1, 64)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	if n, _ := strconv.Atoi(exponent); n >= -4 && n < 16 {
+		text = strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return text
+	}
+	return mantissa + "e" + exponent
+}
+
+func writeQuoted(b *strings.Builder, s string) {
+	quote := byte('\'')
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	b.WriteByte(quote)
+	for i, c := range s {
+		switch {
+		case c == rune(quote) || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(b, `\udc%02x`, s[i])
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(b, `\x%02x`, c)
+		case c < 0x7f || unicode.IsPrint(c):
+			b.WriteRune(c)
+		case c <= 0xff:
+			fmt.Fprintf(b, `\x%02x`, c)
+		case c <= 0xffff:
+			fmt.Fprintf(b, `\u%04x`, c)
+		default:
+			fmt.Fprintf(b, `\U%08x`, c)
+		}
+	}
+	b.WriteByte(quote)
+}
+
+// printed returns the text that {{ v }} writes: nothing for None, and lists for iterators.
+func (x *exec) printed(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case *list:
+		if v.view != "" {
+			return x.str(&list{items: v.items})
+		}
+	case span:
+		return x.str(x.newList(x.iterate(v)))
+	}
+	return x.str(v)
+}
+
+// runes has the characters of a text: offsets of Python count them.
+func runes(s string) []rune { return []rune(s) }
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -14,6 +14,7 @@ type Call struct {
 	file   string // "" for a text
 	jet    bool
 	golang bool   // a file in the language of text/template
+	jinja  bool   // a file in Ansible's language
 	delims Delims // of jet
 	pos    diag.Position
 
@@ -45,6 +46,9 @@ func NewCall(function string, args []string, pos diag.Position, in Languages) (*
 	case !c.jet && strings.HasSuffix(source, ".gotmpl"):
 		c.file, c.golang = source, true
 		return c, nil
+	case !c.jet && strings.HasSuffix(source, ".j2"):
+		c.file, c.jinja = source, true
+		return c, nil
 	case !c.jet && (strings.HasSuffix(source, ".templ") || strings.HasSuffix(source, ".tmpl")):
 		c.file = source
 		return c, nil
@@ -70,7 +74,7 @@ func isFileName(s string) bool {
 func (c *Call) parse(function, source string) (err error) {
 	if isFileName(source) {
 		return diag.Faultf("%s: %q is neither a template file nor a template", function, source).
-			WithHint("template files end in .templ, .tmpl, .gotmpl or .jet; file(%q) returns the file unchanged", source)
+			WithHint("template files end in .templ, .tmpl, .gotmpl, .jet or .j2; file(%q) returns the file unchanged", source)
 	}
 	if c.jet {
 		c.literal, err = parsed(c.languages.ParseJet(source, c.pos, c.delims, nil, nil))
@@ -115,6 +119,8 @@ func (c *Call) resolve(files *Files) (Source, error) {
 		return parsed(JetFile(files, c.languages, c.file, c.delims))
 	case c.golang:
 		return parsed(goFile(files, c.languages, c.file))
+	case c.jinja:
+		return parsed(jinjaFile(files, c.languages, c.file))
 	}
 	return textFile(files, c.languages, c.file)
 }
@@ -172,6 +178,7 @@ type Languages interface {
 	ParseText(text string, pos diag.Position) (Source, error)
 	ParseJet(text string, pos diag.Position, delims Delims, files *Files, of *Part) (*Template, error)
 	ParseGo(text string, pos diag.Position, delims Delims, of *Part) (*Template, error)
+	ParseJinja(text string, pos diag.Position, files *Files) (*Template, error)
 }
 
 // parsed returns a template in the type of a source.
@@ -222,5 +229,16 @@ func goFile(f *Files, in Languages, name string) (*Template, error) {
 	}
 	return KeepParsed(f, "go\x00"+path.Clean(name), func() (*Template, error) {
 		return in.ParseGo(string(content), diag.WholeFile(name), Delims{}, nil)
+	})
+}
+
+// jinjaFile returns a file in Ansible's language, parsed.
+func jinjaFile(f *Files, in Languages, name string) (*Template, error) {
+	content, err := f.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return KeepParsed(f, "jinja\x00"+path.Clean(name), func() (*Template, error) {
+		return in.ParseJinja(string(content), diag.WholeFile(path.Clean(name)), f)
 	})
 }

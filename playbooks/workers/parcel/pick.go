@@ -202,7 +202,7 @@ func (c *Contents) values(files []string) []string {
 	}
 	for _, u := range c.Folders {
 		for _, name := range u.Read {
-			if ext := path.Ext(name); name != environFile && (slices.Contains([]string{".yaml", ".yml", ".json", ".jet", ".templ", ".tmpl", ".gotmpl"}, ext)) {
+			if ext := path.Ext(name); name != environFile && (slices.Contains([]string{".yaml", ".yml", ".json", ".jet", ".templ", ".tmpl", ".gotmpl", ".j2"}, ext)) {
 				read(filepath.Join(u.Folder, name))
 			}
 		}
