@@ -115,6 +115,12 @@ type Nester interface {
 	Nest() Nest
 }
 
+// A Setter is a type whose resources set values of the data. The controller evaluates them at the place of the resource.
+// A host gets the resource without the values, to decide whether it has its turn.
+type Setter interface {
+	Sets() map[string]any
+}
+
 // A Nest is a [Nester]'s request to the controller.
 type Nest struct {
 	Manifest string         // a path, or the URL of an archive

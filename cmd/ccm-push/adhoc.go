@@ -28,6 +28,9 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	if _, nested := t.New().(modules.Nester); nested {
 		return fmt.Errorf("the type %s works only in manifests; to apply a manifest to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
+	if manifest.Sets(t) {
+		return fmt.Errorf("the type %s works only in manifests; pass values with -e", t.Name)
+	}
 	query := t.Query(c.words.rest)
 	if err := c.session.Check(t, query); err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestDocs(t *testing.T) {
 		"guide/differences-from-ccm.md", "guide/dsc-documents.md", "guide/facts.md", "guide/graph.md",
 		"guide/health-checks.md", "guide/inventory-commands.md", "guide/manifests.md", "guide/nats.md",
 		"guide/other-resources.md", "guide/plays.md",
-		"guide/reverse.md", "guide/secrets.md", "guide/templates.md",
+		"guide/reverse.md", "guide/secrets.md", "guide/set.md", "guide/templates.md",
 	} {
 		writeDocScripts(t, params.Dir, page)
 	}

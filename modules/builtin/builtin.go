@@ -15,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/pkg"
 	"github.com/ccm-push/ccm-push/modules/scaffold"
 	"github.com/ccm-push/ccm-push/modules/service"
+	"github.com/ccm-push/ccm-push/modules/set"
 	"github.com/ccm-push/ccm-push/modules/user"
 )
 
@@ -32,6 +33,7 @@ func Types() modules.Registry {
 		line.Type(),
 		cron.Type(),
 		assert.Type(),
+		set.Type(),
 		scaffold.Type(),
 		apply.Type(),
 	}, foreign()...)

@@ -76,6 +76,7 @@ var explained = map[string]map[column]string{
 	"replace":    {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
 	"ini":        {certain: "The command in the property `validate` may read other files. If an earlier resource would change one of them, the prediction is uncertain."},
 	"assert":     {undone: "nothing to undo"},
+	"set":        {undone: "nothing to undo", adHoc: "no: pass values with `-e`"},
 	"scaffold":   {certain: "The output of `post` commands is uncertain.", undone: "only with `ccm-push undo`"},
 	"apply": {
 		inSuite: "as its resources, which are in the catalog in its place", certain: like, undone: like,
@@ -157,7 +158,7 @@ const coveragePage = `# Tests of resource types
 
 This page lists a test of each resource type on real hosts. For each type, other tests run
 [the conformance suite](adding-a-type.md#further-methods), an ad-hoc call (such as ` + "`ccm-push web1 file /srv/hello`" + `) and the examples.
-Only the type ` + "`apply`" + ` has no suite and no ad-hoc call.
+The type ` + "`apply`" + ` has no suite. The types ` + "`apply` and `set`" + ` have no ad-hoc call.
 
 - The column **apt host** names the test on a host with apt, and **rpm host** the test on a host with rpm. "scenarios" means a common
   test for all types. This test applies the manifests in ` + "`e2e/testdata/scenarios`" + `.
@@ -260,6 +261,7 @@ func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]stri
 	_, reverses := of.(modules.Reverser)
 	_, watches := of.(modules.Watcher)
 	_, nests := of.(modules.Nester)
+	_, sets := of.(modules.Setter)
 	fields := map[column]string{
 		inSuite: yes(strings.Contains(its, "modtest.Converges(")),
 		certain: yes(!unsure.MatchString(source) && !nests),
@@ -267,7 +269,7 @@ func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]stri
 		watched: yes(watches && !polled.MatchString(source)),
 		onApt:   played(typ.Name, tests, aptHost),
 		onRPM:   played(typ.Name, tests, rpmHost),
-		adHoc:   yes(!nests),
+		adHoc:   yes(!nests && !sets),
 	}
 	if _, ok := of.(modules.Lasting); ok {
 		fields[undone] = "only with `reverse`"

@@ -92,6 +92,9 @@ func (j *job) blamed() forecast.Doubt {
 
 // mayChange returns the effects of a job that may turn out to act although no plan of it is known.
 func (j *job) mayChange() []modules.Effect {
+	if _, sets := j.resource.(modules.Setter); sets {
+		return nil
+	}
 	if j.prediction.Because.Grade == modules.Likely { // that it acts is not likely
 		return []modules.Effect{modules.Elsewhere}
 	}

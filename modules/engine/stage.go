@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,9 +64,24 @@ func (t *turn) unknown() error {
 	for _, ref := range refs {
 		j.prediction.Doubt(ref)
 	}
-	j.result.Status = wire.Changed
 	j.result.Message = "depends on the result of " + of + ", which a check run does not know"
+	if j.resource = setter(t.run.engine.Decode, j.entry); j.resource == nil { // else it changes nothing, whatever the results are
+		j.result.Status = wire.Changed
+	}
 	return nil
+}
+
+// setter returns a resource of the entry's type, if that only sets values of the controller; else nil.
+func setter(decode func(*wire.Entry) (modules.Resource, error), e *wire.Entry) modules.Resource {
+	properties, err := json.Marshal(map[string]string{"name": e.Name})
+	if err != nil {
+		return nil
+	}
+	res, err := decode(&wire.Entry{Type: e.Type, Name: e.Name, Properties: properties})
+	if _, sets := res.(modules.Setter); err != nil || !sets {
+		return nil
+	}
+	return res
 }
 
 // register keeps for the controller the parts that are about to be withheld from the result.

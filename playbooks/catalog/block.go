@@ -18,14 +18,19 @@ func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, 
 	inner.env, inner.require, inner.watch = env, e.Require, o.watch
 	inner.check, inner.sensitive, inner.monitor = e.Check, e.Sensitive, e.Monitor
 	main, rescue, always := r.Block.Parts(r.Child.Resources)
-	inner.part = &part{block: true}
-	x.list(ctx, main, &inner)
+	required := len(e.Require) > 0
+	list := func(resources []*manifest.Resource, skipped bool) {
+		inner.part = &part{block: true}
+		from := len(x.draft.entries)
+		x.results.sets.Enter(required || skipped, func() bool { return x.draft.mayFail(from) })
+		x.list(ctx, resources, &inner)
+		x.results.sets.Leave()
+	}
+	list(main, false)
 	rescueFrom := len(x.draft.entries)
-	inner.part = &part{block: true}
-	x.list(ctx, rescue, &inner)
+	list(rescue, true)
 	alwaysFrom := len(x.draft.entries)
-	inner.part = &part{block: true}
-	x.list(ctx, always, &inner)
+	list(always, false)
 	x.results.part = in.part
 	own := len(x.draft.entries)
 	if len(x.errs) > before {

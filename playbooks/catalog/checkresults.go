@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/catalog/sets"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -18,6 +19,7 @@ type resultCheck struct {
 	inGraph   bool
 	all       map[string][]*manifest.Resource // resources that register a name, anywhere
 	before    map[string]*manifest.Resource   // the last one so far that does
+	set       map[string]bool                 // keys of the data that resources set
 	anything  bool                            // some manifests are known only per host
 	errs      yamlpos.Errors
 }
@@ -27,7 +29,7 @@ type resultCheck struct {
 func (c *Compiler) checkResults() error {
 	x := resultCheck{
 		manifests: c.manifests, inGraph: c.play.Graph(), all: map[string][]*manifest.Resource{}, before: map[string]*manifest.Resource{},
-		anything: c.play.JetFile != nil,
+		set: setKeys(c.play.Resources), anything: c.play.JetFile != nil,
 	}
 	manifest.Walk(c.play.Resources, func(r *manifest.Resource, _ int) {
 		x.anything = x.anything || r.Unknown()
@@ -35,7 +37,7 @@ func (c *Compiler) checkResults() error {
 			x.all[r.Register.Text] = append(x.all[r.Register.Text], r)
 		}
 	})
-	c.registers = x.anything || len(x.all) > 0
+	c.registers = x.anything || len(x.all) > 0 || len(x.set) > 0
 	if paths, all := c.inputs.Results(); !c.registers && !all && len(paths) == 0 {
 		return nil
 	}
@@ -49,6 +51,9 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 	for _, message := range []*manifest.Value{m.play.Pre, m.play.Post} {
 		if message == nil {
 			continue
+		}
+		if paths, _ := message.Inputs(m.files).Data(); slices.ContainsFunc(paths, func(path string) bool { return x.set[sets.FirstKey(path)] }) {
+			x.errs.Add(message.Node.Errorf("remove the expression", "a message cannot use values that a resource sets"))
 		}
 		if paths, _ := message.Inputs(m.files).Results(); len(paths) > 0 {
 			x.errs.Add(message.Node.Errorf("remove the expression", "a message cannot use the results of resources"))
@@ -66,6 +71,9 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 			if inner, err := x.manifests.applied(m, r, r.Child); err == nil { // else it has been reported
 				x.manifest(inner)
 			}
+		}
+		if x.inGraph && manifest.Sets(r.Type) {
+			x.errs.Add(r.Name.Node.Errorf("remove strategy: graph", `"set" needs resources that run in the order written`))
 		}
 		if r.Register == nil {
 			continue

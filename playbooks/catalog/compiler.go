@@ -90,7 +90,9 @@ func (c *Compiler) open() (err error) {
 	if err := c.parseExtra(); err != nil {
 		return err
 	}
-	c.root = newLoadedManifest(c.play, folder, nil, append(c.dataSources(), c.opts.Variables.Sources()...))
+	sources := append(c.dataSources(), c.opts.Variables.Sources()...)
+	c.manifests.setFromHost = setFromHost(c.play.Resources, slices.Clone(sources))
+	c.root = newLoadedManifest(c.play, folder, c.manifests.setFromHost, sources)
 	if c.opts.EnvFile {
 		c.opts.Environ, err = withEnvFile(c.opts.Environ, folder.files)
 	}

@@ -171,6 +171,9 @@ func unquoted(value string) string {
 // noteScopes notes which values resources, and the manifests that they apply, may set for a part of the play.
 func noteScopes(scopes *templates.ScopeOptions, resources []*manifest.Resource) {
 	for _, r := range resources {
+		for _, v := range r.PropertySet().SetValues() {
+			scopes.Later = append(scopes.Later, v.Key.Text)
+		}
 		scopes.Items = scopes.Items || r.Each != nil || r.Unknown()
 		if r.Vars != nil {
 			scopes.Later = append(scopes.Later, r.Vars.Keys()...)
@@ -215,7 +218,7 @@ func override(ctx context.Context, x *expansion, r *manifest.Resource, in *scope
 		return in, env, err
 	}
 	inner := *in
-	inner.values, inner.own = values, values.Own()
+	inner.values, inner.own, inner.view = values, values.Own(), in.view.Inner(x.results.sets, over...)
 	inner.env = &templates.Env{
 		Facts: env.Facts, Data: values.Data(), Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
 		Item: env.Item, HasItem: env.HasItem, Outer: env.Outer, HasOuter: env.HasOuter,

@@ -15,8 +15,7 @@
 //
 // For each host, [Compiler.Compile] runs these steps:
 //
-//	compile.go       the steps
-//	stage.go         the next stage, compiled with the results of earlier ones
+//	compile.go       the steps, also of the next stage, which is compiled with the results of earlier ones
 //	data.go          the data of the host, layer over layer, and its scopes
 //	secrets.go       secrets in the data, and resources that read them
 //	expand.go        the selected resources, as entries in the order of the manifest
@@ -31,6 +30,7 @@
 //	yaml.go          YAML as JSON
 //	memo.go          remembers properties for hosts with equal inputs
 //	results.go       results of earlier resources that a resource reads
+//	set.go           values that resources set
 //	references.go    the edges from references and received values
 //	names.go         names of resources, and what they refer to
 //	whence.go        adds the source of the data to errors

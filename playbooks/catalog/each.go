@@ -46,6 +46,7 @@ func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 		if x.full() {
 			return
 		}
+		x.errs.Add(around.refresh(ctx, x.results.sets))
 		if i := scopedEntry(ctx, x, r, around, withItem(around.env, item)); i >= 0 {
 			own = append(own, i)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog/sets"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -76,6 +77,7 @@ type scope struct {
 	denied           bool               // it may not apply others
 	secrets          secret.Paths       // in env.Data
 	ownSecrets       secret.Paths       // secrets in the host's variables of the inventory
+	view             sets.View          // the values that were set on the way, as far as env has them
 	inventorySecrets bool               // set if other hosts' variables have secrets
 	revealed         bool               // its resources are written by a template that reads secrets
 
@@ -120,6 +122,7 @@ func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*
 	if c.registers {
 		x.results = results{had: h.Results, shown: top.env.Inventory}
 	}
+	x.results.sets = sets.New(h.Results, c.given)
 	top.part = manifestPart(c.play.FailOnError)
 	x.manifest(ctx, top)
 	x.addUncompiled()
@@ -158,6 +161,7 @@ func (x *expansion) manifest(ctx context.Context, in *scope) {
 func (x *expansion) list(ctx context.Context, resources []*manifest.Resource, in *scope) {
 	for _, r := range resources {
 		x.results.part = in.part
+		x.errs.Add(in.refresh(ctx, x.results.sets))
 		x.resource(ctx, r, in)
 		if x.full() || in.by != nil && ctx.Err() != nil {
 			break
@@ -262,8 +266,8 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	defer func() {
 		in.hideShort(x.errs[before:])
 		in.whence(r, env, x.errs[before:])
-		if len(x.errs) > before && r.Register != nil && r.Each == nil && !r.Unselected { // errors of its readers would only repeat this one
-			x.results.begin(r.Register.Text, false).pending = []int{0}
+		if len(x.errs) > before && !r.Unselected {
+			x.results.failed(r)
 		}
 	}()
 	use := x.compiler.useOf(r, in, env)
@@ -311,6 +315,8 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		return -1
 	case r.Block != nil:
 		return x.block(ctx, r, in, env, e, o)
+	case manifest.Sets(r.Type):
+		return setValues(ctx, x, r, in, env, e, o)
 	case r.Applies():
 		return x.nested(ctx, r, in, env, e, o, own.AutoEdge && !in.noEdges)
 	}

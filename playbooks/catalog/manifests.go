@@ -102,6 +102,8 @@ type loadedManifests struct {
 	hiera  *templates.Source // --hiera; nil means none
 	opener yamlpos.Opener    // decrypts files; nil decrypts none
 	note   func(path string) // see [Options].Note
+	// setFromHost has the keys that resources set to values from a host, in any of the manifests.
+	setFromHost map[string]bool
 
 	mu     sync.Mutex
 	open   map[string]*folder // by path
@@ -177,7 +179,9 @@ func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource
 			key.by = r
 		}
 	}
-	tainted := parent.taint(r).Nested()
+	tainted := map[string]bool{}
+	maps.Copy(tainted, all.setFromHost)
+	maps.Copy(tainted, parent.taint(r).Nested())
 	key.tainted = strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog/sets"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
@@ -30,6 +31,11 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		x.unknown(r, e)
 		return -1
 	}
+	if r.Child != nil && !x.known(r.Child.Data.Inputs(), in) {
+		if i, awaits := x.awaitOf(ctx, r, in, env, r.Child.Data.Inputs()); awaits {
+			return i
+		}
+	}
 	e.Name = source.ShownName(e.Name)
 	inner, err := x.enter(ctx, r, in, env, e, ask, node)
 	if x.errs.Add(err); err != nil {
@@ -46,7 +52,9 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	pre, post := inner.messages(ctx, &x.errs)
 	x.draft.notes = append(x.draft.notes, Note{First: first, Pre: pre, Post: post})
 	inner.part, inner.awaits, inner.pending = manifestPart(inner.manifest.play.FailOnError), in.awaits, in.pending
+	x.results.sets.Enter(len(e.Require) > 0, func() bool { return inner.part != nil && x.draft.mayFail(first) })
 	x.manifest(ctx, inner)
+	x.results.sets.Leave()
 	x.results.part = in.part
 	x.errs.Add(context.Cause(ctx))
 	if len(x.errs) > before {
@@ -110,6 +118,9 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 		manifest: s, by: r, denied: ask.Deny, values: values, secrets: marked(layers), ownSecrets: in.ownSecrets, inventorySecrets: in.inventorySecrets,
 		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files, Inventory: in.env.Inventory},
 		require: e.Require, check: e.Check, sensitive: e.Sensitive, monitor: e.Monitor || ask.Monitor,
+	}
+	if inner.view = in.view.Inner(x.results.sets); r.DataGiven() != nil {
+		inner.view = sets.Applied(x.results.sets, ask.Data)
 	}
 	if r.DataGiven() == nil {
 		inner.given = in.given

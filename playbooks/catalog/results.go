@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog/sets"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -22,7 +23,8 @@ type results struct {
 	had    []*wire.Result // results by entry, from earlier stages
 	called map[string]*registered
 	shown  *templates.Inventory // inventory in which expressions find them
-	until  int                  // first entry that depends on results of this stage; 0 means none
+	sets   *sets.Values
+	until  int // first entry that depends on results of this stage; 0 means none
 
 	part *part              // part of the current resource
 	list *manifest.Resource // resource whose each is handled as a whole: its elements are excluded, or not known
@@ -236,26 +238,49 @@ func (s *results) mentions(in templates.Inputs) map[string]bool {
 	return named
 }
 
-// awaited returns the entries with unknown results on which inputs depend: first the entries that will run, with
-// pending set, else the entries that are only predicted.
-func (s *results) awaited(in templates.Inputs, of *part) (entries []int, pending bool) {
-	var unknown []int
-	for name, said := range s.mentions(in) {
+// awaited returns the entries with unknown results on which inputs depend, in a scope: first the entries that will run,
+// with pending set, else the entries that are only predicted.
+func (s *results) awaited(inputs templates.Inputs, in *scope) (entries []int, pending bool) {
+	d := in.view.Doubts(s.sets, inputs, in.values)
+	for name, said := range s.mentions(inputs) {
 		one := s.called[name]
-		entries = append(entries, one.pending...)
-		unknown = append(unknown, one.unknown...)
+		d = d.And(sets.Doubt{Pending: one.pending, Unknown: one.unknown})
 		if said {
-			unknown = append(unknown, one.silent...)
+			d.Unknown = append(d.Unknown, one.silent...)
 		}
-		if of != nil && one.failed == of { // its readers are skipped
-			unknown = append(unknown, one.entries...)
+		if in.part != nil && one.failed == in.part { // its readers are skipped
+			d.Unknown = append(d.Unknown, one.entries...)
 		}
 	}
-	if pending = len(entries) > 0; !pending {
-		entries = unknown
+	if entries, pending = d.Pending, len(d.Pending) > 0; !pending {
+		entries = d.Unknown
 	}
 	slices.Sort(entries)
 	return slices.Compact(entries), pending
+}
+
+// any reports whether a resource may depend on results, directly or by values that are set because of them.
+func (s *results) any() bool { return len(s.called) > 0 || s.sets.Any() }
+
+// doubt notes that entries decide what a resource, or the resources that it applies, set.
+func (s *results) doubt(r *manifest.Resource, entries []int, pending bool) {
+	d := sets.Doubt{Unknown: entries}
+	if pending {
+		d = sets.Doubt{Pending: entries}
+	}
+	manifest.Walk([]*manifest.Resource{r}, func(r *manifest.Resource, _ int) {
+		for _, v := range r.PropertySet().SetValues() {
+			s.sets.Doubt(v.Key.Text, d)
+		}
+	})
+}
+
+// failed notes that a resource has an error, which errors of its readers would only repeat.
+func (s *results) failed(r *manifest.Resource) {
+	s.doubt(r, []int{0}, true)
+	if r.Register != nil && r.Each == nil {
+		s.begin(r.Register.Text, false).pending = []int{0}
+	}
 }
 
 // secrets reports whether the result of a sensitive resource is among inputs.
@@ -299,7 +324,7 @@ func (c *Compiler) resultUse(r *manifest.Resource, in *scope) *resultUse {
 
 // listAwaits reports whether the list of an each is made of results that are not known.
 func (x *expansion) listAwaits(r *manifest.Resource, in *scope) bool {
-	if len(x.results.called) == 0 {
+	if !x.results.any() {
 		return false
 	}
 	use := x.compiler.resultUse(r, in)
@@ -308,7 +333,7 @@ func (x *expansion) listAwaits(r *manifest.Resource, in *scope) bool {
 
 // controlAwaits is listAwaits for control.
 func (x *expansion) controlAwaits(r *manifest.Resource, in *scope) bool {
-	if len(x.results.called) == 0 {
+	if !x.results.any() {
 		return false
 	}
 	use := x.compiler.resultUse(r, in)
@@ -317,14 +342,14 @@ func (x *expansion) controlAwaits(r *manifest.Resource, in *scope) bool {
 
 // known reports whether all results are known that are among inputs.
 func (x *expansion) known(inputs templates.Inputs, in *scope) bool {
-	entries, _ := x.results.awaited(inputs, in.part)
+	entries, _ := x.results.awaited(inputs, in)
 	return len(entries) == 0
 }
 
 // await makes the entry of a resource that depends on unknown results, if it does. awaits is set if there is such an
 // entry, or an error. i is its number; -1 means none.
 func (x *expansion) await(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) (i int, awaits bool) {
-	if len(x.results.called) == 0 {
+	if !x.results.any() && len(in.awaits) == 0 {
 		return 0, false
 	}
 	inputs := x.compiler.resultUse(r, in).all
@@ -333,7 +358,7 @@ func (x *expansion) await(ctx context.Context, r *manifest.Resource, in *scope, 
 
 // awaitOf is await for a resource that reads these inputs.
 func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, inputs templates.Inputs) (i int, awaits bool) {
-	entries, pending := x.results.awaited(inputs, in.part)
+	entries, pending := x.results.awaited(inputs, in)
 	if len(entries) == 0 {
 		entries, pending = in.awaits, in.pending
 	}
@@ -391,7 +416,7 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 		return i, true
 	}
 	x.leaveOutNested(r)
-	if pending && x.results.until == 0 {
+	if x.results.doubt(r, entries, pending); pending && x.results.until == 0 {
 		x.results.until = len(x.draft.entries)
 	}
 	shown := in.shown(r, env)
@@ -406,7 +431,7 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 // awaitWithin expands a block, or a nested manifest, if only its control is unknown: its resources are known, and also
 // the refreshes among them.
 func (x *expansion) awaitWithin(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, pending, whole bool) (made bool, i int) {
-	nested := r.Child != nil && r.Child.JetFile == nil // a block has one as well
+	nested := r.Child != nil && r.Child.JetFile == nil && x.known(r.Child.Data.Inputs(), in) // a block has one as well
 	if !whole || !nested || !x.known(r.Name.Inputs(env.Files), in) || !x.known(r.Properties.Inputs(env.Files), in) {
 		return false, 0
 	}

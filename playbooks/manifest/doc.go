@@ -14,5 +14,5 @@
 // Start with play.go, resource.go and value.go, which define the main types. propertyset.go and partialset.go hold the
 // properties of one resource and find their certain errors. event.go is about resources with refreshonly. select.go selects the resources of a run. nested.go is
 // about manifests within manifests. reference.go and resolved.go serve the compilation per host. inputs.go, files.go
-// and tree.go find the inputs that plays read. taint.go finds the inputs that a host could choose.
+// and tree.go find the inputs that plays read. set.go is about values that are set on the way. taint.go finds the inputs that a host could choose.
 package manifest

@@ -34,8 +34,9 @@ func controlModules() map[string]Module {
 			Gap:   "a file whose name is literal, or made of facts; with `first_found` too: its variables become data that depends on the facts",
 		},
 		"set_fact": {
-			Write: "write data: {KEY: VALUE} at the play",
-			Args:  Arguments{},
+			Type:  "set",
+			Write: `- set: [purpose: {data: {port: 8080}}]`,
+			Args:  Arguments{"cacheable": none("values last until the end of the play")},
 			Gap:   "only if the variable is set in one place: it becomes data, or its expression is inserted; a loop becomes a list with one element for each round, or the value of the last round",
 		},
 		"meta": {

@@ -30,7 +30,7 @@ func TestFind(t *testing.T) {
 // TestCommonModules checks the modules that playbooks use most: each names a type, or the text to write without one.
 func TestCommonModules(t *testing.T) {
 	for name, typeName := range map[string]string{
-		"file": "file", "command": "exec", "template": "file", "set_fact": "", "service": "service", "copy": "file", "shell": "exec",
+		"file": "file", "command": "exec", "template": "file", "set_fact": "set", "service": "service", "copy": "file", "shell": "exec",
 		"stat": "", "package": "package", "systemd": "service", "lineinfile": "line", "apt": "package", "user": "user", "group": "group",
 		"get_url": "file", "unarchive": "archive", "blockinfile": "line", "replace": "replace", "ini_file": "ini", "cron": "cron", "dnf": "package", "yum": "package", "git": "git",
 		"include_tasks": "apply", "import_role": "apply", "debug": "", "fail": "assert", "assert": "assert", "wait_for": "wait", "uri": "http", "setup": "", "ping": "",

@@ -11,6 +11,10 @@ import (
 // elsewhere reads where a resource runs, and for which hosts at once, and refuses what goes only
 // where it is for.
 func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
+	if manifest.Sets(r.Type) { // its values are for this host, also in a block that runs elsewhere
+		r.Once = false
+		return
+	}
 	r.On = rd.Values.Optional(n, "on")
 	if r.On == nil {
 		r.On = rd.on

@@ -93,7 +93,7 @@ site.yaml:5:28: unknown resource type "apt"
 		`site.yaml:4:7: this is a task of Ansible: apt
   hint: use the type package: write - package: [nginx: {ensure: present}]
 site.yaml:6:7: this is a task of Ansible: set_fact
-  hint: write data: {KEY: VALUE} at the play
+  hint: use the type set: write - set: [purpose: {data: {port: 8080}}]
 site.yaml:8:7: this is a task of Ansible: file
   hint: use the type file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
 	{"keys beside a type", list("- file: [/a: {"+root+"}]", "  require: [exec#x]", "- exec: [b: ]", "  tags: [x]", "  alias: y", "- service: {name: c}", "  before: [exec#b]", "- group: [d: {x: y}]", "  notify: [exec#b]"),

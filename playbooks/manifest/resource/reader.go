@@ -40,6 +40,7 @@ func (rd *Reader) one(ctx context.Context, t modules.Type, name, body *yamlpos.N
 	r.Properties = rd.Values.WithKeys(p.props, values(p.props)...) // properties that are maps may have expressions in their keys
 	rd.common(ctx, r, p.common)
 	rd.checkReceiving(r, p.guessed)
+	p.checkSet(rd, r)
 	if r.Applies() && rd.Apply != nil {
 		rd.Apply(ctx, r)
 	}
