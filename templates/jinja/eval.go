@@ -366,11 +366,11 @@ func (x *exec) bounded(n *big.Int) any {
 }
 
 func (x *exec) arithmetic(op string, a, b any) any {
-	m, f, mf, _ := number(a)
-	n, g, nf, _ := number(b)
+	m, _, mf, _ := number(a)
+	n, _, nf, _ := number(b)
+	f, _ := asFloat(a)
+	g, _ := asFloat(b)
 	if mf || nf || op == "/" {
-		f, _ = asFloat(a)
-		g, _ = asFloat(b)
 		return x.floats(op, f, g, mf || nf)
 	}
 	switch op {
@@ -395,8 +395,6 @@ func (x *exec) arithmetic(op string, a, b any) any {
 		return whole(rest)
 	}
 	if n.Sign() < 0 { // **
-		f, _ = asFloat(a)
-		g, _ = asFloat(b)
 		return x.floats(op, f, g, true)
 	}
 	if m.BitLen() > 1 && (!n.IsInt64() || n.Int64() > maxBits || int64(m.BitLen()-1)*n.Int64() > maxBits) {

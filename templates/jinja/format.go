@@ -495,9 +495,6 @@ func (x *exec) formatOne(v any, text string) string {
 	if !ok {
 		x.failf("format: %s has no format", typeName(v))
 	}
-	if _, isBool := v.(bool); isBool && f.verb == 0 && false {
-		return x.pad(f, x.str(v))
-	}
 	if f.align == 0 {
 		f.align = '>'
 	}

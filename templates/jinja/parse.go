@@ -91,7 +91,6 @@ type parser struct {
 	tokens []token
 	i      int
 	depth  int
-	ends   []string // names that end the block around, for errors
 	blocks map[string]*node
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
@@ -20,7 +21,7 @@ var patternCache sync.Map // *pattern by patternKey
 // maxPatterns bounds the cache.
 const maxPatterns = 1000
 
-var patternCount int
+var patternCount atomic.Int64
 
 type patternKey struct {
 	text                  string
@@ -37,8 +38,7 @@ func (c *call) regex(text string, ignoreCase, multiline bool) *pattern {
 	if err != nil {
 		c.x.throw(err)
 	}
-	if patternCount < maxPatterns {
-		patternCount++ // not exact with several goroutines, which is enough for a bound
+	if patternCount.Add(1) <= maxPatterns {
 		patternCache.Store(key, p)
 	}
 	return p
