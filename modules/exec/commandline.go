@@ -21,7 +21,7 @@ func commandLine(words []string) (map[string]any, error) {
 		return nil, errors.New("exec takes a command: exec 'systemctl reload nginx'")
 	}
 	if strings.HasPrefix(words[0], "-") {
-		return nil, fmt.Errorf("%q is not a command\n  hint: write the flags of ccm-push before the pattern: ccm-push FLAGS PATTERN exec COMMAND", words[0])
+		return nil, fmt.Errorf("%q is not a command\n  hint: write flags of ccm-push before the hosts: ccm-push FLAGS HOSTS exec COMMAND; for help run: ccm-push doc exec", words[0])
 	}
 	if name, _, ok := strings.Cut(words[0], "="); ok && hasProperty(name) {
 		return nil, fmt.Errorf("%q is a property of exec, and properties of exec work only in manifests\n  hint: write only the command, such as: exec 'systemctl reload nginx'", words[0])

@@ -63,7 +63,7 @@ func forShell(command string) string {
 			found = expansion().FindString(w.expanded)
 		}
 		if found != "" {
-			return fmt.Sprintf("%q %s, or write it in single quotes to pass it unchanged", found, none)
+			return fmt.Sprintf("%q %s, or write '%s' in the command to pass it unchanged", found, none, found)
 		}
 		inner = inner || script().MatchString(w.bare)
 	}

@@ -10,7 +10,7 @@ import (
 const asShell = " needs a shell, but exec does not start one; add provider: shell"
 
 func isForShell(found string) string {
-	return strconv.Quote(found) + asShell + ", or write it in single quotes to pass it unchanged"
+	return strconv.Quote(found) + asShell + ", or write '" + found + "' in the command to pass it unchanged"
 }
 
 func isShellCommand(name string) string { return strconv.Quote(name) + asShell }

@@ -134,7 +134,7 @@ site.yaml:3:75: name: file path must be absolute
 	{"unknown common key", list("- exec: [a: {requires: [exec#a]}]"), "site.yaml:3:18: type exec has no property \"requires\"\n  hint: did you mean \"require\"?"},
 	{"a shell is a provider", list("- exec: [a: {shell: x}]"), "site.yaml:3:18: type exec has no property \"shell\"\n  hint: write provider: shell"},
 	{"of another type", list("- group: [a: {}]", "- exec: [b: {require: [user#a]}]"), "site.yaml:4:28: no resource is called user#a\n  hint: did you mean group#a?"},
-	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: write \"become\" at the play; for exec write user: NAME"},
+	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: \"become\" is a key of plays; to run one command as another user, write user: NAME at the exec"},
 	{"registrations", list(`- exec:
         - a:
             register_when_stable:
