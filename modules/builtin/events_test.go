@@ -16,6 +16,7 @@ func TestEvents(t *testing.T) {
 	properties := map[string]string{
 		"exec":    `{"name":"touch /x","refreshonly":true}`,
 		"http":    `{"name":"a","url":"http://127.0.0.1:1/","method":"POST","unless":"http://127.0.0.1:1/","refreshonly":true}`,
+		"set":     `{"name":"a","refreshonly":true}`,
 		"service": `{"name":"a","action":"stop","refreshonly":true}`,
 		"mount":   `{"name":"/x","refreshonly":true}`,
 		"reboot":  `{"name":"a","refreshonly":true}`,

@@ -9,9 +9,9 @@ import (
 // A Set changes values of the data. The controller evaluates and keeps the values. The host only decides whether the
 // resource is skipped.
 type Set struct {
-	Name        string         `json:"name" required:"true" doc:"purpose of the values, in words"`
-	Data        map[string]any `json:"data,omitempty" doc:"the values, which later resources of the host read as Data.NAME; required"`
-	RefreshOnly bool           `json:"refreshonly,omitempty" also:"refresh_only" doc:"set the values only when a resource in subscribe has changed"`
+	Name string         `json:"name" required:"true" doc:"purpose of the values, in words"`
+	Data map[string]any `json:"data,omitempty" doc:"the values, which later resources of the host read as Data.NAME; required"`
+	modules.Event
 }
 
 // Type is the entry of the registry.

@@ -29,7 +29,7 @@ func TestRefreshes(t *testing.T) {
 		want modules.Plan
 	}{
 		{set.Set{Name: "x"}, modules.Plan{}},
-		{set.Set{Name: "x", RefreshOnly: true}, modules.Plan{Action: "set the values", Refreshed: true}},
+		{set.Set{Name: "x", Event: modules.Event{RefreshOnly: true}}, modules.Plan{Action: "set the values", Refreshed: true}},
 	} {
 		plan, err := c.set.Refresh(t.Context(), modtest.Host(), modules.Plan{})
 		require.NoError(t, err)
