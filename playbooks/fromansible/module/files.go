@@ -163,7 +163,9 @@ func fileTask(t *task.Task) {
 func fileState(t *task.Task, e *layout.Entry, n *yaml.Node) {
 	text := t.OneOf(n, map[string]string{"directory": "directory", "absent": "absent", "file": "present", "touch": "present", "link": ""})
 	e.SetText("ensure", text)
-	e.Set("force", yamlnode.Bool(true))
+	if of, is := strings.CutPrefix(text, "{{ "); is { // other states refuse it
+		e.SetText("force", "{{ ("+strings.TrimSuffix(of, " }}")+") == 'absent' }}")
+	}
 }
 
 func copyTask(t *task.Task) {
