@@ -285,6 +285,9 @@ func joinsService(h *layout.Entry, from, before []*layout.Entry) bool {
 func (u *unit) handlerTask(h *handler) []*layout.Entry {
 	h.counted = true
 	r := u.reader(h.file)
+	if r.folds(h.node, r.f.Scope()) {
+		return nil
+	}
 	return r.task(h.node, r.f.Scope(), task.Around{}, true)
 }
 

@@ -29,6 +29,7 @@ func (r reader) tasks(n *yaml.Node, s *expression.Scope, around task.Around) []*
 			item = item.Alias
 		}
 		switch {
+		case item.Kind == yaml.MappingNode && r.folds(item, s):
 		case item.Kind != yaml.MappingNode:
 			list = append(list, layout.Todo(r.f.Position(item.Line), "what is no task", item))
 		case yamlnode.Get(item, "block") != nil:
@@ -38,6 +39,33 @@ func (r reader) tasks(n *yaml.Node, s *expression.Scope, around task.Around) []*
 		}
 	}
 	return list
+}
+
+// folds reports whether a task or a block is only for Windows, AIX, Solaris or HP-UX. It is not written, and the report
+// has the number of its tasks.
+func (r reader) folds(n *yaml.Node, s *expression.Scope) bool {
+	when := yamlnode.Get(n, "when")
+	if when == nil || !expression.Folds(s, when) {
+		return false
+	}
+	r.fold(n)
+	return true
+}
+
+func (r reader) fold(n *yaml.Node) {
+	if name := yamlnode.Get(n, "register"); name != nil {
+		r.f.Register(name.Value, &expression.Result{Folded: true, File: r.f.Path})
+	}
+	block := false
+	for _, part := range []string{"block", "rescue", "always"} {
+		for _, inner := range yamlnode.Items(yamlnode.Get(n, part)) {
+			r.fold(inner)
+		}
+		block = block || yamlnode.Get(n, part) != nil
+	}
+	if !block && !r.u.c.out.Report.Again {
+		r.u.c.out.Report.Folded++
+	}
 }
 
 // task converts one task; what cannot be carried over is an entry that says so.

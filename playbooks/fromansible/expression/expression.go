@@ -485,6 +485,9 @@ func (w *Writer) slice(e *j2.Expr) (Term, error) {
 
 // cond writes a if b else c.
 func (w *Writer) cond(e *j2.Expr) (Term, error) {
+	if x := folded(w.Scope, e); x != e {
+		return w.Write(x)
+	}
 	c, err := w.Condition(e.Args[0])
 	if err != nil {
 		return c, err
@@ -536,6 +539,9 @@ func (w *Writer) Condition(e *j2.Expr) (Term, error) {
 }
 
 func (w *Writer) junction(e *j2.Expr) (Term, error) {
+	if x := folded(w.Scope, e); x != e {
+		return w.Condition(x)
+	}
 	left, err := w.Condition(e.Args[0])
 	if err != nil {
 		return left, err
@@ -549,7 +555,12 @@ func (w *Writer) junction(e *j2.Expr) (Term, error) {
 }
 
 func (w *Writer) negated(e *j2.Expr) (Term, error) {
+	if x := folded(w.Scope, e); x != e {
+		return w.negated(x)
+	}
 	switch {
+	case e == never || e == always:
+		return w.Literal(e == never), nil
 	case e.Op == j2.Test:
 		opposite := *e
 		opposite.Not = !e.Not
@@ -729,6 +740,10 @@ func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
 	}
 	if e.Op != j2.Binary || len(e.Args) != 2 {
 		return t, false, nil
+	}
+	if x := foldedComparison(w.Scope, e); x != e {
+		t, err = w.Write(x)
+		return t, true, err
 	}
 	left, lower := withoutLower(e.Args[0])
 	if left, err = w.ofHosts(left); err != nil {

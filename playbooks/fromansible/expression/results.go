@@ -15,6 +15,7 @@ type Result struct {
 	Lax    bool   // every exit code is a success, so that failed is another exit code than 0
 	Fact   bool   // it is asked for before the run: Base is Facts.x
 	Asked  []string
+	Folded bool   // its task is only for Windows, AIX, Solaris or HP-UX: it is always skipped
 	Dead   string // why it is not there: the task was not carried over
 	File   string // of the task
 	Apart  string // the same, shown, where others are carried out without it
@@ -45,7 +46,7 @@ func (w *Writer) resultTerm(r *Result, e *j2.Expr) (Term, error) {
 	if err := r.there(); err != nil {
 		return Term{}, err
 	}
-	if r.Module == "" {
+	if r.Module == "" && !r.Folded {
 		return Term{}, Unknown("a result that several tasks register")
 	}
 	var path []string
@@ -123,6 +124,9 @@ func (w *Writer) field(r *Result, path []string) (Term, error) {
 	}
 	if r.Fact {
 		return w.lookedAt(r, path)
+	}
+	if r.Folded && !slices.Contains([]string{"changed", "skipped", "failed"}, path[0]) {
+		return Term{}, Unknown("%s of the result of a task that is only for Windows, AIX, Solaris or HP-UX", path[0])
 	}
 	switch path[0] {
 	case "changed", "skipped", "failed":
@@ -207,6 +211,9 @@ var StatTests = map[string]string{
 func (w *Writer) outcome(r *Result, what string, not bool) (Term, error) {
 	if err := r.there(); err != nil {
 		return Term{}, err
+	}
+	if r.Folded {
+		return w.Literal((what != "changed" && what != "change" && what != "failed") != not), nil
 	}
 	var t Term
 	on := func(field string) Term { return Term{r.Base + "." + field, Whole, boolKind} }

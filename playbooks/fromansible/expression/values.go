@@ -387,24 +387,23 @@ func (w *Writer) Conditions(n *yaml.Node) ([]*yaml.Node, error) {
 			list = append(list, yamlnode.Text(strconv.FormatBool(b)))
 			continue
 		}
-		text := one.Value
-		if nodes, err := j2.ParseTemplate(text, inPlaybook); err == nil && len(nodes) == 1 && nodes[0].Kind == j2.Print {
-			t, err := w.Condition(nodes[0].Expr)
-			if err != nil {
-				return nil, err
+		e := SoleExpr(one)
+		whole := e != nil
+		if e == nil {
+			var err error
+			if e, err = j2.ParseExpr(one.Value); err != nil {
+				return nil, Unknown("when: %v", err)
 			}
-			list = append(list, yamlnode.Text(t.Text))
-			continue
 		}
-		e, err := j2.ParseExpr(text)
-		if err != nil {
-			return nil, Unknown("when: %v", err)
-		}
+		e = folded(w.Scope, e)
 		parts := []*j2.Expr{e}
-		if e.Op == j2.Binary && e.Text == "and" && n.Kind != yaml.SequenceNode {
+		if e.Op == j2.Binary && e.Text == "and" && n.Kind != yaml.SequenceNode && !whole {
 			parts = Conjuncts(e)
 		}
 		for _, e := range parts {
+			if e == always {
+				continue
+			}
 			t, err := w.Condition(e)
 			if err != nil {
 				return nil, err

@@ -11,6 +11,7 @@ import (
 type Report struct {
 	Tasks   int
 	Carried int
+	Folded  int // tasks that are only for Windows, AIX, Solaris or HP-UX, in no other number
 	Modules map[string]*Share
 	Keyword map[string]*Share
 	Left    []Remark // what was not carried over
@@ -108,7 +109,18 @@ func (r *Report) Summary() string {
 	if n := len(r.Notes); n > 0 {
 		fmt.Fprintf(&b, "; %s, which --report tells of", counted(n, "difference"))
 	}
+	if r.Folded > 0 {
+		fmt.Fprintf(&b, "\n%s", r.folded())
+	}
 	return b.String() + "\n"
+}
+
+// folded is the sentence about the tasks that are not written.
+func (r *Report) folded() string {
+	if r.Folded == 1 {
+		return "1 task is only for Windows, AIX, Solaris or HP-UX"
+	}
+	return fmt.Sprintf("%d tasks are only for Windows, AIX, Solaris or HP-UX", r.Folded)
 }
 
 func counted(n int, noun string) string {
@@ -122,6 +134,9 @@ func counted(n int, noun string) string {
 func (r *Report) Markdown(title string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%d of %d tasks were carried over: %d%%.\n", title, r.Carried, r.Tasks, r.Percent())
+	if r.Folded > 0 {
+		fmt.Fprintf(&b, "\n%s: they are not written and not counted.\n", r.folded())
+	}
 	remarks := func(heading, text string, list []Remark) {
 		if len(list) == 0 {
 			return

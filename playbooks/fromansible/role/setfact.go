@@ -220,7 +220,7 @@ func loopOf(task *yaml.Node) (over *j2.Expr, item string, loop bool) {
 // surveyTasks finds set_fact and register in tasks; when are the conditions of blocks around.
 func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 	for _, task := range yamlnode.Items(n) {
-		if task.Kind != yaml.MappingNode {
+		if task.Kind != yaml.MappingNode || expression.Folds(r.File(s.file).Scope(), yamlnode.Get(task, "when")) {
 			continue
 		}
 		for _, part := range []string{"tasks", "pre_tasks", "post_tasks", "handlers"} {
