@@ -34,6 +34,7 @@ type deferred struct {
 
 	begun, done bool
 	value       any
+	order       *render.Order // order of the keys in value
 	err         error
 }
 
@@ -63,8 +64,10 @@ func (d *deferred) Settle(r *render.Run) (any, error) {
 func (d *deferred) evaluate(r *render.Run) (any, error) {
 	whole := r.Env
 	r.Env = whole.Seeing(d.known.results, d.bound)
+	r.Made = nil
 	value, err := d.text.Settle(r)
 	r.Env = whole
+	d.order, r.Made = r.Made, nil
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +81,9 @@ func (d *deferred) evaluate(r *render.Run) (any, error) {
 	}
 	return value, nil
 }
+
+// Result returns the value, if it is evaluated.
+func (d *deferred) Result() (value any, done bool) { return d.value, d.done }
 
 // inputs returns what the text can read.
 func (d *deferred) inputs() Inputs { return d.known.of(d.text) }

@@ -202,18 +202,68 @@ type claim struct {
 	layer string
 	value any
 	node  *yamlpos.Node
-	made  *deferred // expression that produced the value; nil for a literal
+	made  *deferred     // expression that produced the value; nil for a literal
+	order *render.Order // order of the keys in the result of made
 }
 
 // newClaim returns a claim on a value; an expression is replaced by its result.
-func newClaim(layer string, value any, node *yamlpos.Node, made *deferred) claim {
+func newClaim(layer string, value any, node *yamlpos.Node, made *deferred, order *render.Order) claim {
 	if d, is := value.(*deferred); is {
-		value = d.value
+		value, order = d.value, d.order
 		if d.sealed() == nil { // the text of a sealed value is useless
 			made = d
 		}
 	}
-	return claim{layer, value, node, made}
+	return claim{layer, value, node, made, order}
+}
+
+// KeyOrder returns the keys of a map in the data, in the order of the files and expressions that they are from. A map that was
+// merged has the keys of the lowest layer first.
+func (s *Scope) KeyOrder(path []string) (keys []string) {
+	if len(path) == 0 {
+		return nil
+	}
+	found := topClaims(s.layers, path[0])
+	for _, key := range path[1:] {
+		found = claimsBelow(found, key)
+	}
+	for _, c := range found {
+		value, isMap := c.value.(map[string]any)
+		switch {
+		case !isMap:
+		case c.made == nil:
+			keys = append(keys, render.OrderedKeys(value, nodeKeys(c.node))...)
+		default:
+			keys = append(keys, render.OrderedKeys(value, c.order.Keys(nil))...)
+		}
+	}
+	return keys
+}
+
+// nodeKeys returns the keys of a map, in order.
+func nodeKeys(n *yamlpos.Node) (keys []string) {
+	if n == nil {
+		return nil
+	}
+	for _, pair := range n.Pairs {
+		keys = append(keys, pair.Key.Text)
+	}
+	return keys
+}
+
+// NodeOrder returns the order of the keys in a value of a file.
+func NodeOrder(n *yamlpos.Node) render.KeyOrder {
+	return func(path []string) []string {
+		at := n
+		for _, key := range path {
+			below := nodeBelow(at, key)
+			if below == at { // an expression, or no such value
+				return nil
+			}
+			at = below
+		}
+		return nodeKeys(at)
+	}
 }
 
 func whole(layers []Layer) []claim {
@@ -236,7 +286,7 @@ func topClaims(layers []Layer, key string) []claim {
 		if !has {
 			continue
 		}
-		over := []claim{newClaim(l.Name, value, nodeBelow(l.Node, key), nil)}
+		over := []claim{newClaim(l.Name, value, nodeBelow(l.Node, key), nil, nil)}
 		if len(l.From) > 0 {
 			over = topClaims(l.From, key)
 		}
@@ -253,11 +303,11 @@ func claimsBelow(claims []claim, key string) []claim {
 		switch value := c.value.(type) {
 		case map[string]any:
 			if v, has := value[key]; has {
-				found = laidOver(found, []claim{newClaim(c.layer, v, nodeBelow(c.node, key), c.made)}, true)
+				found = laidOver(found, []claim{newClaim(c.layer, v, nodeBelow(c.node, key), c.made, c.order.At(key))}, true)
 			}
 		case []any:
 			if err == nil && skip >= 0 && skip < len(value) {
-				return []claim{newClaim(c.layer, value[skip], nodeBelow(c.node, strconv.Itoa(skip)), c.made)}
+				return []claim{newClaim(c.layer, value[skip], nodeBelow(c.node, strconv.Itoa(skip)), c.made, c.order.At(strconv.Itoa(skip)))}
 			}
 			skip -= len(value)
 		}

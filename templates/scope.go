@@ -188,7 +188,7 @@ func (s *Scope) settle(ctx context.Context, keys map[string]bool, lazy bool) err
 	if env.Inventory != nil {
 		settling.Results = env.Inventory.Results
 	}
-	env.Data, env.Settling = s.raw, settling
+	env.Data, env.Settling, env.Order = s.raw, settling, s.KeyOrder
 	r := render.New(ctx, env)
 	var errs yamlpos.Errors
 	set := settler{run: r, errs: &errs, said: map[string]bool{}, reads: s.host.reads}
@@ -214,7 +214,7 @@ func (s *Scope) settle(ctx context.Context, keys map[string]bool, lazy bool) err
 // shallowEnv returns a new environment with the values that data can read.
 func (s *Scope) shallowEnv() *Env {
 	e := s.env
-	return &Env{Facts: notNil(e.Facts), Inventory: e.Inventory, Item: e.Item, HasItem: e.HasItem, Outer: e.Outer, HasOuter: e.HasOuter}
+	return &Env{Facts: notNil(e.Facts), Inventory: e.Inventory, Item: e.Item, HasItem: e.HasItem, ItemOrder: e.ItemOrder, Outer: e.Outer, HasOuter: e.HasOuter}
 }
 
 func notNil(m map[string]any) map[string]any {

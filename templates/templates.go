@@ -37,6 +37,8 @@ type (
 	Template = render.Template
 	// Delims are the delimiters of a template.
 	Delims = render.Delims
+	// KeyOrder returns the keys of a map in the order of its source.
+	KeyOrder = render.KeyOrder
 	// Marked is a document that a Jet template has written.
 	Marked = render.Marked
 	// NATS reads values from NATS.
@@ -66,6 +68,14 @@ const FactsKey = render.FactsKey
 
 // NewLazy returns a map that build makes, once.
 func NewLazy(build func() map[string]any) *Lazy { return render.NewLazy(build) }
+
+// WithData returns an environment with other data.
+func WithData(env *Env, data map[string]any, order KeyOrder) *Env {
+	return render.WithData(env, data, order)
+}
+
+// WithItem returns the environment of an element of an each.
+func WithItem(env *Env, item any, order KeyOrder) *Env { return render.WithItem(env, item, order) }
 
 // Unusable returns a replacement for a value that cannot be used; the hint suggests a fix.
 func Unusable(hint, format string, args ...any) Refused {

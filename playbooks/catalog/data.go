@@ -48,7 +48,7 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 		}
 		inventory = &with
 	}
-	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files, Inventory: inventory}
+	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files, Inventory: inventory, Order: values.KeyOrder}
 	in := &scope{manifest: c.root, env: env, values: values, given: c.given, secrets: marked(layers), inventorySecrets: c.opts.InventorySecrets}
 	in.ownSecrets.Add(ofInventory(h), "vars")
 	in.secrets.Add(ofInventory(h))
@@ -219,10 +219,7 @@ func override(ctx context.Context, x *expansion, r *manifest.Resource, in *scope
 	}
 	inner := *in
 	inner.values, inner.own, inner.view = values, values.Own(), in.view.Inner(x.results.sets, over...)
-	inner.env = &templates.Env{
-		Facts: env.Facts, Data: values.Data(), Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
-		Item: env.Item, HasItem: env.HasItem, Outer: env.Outer, HasOuter: env.HasOuter,
-	}
+	inner.env = templates.WithData(env, values.Data(), values.KeyOrder)
 	inner.secrets = secret.Paths{}
 	inner.secrets.Add(in.secrets)
 	item := in.itemSecrets(r, env)

@@ -26,7 +26,7 @@ func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 		return
 	}
 	excluded := !x.controlAwaits(r, in) && excludedWithoutItem(ctx, r, in.env)
-	items, err := elements(ctx, r, in.env, maxEntries-len(x.draft.entries))
+	items, order, err := elements(ctx, r, in.env, maxEntries-len(x.draft.entries))
 	if err != nil && (in.reads(r.Each.Inputs(in.env.Files), in.itemSecrets(r.In, in.env)) || in.readsOuter(r.Each.Inputs(in.env.Files), r.In, in.env)) {
 		err = withheld(err)
 	}
@@ -42,13 +42,13 @@ func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 		return
 	}
 	var own []int // its entries
-	for _, item := range items {
+	for i, item := range items {
 		if x.full() {
 			return
 		}
 		x.errs.Add(around.refresh(ctx, x.results.sets))
-		if i := scopedEntry(ctx, x, r, around, withItem(around.env, item)); i >= 0 {
-			own = append(own, i)
+		if entry := scopedEntry(ctx, x, r, around, templates.WithItem(around.env, item, order(i))); entry >= 0 {
+			own = append(own, entry)
 		}
 	}
 	x.nameElements(r, own)
@@ -81,8 +81,8 @@ func (x *expansion) nameElements(r *manifest.Resource, own []int) {
 
 // elements resolves the list of an each. One that the catalog has no room for is refused
 // before anything is made of it.
-func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, room int) ([]any, error) {
-	list, err := r.Each.List(ctx, env)
+func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, room int) ([]any, func(i int) templates.KeyOrder, error) {
+	list, order, err := r.Each.List(ctx, env)
 	if err == nil && len(list) > room {
 		hint := ""
 		if room < maxEntries {
@@ -90,15 +90,7 @@ func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, roo
 		}
 		err = r.Each.Node.Errorf(hint, `"each" has %d elements, and a host may have %d resources`, len(list), maxEntries)
 	}
-	return list, err
-}
-
-// withItem is the environment of one element of an each.
-func withItem(env *templates.Env, item any) *templates.Env {
-	return &templates.Env{
-		Facts: env.Facts, Data: env.Data, Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
-		Item: item, HasItem: true, Outer: env.Item, HasOuter: env.HasItem,
-	}
+	return list, order, err
 }
 
 // excludedWithoutItem decides control before the list of an each is looked at,

@@ -116,7 +116,7 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	}
 	inner := &scope{
 		manifest: s, by: r, denied: ask.Deny, values: values, secrets: marked(layers), ownSecrets: in.ownSecrets, inventorySecrets: in.inventorySecrets,
-		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files, Inventory: in.env.Inventory},
+		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files, Inventory: in.env.Inventory, Order: values.KeyOrder},
 		require: e.Require, check: e.Check, sensitive: e.Sensitive, monitor: e.Monitor || ask.Monitor,
 	}
 	if inner.view = in.view.Inner(x.results.sets); r.DataGiven() != nil {

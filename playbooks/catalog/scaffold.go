@@ -71,8 +71,5 @@ func withData(env *templates.Env, data map[string]any) *templates.Env {
 	if len(data) == 0 {
 		return env
 	}
-	return &templates.Env{
-		Facts: env.Facts, Data: data, Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
-		Item: env.Item, HasItem: env.HasItem, Outer: env.Outer, HasOuter: env.HasOuter,
-	}
+	return templates.WithData(env, data, nil)
 }

@@ -105,11 +105,7 @@ func (in *scope) refresh(ctx context.Context, v *sets.Values) error {
 	if err != nil {
 		return err
 	}
-	old := in.env
-	in.env = &templates.Env{
-		Facts: old.Facts, Data: values.Data(), Environ: old.Environ, Files: old.Files, Inventory: old.Inventory,
-		Item: old.Item, HasItem: old.HasItem, Outer: old.Outer, HasOuter: old.HasOuter,
-	}
+	in.env = templates.WithData(in.env, values.Data(), values.KeyOrder)
 	in.values, in.secrets = values, secrets
 	in.spread(nil)
 	return nil

@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
@@ -47,28 +48,25 @@ func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, 
 }
 
 // List resolves a list to plain values, without positions, since it may be long. If the value is not a list, the error
-// names the actual kind.
-func (v Value) List(ctx context.Context, env *templates.Env) ([]any, error) {
+// names the actual kind. order has the order of the keys in the elements.
+func (v Value) List(ctx context.Context, env *templates.Env) (list []any, order func(i int) templates.KeyOrder, err error) {
 	n := v.Node
 	if text := v.texts[n]; text != nil {
-		result, err := text.Eval(ctx, env)
+		result, keys, err := text.EvalOrdered(ctx, env)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if list, ok := result.([]any); ok {
-			return list, nil
+			return list, func(i int) templates.KeyOrder { return keys.At(strconv.Itoa(i)).Keys }, nil
 		}
 		n = yamlpos.From(n, result)
-	} else {
-		var err error
-		if n, err = v.Resolve(ctx, env); err != nil {
-			return nil, err
-		}
+	} else if n, err = v.Resolve(ctx, env); err != nil {
+		return nil, nil, err
 	}
 	if n.Kind != yamlpos.List {
-		return nil, n.Errorf(`"each" takes a list`, `the value of "each" must be a list, not %s`, n.Describe())
+		return nil, nil, n.Errorf(`"each" takes a list`, `the value of "each" must be a list, not %s`, n.Describe())
 	}
-	return n.Any().([]any), nil
+	return n.Any().([]any), func(i int) templates.KeyOrder { return templates.NodeOrder(n.Items[i]) }, nil
 }
 
 // resolveKeys returns a copy in which the keys of maps are resolved too. Two keys with the same result are an error.

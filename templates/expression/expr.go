@@ -3,6 +3,7 @@ package expression
 import (
 	"context"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -25,6 +26,17 @@ type Expr struct {
 	reads   render.Reads
 	flow    render.Flow  // flow of the value
 	kind    reflect.Type // type of the value if known; nil means unknown
+}
+
+var dataPath = regexp.MustCompile(`^\s*Data((?:\.[A-Za-z_]\w*)+)\s*$`)
+
+// dataPath returns the path in the data if the expression consists only of that; else nil.
+func (e *Expr) dataPath() []string {
+	m := dataPath.FindStringSubmatch(e.source)
+	if m == nil {
+		return nil
+	}
+	return strings.Split(m[1][1:], ".")
 }
 
 // origin is the position where the source of an expression begins.

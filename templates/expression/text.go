@@ -100,6 +100,16 @@ func (t *Text) CheckPaths(files *render.Files, taint render.Taint) error {
 // is missing, the error wraps fs.ErrNotExist.
 func (t *Text) Check(files *render.Files) error { return t.reads.Check(files) }
 
+// EvalOrdered is Eval that also returns the order of the keys in the value.
+func (t *Text) EvalOrdered(ctx context.Context, env *render.Env) (any, *render.Order, error) {
+	r, err := render.Begin(ctx, env)
+	if err != nil {
+		return nil, nil, diag.At(t.at, err)
+	}
+	v, err := t.EvalIn(r)
+	return v, r.Made, err
+}
+
 // Eval returns the value of a text that is exactly one expression, with its type: a plain value (see [render.Env]) that
 // the caller owns. Any other text is rendered as by [Text.String].
 func (t *Text) Eval(ctx context.Context, env *render.Env) (any, error) {
@@ -140,9 +150,11 @@ func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	order := render.OrderOf(r.Env, v, e.dataPath())
 	if v, err = render.PlainCopy(r, v); err != nil {
 		return nil, diag.At(e.start(), err)
 	}
+	r.Made = order
 	return v, nil
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/jinja"
 	"github.com/ccm-push/ccm-push/templates/render"
@@ -241,7 +243,13 @@ func TestAsAnsible(t *testing.T) {
 	require.NoError(t, err)
 	defer files.Close()
 	data := variables(t)
-	env := func() *render.Env { return &render.Env{Data: data, Files: files, Environ: map[string]any{}} }
+	text, err = os.ReadFile("testdata/variables.json")
+	require.NoError(t, err)
+	node, err := yamlpos.ParseJSON("variables.json", text)
+	require.NoError(t, err)
+	env := func() *render.Env {
+		return &render.Env{Data: data, Order: templates.NodeOrder(node), Files: files, Environ: map[string]any{}}
+	}
 
 	var in []string
 	for _, one := range answers.Templates {

@@ -64,7 +64,7 @@ func (x *exec) lookup(name string, s *scope) any {
 func (x *exec) variable(name string) any {
 	env := x.run.Env
 	if name == "item" && env.HasItem {
-		return x.wrap(env.Item, "item")
+		return x.wrap(env.Item, "item", &place{root: render.ItemRoot})
 	}
 	if _, ok := env.Data[name]; ok {
 		v, _ := x.rootDict(render.DataRoot, "").get(x, name)
@@ -94,7 +94,7 @@ func (x *exec) variable(name string) any {
 		if err != nil {
 			x.throw(err)
 		}
-		return x.wrap(v, name)
+		return x.wrap(v, name, &place{root: name})
 	}
 	return &undefined{fault: notDefined(name, env)}
 }
@@ -117,7 +117,7 @@ func (x *exec) rootDict(root, path string) *dict {
 		x.throw(err)
 	}
 	m, _ := v.(map[string]any)
-	return &dict{src: m, x: x, path: path}
+	return &dict{src: m, x: x, path: path, at: &place{root: root}}
 }
 
 func (x *exec) magic(name string, m magicName) any {

@@ -35,6 +35,7 @@ func ParseText(s string, pos diag.Position) (*Text, error) {
 	a := &analysis{seen: map[*program]bool{}}
 	t.flow = a.program(p, &static{})
 	t.reads = a.reads
+	t.reads.Ordered = true
 	return t, nil
 }
 
@@ -56,6 +57,7 @@ func ParseCondition(s string, pos diag.Position) (*Text, error) {
 	a := &analysis{seen: map[*program]bool{}}
 	t.flow = a.expression(n, &static{})
 	t.reads = a.reads
+	t.reads.Ordered = true
 	return t, nil
 }
 
@@ -90,7 +92,10 @@ func (t *Text) Settle(r *render.Run) (v any, err error) {
 	if missing := t.main.unit.ends - (len(text) - len(strings.TrimRight(text, "\n"))); missing > 0 && text != "" {
 		text += strings.Repeat("\n", missing)
 	}
-	return x.plain(x.literal(text)), nil
+	value := x.literal(text)
+	result := x.plain(value)
+	r.Made = x.order(value)
+	return result, nil
 }
 
 // single returns the value of a text that contains only a name, if the value is a boolean, a number or None.

@@ -97,6 +97,7 @@ func Parse(text string, pos diag.Position, files *render.Files) (*render.Templat
 	}
 	a := &analysis{seen: map[*program]bool{}, roots: true}
 	a.program(p, &static{})
+	a.reads.Ordered = true
 	return render.NewTemplate(&engine{p}, a.reads, pos), nil
 }
 

@@ -3,6 +3,8 @@ package jinja
 import (
 	"math"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -27,6 +29,7 @@ type dict struct {
 	seen map[string]any // wrapped values of src
 	x    *exec          // reads src
 	path string         // path of src, in errors
+	at   *place         // of src
 
 	keys []any
 	vals map[any]any // by hash
@@ -122,7 +125,7 @@ func (d *dict) fromSource(name string) (any, bool) {
 	if raw == render.Absent {
 		return nil, false
 	}
-	v := d.x.wrap(raw, path)
+	v := d.x.wrap(raw, path, &place{up: d.at, key: name})
 	if d.seen == nil {
 		d.seen = map[string]any{}
 	}
@@ -136,7 +139,8 @@ func (d *dict) load() {
 		return
 	}
 	src := d.src
-	names := render.SortedKeys(src)
+	root, path := d.at.path()
+	names := render.KeysOf(d.x.run.Env, src, root, path)
 	d.keys, d.vals = make([]any, 0, len(src)), make(map[any]any, len(src))
 	for _, name := range names {
 		v, _ := d.fromSource(name)
@@ -192,15 +196,32 @@ func (d *dict) copy(x *exec) *dict {
 	return c
 }
 
+// A place is where a value of the environment is: a root, or a key or an index of another place.
+type place struct {
+	up   *place
+	root string // set if up is nil
+	key  string
+}
+
+// path returns the root of a place and the keys below it.
+func (p *place) path() (root string, keys []string) {
+	for p.up != nil {
+		keys = append(keys, p.key)
+		p = p.up
+	}
+	slices.Reverse(keys)
+	return p.root, keys
+}
+
 // wrap returns a value of the environment as a value of templates. path is its path in errors.
-func (x *exec) wrap(v any, path string) any {
+func (x *exec) wrap(v any, path string, at *place) any {
 	switch v := v.(type) {
 	case nil, bool, int64, string, float64, *big.Int, *dict, *list:
 		return v
 	case int:
 		return int64(v)
 	case map[string]any:
-		return &dict{src: v, x: x, path: path}
+		return &dict{src: v, x: x, path: path, at: at}
 	case []any:
 		l := &list{items: make([]any, len(v))}
 		x.step(len(v))
@@ -209,7 +230,12 @@ func (x *exec) wrap(v any, path string) any {
 			if err != nil {
 				x.throw(err)
 			}
-			l.items[i] = x.wrap(item, path)
+			below := at
+			switch item.(type) {
+			case map[string]any, []any:
+				below = &place{up: at, key: strconv.Itoa(i)}
+			}
+			l.items[i] = x.wrap(item, path, below)
 		}
 		return l
 	}
@@ -219,7 +245,7 @@ func (x *exec) wrap(v any, path string) any {
 	}
 	switch plain.(type) {
 	case map[string]any, []any:
-		return x.wrap(plain, path)
+		return x.wrap(plain, path, at)
 	}
 	return plain
 }
@@ -255,6 +281,33 @@ func (x *exec) plain(v any) any {
 	}
 	x.failf("%s cannot be a value", typeName(v))
 	return nil
+}
+
+// order returns the order of the keys in a value.
+func (x *exec) order(v any) *render.Order {
+	d, isDict := v.(*dict)
+	if isDict {
+		o := &render.Order{}
+		d.each(x, func(key, value any) {
+			o.Add(x.str(key))
+			o.Set(x.str(key), x.order(value))
+		})
+		return o
+	}
+	if _, isText := v.(string); isText {
+		return nil
+	}
+	items, _ := x.sequence(v)
+	var o *render.Order
+	for i, item := range items {
+		if below := x.order(item); below != nil {
+			if o == nil {
+				o = &render.Order{}
+			}
+			o.Set(strconv.Itoa(i), below)
+		}
+	}
+	return o
 }
 
 // sequence returns the elements of a list, a tuple, a view or a range.

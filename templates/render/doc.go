@@ -9,6 +9,7 @@
 //     the facts that a run must request, and by [Inputs] the hosts that get the same text.
 //   - [Flow] has the possible sources of a value, and with [Taint] reports whether a host has
 //     influenced it, which is not allowed for a path.
+//   - [KeyOrder] has the order of the keys of maps, for Jinja.
 //   - Values are plain: map[string]any, []any, string, bool, int64, float64 and nil
 //     ([PlainCopy], [TextOf], [KindName]).
 //

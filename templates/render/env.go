@@ -20,7 +20,9 @@ type Env struct {
 	HasItem  bool           // there is an item
 	Outer    any            // the element of the nearest `each` around that one
 	HasOuter bool
-	Files    *Files
+	// Order has the order of the keys in Data, and ItemOrder in Item; nil for sorted keys, as in maps of other roots.
+	Order, ItemOrder KeyOrder
+	Files            *Files
 	// Settling is set while the data is evaluated: then values in it can be [Pending].
 	Settling *Settling
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +30,7 @@ type Inputs struct {
 	outerPaths  []string // sorted
 	allOuter    bool
 	Volatile    bool // a clock or chance may have a say in the result
+	ordered     bool // the order of keys may have one
 	NATS        []NATSCall
 	FilePaths   []FilePath // arguments of file()
 }
@@ -73,6 +75,7 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		outerPaths: distinct(total.outer),
 		allOuter:   total.allOuter,
 		Volatile:   total.Volatile,
+		ordered:    total.Ordered,
 		NATS:       total.NATS,
 		FilePaths:  total.Files,
 	}
@@ -97,6 +100,7 @@ func (in *Inputs) Add(more Inputs) {
 	in.outerPaths, in.allOuter = distinct(append(in.outerPaths, more.outerPaths...)), in.allOuter || more.allOuter
 	in.environ, in.NATS = in.environ || more.environ, append(in.NATS, more.NATS...)
 	in.FilePaths = append(in.FilePaths, more.FilePaths...)
+	in.ordered = in.ordered || more.ordered
 	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
 }
 
@@ -193,15 +197,19 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 	const usual = 96 // bytes
 	p := inputHash{env: env, buf: make([]byte, 1, usual)}
 	p.part(env.Facts, env.Facts != nil, in.facts, in.allFacts)
+	p.in(DataRoot, in.ordered)
 	p.part(env.Data, env.Data != nil, in.data, in.allData)
 	if in.item {
+		p.in(ItemRoot, in.ordered)
 		p.bool(env.HasItem)
 		p.value(env.Item)
 	}
 	if in.outer {
+		p.in(OuterRoot, in.ordered)
 		p.bool(env.HasOuter)
 		p.value(env.Outer)
 	}
+	p.in("", false)
 	if in.allHost || len(in.host) > 0 {
 		host, there := env.Root(HostRoot)
 		values, _ := host.(map[string]any)
@@ -231,6 +239,10 @@ type inputHash struct {
 	env     *Env
 	buf     []byte // a byte that reports whether there are hashes, and the data written since the last one
 	strange bool   // a value is not plain
+
+	ordered bool     // keys are written in their order
+	root    string   // where the current value is; known only if ordered
+	path    []string // below root
 }
 
 const (
@@ -239,6 +251,16 @@ const (
 	// hashedKey is the first byte of a key that begins with a hash of all data before it.
 	hashedKey = 1
 )
+
+// in sets where the next values are.
+func (p *inputHash) in(root string, ordered bool) { p.root, p.ordered = root, ordered }
+
+// below writes the value at a key or an index.
+func (p *inputHash) below(key string, v any) {
+	p.path = append(p.path, key)
+	p.value(v)
+	p.path = p.path[:len(p.path)-1]
+}
 
 // part writes the values at paths below a root, or all of it.
 func (p *inputHash) part(root map[string]any, there bool, paths []string, all bool) {
@@ -251,7 +273,11 @@ func (p *inputHash) part(root map[string]any, there bool, paths []string, all bo
 		value, depth, found := deepestValue(p.env, root, path)
 		p.number('p', uint64(depth))
 		p.bool(found)
+		if p.ordered {
+			p.path = strings.SplitN(path, ".", depth+1)[:depth]
+		}
 		p.value(value)
+		p.path = p.path[:0]
 	}
 }
 
@@ -317,14 +343,22 @@ func (p *inputHash) value(v any) {
 		p.number('f', math.Float64bits(v))
 	case []any:
 		p.number('l', uint64(len(v)))
-		for _, item := range v {
-			p.value(item)
+		for i, item := range v {
+			if p.ordered && isContainer(item) {
+				p.below(strconv.Itoa(i), item)
+			} else {
+				p.value(item)
+			}
 		}
 	case map[string]any:
 		p.number('m', uint64(len(v)))
-		for _, key := range SortedKeys(v) {
+		keys := SortedKeys(v)
+		if p.ordered {
+			keys = KeysOf(p.env, v, p.root, p.path)
+		}
+		for _, key := range keys {
 			p.text('k', key)
-			p.value(v[key])
+			p.below(key, v[key])
 		}
 	default:
 		p.strange = true

@@ -163,7 +163,7 @@ func (e *Env) Seeing(results bool, item *Env) *Env {
 		return e
 	}
 	seen := e.withData(e.Data)
-	seen.Settling = e.Settling
+	seen.Settling, seen.Order = e.Settling, e.Order
 	if !same {
 		inventory := *e.Inventory
 		if inventory.Results = nil; results {
@@ -172,14 +172,14 @@ func (e *Env) Seeing(results bool, item *Env) *Env {
 		seen.Inventory = &inventory
 	}
 	if item != nil {
-		seen.Item, seen.HasItem, seen.Outer, seen.HasOuter = item.Item, item.HasItem, item.Outer, item.HasOuter
+		seen.Item, seen.HasItem, seen.ItemOrder, seen.Outer, seen.HasOuter = item.Item, item.HasItem, item.ItemOrder, item.Outer, item.HasOuter
 	}
 	return seen
 }
 
 // withData returns an environment of evaluated data, with the other values that data can read.
 func (e *Env) withData(data map[string]any) *Env {
-	return &Env{Facts: e.Facts, Data: data, Inventory: e.Inventory, Item: e.Item, HasItem: e.HasItem, Outer: e.Outer, HasOuter: e.HasOuter}
+	return &Env{Facts: e.Facts, Data: data, Inventory: e.Inventory, Item: e.Item, HasItem: e.HasItem, ItemOrder: e.ItemOrder, Outer: e.Outer, HasOuter: e.HasOuter}
 }
 
 // WithPart restricts the data to the parts that m reads, evaluated, until restore is called.

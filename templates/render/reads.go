@@ -28,6 +28,7 @@ type Reads struct {
 	others    []string   // paths below the facts of other hosts
 	allOthers bool       // any of them
 	Volatile  bool       // a clock or chance has a say in the result
+	Ordered   bool       // the order of keys in maps has a say in the result
 	Calls     []*Call    // template() and jet()
 	Files     []FilePath // file()
 	NATS      []NATSCall // kvGet(), registrations()
@@ -128,7 +129,7 @@ func (m *Reads) Add(other *Reads) {
 	m.allFacts, m.allData, m.allHost = m.allFacts || other.allFacts, m.allData || other.allData, m.allHost || other.allHost
 	m.others, m.allOthers = append(m.others, other.others...), m.allOthers || other.allOthers
 	m.results, m.allResults = append(m.results, other.results...), m.allResults || other.allResults
-	m.Volatile = m.Volatile || other.Volatile
+	m.Volatile, m.Ordered = m.Volatile || other.Volatile, m.Ordered || other.Ordered
 	m.Calls = append(m.Calls, other.Calls...)
 	m.Files = append(m.Files, other.Files...)
 	m.NATS = append(m.NATS, other.NATS...)

@@ -33,6 +33,8 @@ type Run struct {
 
 	Lenient bool // a missing key is nil: hierarchy.order
 
+	Made *Order // order of the keys in the result of the last text; the owner of the run resets it
+
 	Marked *Marked // set for a document, to keep the values that are printed
 
 	target Target // destination of write(); nil for templates outside a scaffold

@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// orderCases have maps from all sources of data, which a Jinja template prints in the order of the source, as
+// ansible-core does where Ansible has an equal.
+var orderCases = []struct{ name, archive, template, want string }{
+	{"data", "-- site.yaml --\ndata: {d: {z: 1, a: {y: 1, b: 2}}, l: [[{q: 1, c: 2}]]}\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ d }}{{ l }}{% for k, v in d.a.items() %}{{ k }}{% endfor %}", "{'z': 1, 'a': {'y': 1, 'b': 2}}[[{'q': 1, 'c': 2}]]yb"},
+	{"vars_files, YAML and JSON", "-- site.yaml --\nvars_files: [v.yaml, j.json]\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n-- v.yaml --\nd: {z: 1, a: 2}\n-- j.json --\n{\"e\": {\"y\": 1, \"b\": {\"9\": 1, \"10\": 2}}}\n",
+		"{{ d }}{{ e }}", "{'z': 1, 'a': 2}{'y': 1, 'b': {'9': 1, '10': 2}}"},
+	{"the source that wins decides", "-- site.yaml --\ndata: {d: {a: 1, z: 2}}\nvars_files: [v.yaml]\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n-- v.yaml --\nd: {z: 1, a: 2}\n",
+		"{{ d }}", "{'z': 1, 'a': 2}"},
+	{"maps that are merged", "-- site.yaml --\ndata: {d: {z: 1, m: 0, a: {y: 1, b: 1}}}\nhierarchy: {order: [o], merge: deep}\noverrides: {o: {d: {x: 1, a: {a: 2, y: 3}, m: 5}}}\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ d }}", "{'z': 1, 'm': 5, 'a': {'y': 3, 'b': 1, 'a': 2}, 'x': 1}"},
+	{"values that are expressions", "-- site.yaml --\ndata: {d: {z: '{{ 1 }}', a: '{{ Data.e }}'}, e: {y: 1, b: 2}, f: '{{ Data.e }}', g: '{{ Data.d.a }}'}\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ d }}{{ f }}{{ g }}", "{'z': 1, 'a': {'y': 1, 'b': 2}}{'y': 1, 'b': 2}{'y': 1, 'b': 2}"},
+	{"vars of a resource and a block", "-- site.yaml --\ndata: {d: {a: 1}}\nccm: {resources: [{name: x, vars: {d: {y: 1, b: 2}}, block: [exec: [\"{{ template('x.j2') }}\": {vars: {e: {z: 1, c: {r: 1, d: 2}}}}]]}]}\n",
+		"{{ d }}{{ e }}", "{'y': 1, 'b': 2}{'z': 1, 'c': {'r': 1, 'd': 2}}"},
+	{"a value that is set", "-- site.yaml --\ndata: {d: {a: 1}}\nccm: {resources: [set: [s: {data: {d: {y: 1, b: {z: 1, a: '{{ 2 }}'}}}}], exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ d }}", "{'y': 1, 'b': {'z': 1, 'a': 2}}"},
+	{"the elements of an each", "-- site.yaml --\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": {each: [{y: 1, b: {z: 1, a: '{{ 2 }}'}}]}]]}\n", "{{ item }}", "{'y': 1, 'b': {'z': 1, 'a': 2}}"},
+	{"an each of data", "-- site.yaml --\ndata: {l: [{n: 1, z: {b: 1, a: 2}, a: 3}]}\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": {each: \"{{ filter(Data.l, .n == 1) }}\"}]]}\n",
+		"{{ item }}{{ item.z.keys() | join }}", "{'n': 1, 'z': {'b': 1, 'a': 2}, 'a': 3}ba"},
+	{"apply", "-- site.yaml --\ndata: {d: {y: 1, b: 2}}\nccm: {resources: [apply: [n.yaml: ]]}\n-- n.yaml --\ndata: {e: {y: 1, b: 3}, d: {c: 1, a: 1}}\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ d }}{{ e }}", "{'c': 1, 'a': 1, 'y': 1, 'b': 2}{'y': 1, 'b': 3}"},
+	{"apply with data", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {d: {z: 1, a: {y: '{{ 1 }}', b: 2}}}}]]}\n-- n.yaml --\ndata: {d: {a: 1}}\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ d }}", "{'a': {'y': 1, 'b': 2}, 'z': 1}"},
+	{"the inventory", "-- site.yaml --\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n",
+		"{{ plain }}{{ own }}{{ copied }}{{ made }}", "{'z': 1, 'b': 2}{'z': 1, 'a': 'ann'}{'z': 1, 'a': 'ann'}{'z': 2, 'a': 'ann', 'y': 1, 'b': {'q': 1, 'c': 2}}"},
+}
+
+const orderVars = `
+who: ann
+plain: {z: 1, b: 2}
+own: {z: 1, a: "{{ who }}"}
+copied: "{{ own }}"
+made: "{{ own | combine(more, {'z': 2}) }}"
+more: {y: 1, b: {q: 1, c: 2}}
+`
+
+func TestKeyOrder(t *testing.T) {
+	docs, err := yamlpos.Parse("web1.yaml", []byte(orderVars))
+	require.NoError(t, err)
+	host := web1
+	host.Layers = []templates.Layer{{Name: "host web1", Node: docs[0], Values: docs[0].Any().(map[string]any)}}
+	for _, c := range orderCases {
+		t.Run(c.name, func(t *testing.T) {
+			compiler, _, err := nesting(t, c.archive+"-- x.j2 --\n"+c.template+"\n", Options{Variables: templates.ParseVariables(docs)})
+			require.NoError(t, err)
+			for range 2 { // the second time from the memo
+				compiled, err := compiler.Compile(t.Context(), host)
+				require.NoError(t, err)
+				found := false
+				for _, e := range compiled.Catalog.Entries {
+					if e.Type == "exec" {
+						require.Equal(t, c.want+"\n", e.Name)
+						found = true
+					}
+				}
+				require.True(t, found)
+			}
+		})
+	}
+}
+
+// TestKeyOrderOfHosts has two hosts whose maps differ only in their order.
+func TestKeyOrderOfHosts(t *testing.T) {
+	compiler, _, err := nesting(t, "-- site.yaml --\nccm: {resources: [exec: [\"{{ template('x.j2') }}\": ]]}\n-- x.j2 --\n{{ d }}\n", Options{})
+	require.NoError(t, err)
+	for _, text := range []string{"{'z': 1, 'l': [{'y': 1, 'b': 2}]}", "{'z': 1, 'l': [{'b': 2, 'y': 1}]}", "{'l': [{'y': 1, 'b': 2}], 'z': 1}"} {
+		docs, err := yamlpos.Parse("vars.yaml", []byte("d: "+text))
+		require.NoError(t, err)
+		host := web1
+		host.Layers = []templates.Layer{{Name: "host", Node: docs[0], Values: docs[0].Any().(map[string]any)}}
+		compiled, err := compiler.Compile(t.Context(), host)
+		require.NoError(t, err)
+		require.Equal(t, text+"\n", compiled.Catalog.Entries[0].Name)
+	}
+}
