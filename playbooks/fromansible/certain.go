@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -22,7 +23,8 @@ import (
 type certainty struct {
 	tasks   map[string]bool // tasks that look, by their places
 	gathers map[kind]bool   // what modules gather; all that are there have to be certain
-	told    map[string]bool // includes with variables, by their places, in plays whose data a host has a say in
+
+	overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
 
 	apart     map[role.Ask]bool // results that are not there in all that a file of tasks is part of
 	mixed     map[string]bool   // tasks without become, by their places, in plays that other tasks make root's
@@ -54,7 +56,7 @@ func kindOf(q facts.Query) kind {
 }
 
 func (c certainty) any() bool {
-	return len(c.told) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || len(c.chosen) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
+	return len(c.overrides) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || len(c.chosen) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
 }
 
 // asks reports whether plays may ask a query where a module has gathered what it is about.
@@ -63,7 +65,7 @@ func (c certainty) asks(q facts.Query) bool { return c.gathers[kindOf(q)] }
 // certainty goes through all that is written.
 func (c *converter) certainty() certainty {
 	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{
-		tasks: map[string]bool{}, gathers: map[kind]bool{}, told: map[string]bool{}, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, chosen: map[string]bool{}, unapplied: map[string]bool{},
+		tasks: map[string]bool{}, gathers: map[kind]bool{}, overrides: c.out.Overrides, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, chosen: map[string]bool{}, unapplied: map[string]bool{},
 	}}
 	for _, u := range c.units {
 		p.manifestsOf(u)
@@ -76,9 +78,6 @@ func (c *converter) certainty() certainty {
 	for file, plays := range c.written {
 		p.plays(file, &changes{}, nil)
 		for _, one := range plays {
-			if one.told {
-				p.over(one.tasks, one.entries, nil)
-			}
 			p.users(one)
 		}
 	}
@@ -160,21 +159,6 @@ func (p *prover) applied(u *unit, e *layout.Entry) (name string, m *manifestOf) 
 		name = path.Join(u.Out, name)
 	}
 	return name, p.manifests[name]
-}
-
-// over notes the includes with variables of a manifest, and of those that it applies.
-func (p *prover) over(u *unit, list []*layout.Entry, within []string) {
-	layout.Walk(list, func(e *layout.Entry) {
-		if e.Type != "apply" {
-			return
-		}
-		if e.Over != "" {
-			p.told[e.Over] = true
-		}
-		if name, m := p.applied(u, e); m != nil && !slices.Contains(within, name) {
-			p.over(m.unit, m.entries, append(within, name))
-		}
-	})
 }
 
 // users notes the tasks without become of a play that other tasks make root's, and the roles that it runs under a condition.

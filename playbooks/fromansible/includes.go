@@ -63,7 +63,7 @@ func (r reader) applyTasks(t *task.Task) {
 	common(t)
 	if !j2.HasTags(name) {
 		if found := r.findTasks(name); found != "" {
-			r.apply(t, r.u.tasksFile(found), r.u)
+			r.apply(t, r.u.tasksFile(found))
 			return
 		}
 		t.Problem("the file %s, which is not there", name)
@@ -71,7 +71,7 @@ func (r reader) applyTasks(t *task.Task) {
 	}
 	if literal, ok := t.W.Fixed(name); ok {
 		if found := r.findTasks(literal); found != "" {
-			r.apply(t, r.u.tasksFile(found), r.u)
+			r.apply(t, r.u.tasksFile(found))
 			return
 		}
 	}
@@ -96,8 +96,8 @@ func (r reader) findTasks(name string) string {
 	return ""
 }
 
-// apply writes an entry that applies a manifest, with variables of its own.
-func (r reader) apply(t *task.Task, m *manifestFile, other *unit) *layout.Entry {
+// apply writes an entry that applies a manifest.
+func (r reader) apply(t *task.Task, m *manifestFile) *layout.Entry {
 	switch {
 	case !m.read: // it is being read
 		t.Problem("a file of tasks that includes itself")
@@ -111,63 +111,9 @@ func (r reader) apply(t *task.Task, m *manifestFile, other *unit) *layout.Entry 
 		name = path.Dir(name)
 	}
 	e := &layout.Entry{Type: "apply", Name: r.u.Seen(name)}
-	for _, name := range appliedData(t, e) {
-		for _, u := range []*unit{other, r.u} {
-			if by := u.builtOn(name); by != "" {
-				t.Problem("an include with %s, on which the variable %s is built: write it into the data, too", name, by)
-				break
-			}
-		}
-	}
 	t.Main = e
 	t.Entries = append(t.Entries, t.Looped(e))
 	return e
-}
-
-// appliedData has the variables of an include, and the element of its loop, be data of what it applies.
-func appliedData(t *task.Task, e *layout.Entry) (names []string) {
-	var pairs []string
-	if n := t.Keywords["vars"]; n != nil && n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			x, err := expression.ExprOf(n.Content[i+1])
-			if err != nil {
-				t.Fail(err)
-				return nil
-			}
-			v, err := t.W.Write(x)
-			t.Fail(err)
-			pairs, names = append(pairs, n.Content[i].Value+": "+v.Text), append(names, n.Content[i].Value)
-			t.File.Data[n.Content[i].Value] = nil
-		}
-	}
-	if t.IsLoop() {
-		b, _ := t.Scope.Find(t.LoopVar())
-		if b.Twin || b.Result != nil {
-			t.Problem("a loop of includes over these")
-			return nil
-		}
-		v, err := t.W.Write(&j2.Expr{Op: j2.Name, Text: t.LoopVar()})
-		t.Fail(err)
-		pairs, names = append(pairs, t.LoopVar()+": "+v.Text), append(names, t.LoopVar())
-	}
-	if pairs == nil {
-		return nil
-	}
-	all := strings.Join(pairs, " ")
-	if t.IsLoop() {
-		all += string(yamlnode.Encode(t.Each()))
-	}
-	e.Over = t.File.Position(t.Node.Line)
-	switch {
-	case strings.Contains(all, "Facts.") || strings.Contains(all, "Results."):
-		t.Problem("an include with variables that a host has sent")
-		return nil
-	case t.File.Told[e.Over]:
-		t.Problem("an include with variables, in a play whose data has what a host has sent: write data as a map of all that is read there")
-		return nil
-	}
-	e.SetText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
-	return names
 }
 
 var expressionInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{.*?\}\}`) })
@@ -201,7 +147,7 @@ func (r reader) chosen(t *task.Task, name string) {
 				continue // a file that this expression does not name
 			}
 			found = true
-			e := r.apply(t, r.u.tasksFile(file), r.u)
+			e := r.apply(t, r.u.tasksFile(file))
 			e.Set("control", task.Control([]*yaml.Node{yamlnode.Text(condition.Text)}))
 		}
 		if found {
@@ -252,7 +198,7 @@ func (r reader) applyRole(t *task.Task) {
 			r.u.uses = append(r.u.uses, one)
 		}
 	}
-	r.apply(t, m, other)
+	r.apply(t, m)
 }
 
 // includeVars has a file of variables be data of the role.

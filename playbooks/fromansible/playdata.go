@@ -11,13 +11,11 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/facts"
-	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
-	"github.com/ccm-push/ccm-push/templates"
 )
 
 // writePlays writes the manifest of a playbook.
@@ -47,7 +45,6 @@ func (c *converter) writePlays(file string, plays []*play) {
 		}
 		data, files, asks := c.dataOfPlay(p, file, i)
 		c.misread(p)
-		p.told = c.told(data, files)
 		if len(files) > 0 {
 			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
 		}
@@ -93,7 +90,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 	data = yamlnode.Map()
 	over := yamlnode.Map()
 	from := c.newRole("", c.out.Root, "").File(filepath.Join(c.out.Root, file))
-	for _, vars := range []*yaml.Node{p.vars, p.params} {
+	for _, vars := range []*yaml.Node{p.vars, p.seen()} {
 		if vars == nil {
 			continue
 		}
@@ -141,6 +138,34 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 	return data, append(append(files, p.files...), late...), asked(p, from.Role)
 }
 
+// seen returns the vars of roles that other parts of the play read. Ansible has one value of these for the whole play,
+// except for the tasks of the role.
+func (p *play) seen() *yaml.Node {
+	out := yamlnode.Map()
+	for i, vars := range p.shared {
+		owner, uses := p.sharedBy[i], 0
+		for _, r := range p.roles {
+			if r == owner {
+				uses++
+			}
+		}
+		for k := 0; k+1 < len(vars.Content); k += 2 {
+			name := vars.Content[k].Value
+			read := uses > 1 || slices.ContainsFunc(p.roles, func(r *unit) bool { return r != owner && r.mentions(name) }) ||
+				slices.ContainsFunc(p.parts, func(text string) bool {
+					return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
+				})
+			if old := yamlnode.Get(out, name); read && old != nil {
+				*old = *vars.Content[k+1] // the last role decides
+			} else if read {
+				value := *vars.Content[k+1]
+				out.Content = append(out.Content, vars.Content[k], &value)
+			}
+		}
+	}
+	return out
+}
+
 // overridden is a todo for a variable of a play or of vars of a role that the inventory has too: here the inventory
 // overrides it, in Ansible it overrides the inventory.
 func (c *converter) overridden(p *play, u *unit, name string, line int) {
@@ -173,28 +198,6 @@ func (p *play) todoOfData(out *output.Output, path string, line int, why string)
 	todo := layout.Todo(output.Position(path, line), why, nil)
 	todo.Does = layout.Nothing
 	p.entries = append([]*layout.Entry{todo}, p.entries...)
-}
-
-// told reports whether a host has a say in any of the data of a play.
-func (c *converter) told(data *yaml.Node, files []string) bool {
-	texts := [][]byte{yamlnode.Encode(data)}
-	for _, name := range files {
-		texts = append(texts, c.out.Files[name].Content)
-	}
-	var sources []templates.Source
-	for _, text := range texts {
-		all, _ := yamlpos.Parse("", text) // what is encrypted, or could not be read, says nothing here
-		for _, doc := range all {
-			for _, pair := range doc.Pairs { // each for itself, since one that is a todo is no source
-				one := *doc
-				one.Pairs = []yamlpos.Pair{pair}
-				if source, err := templates.ParseSource(templates.Parts{Data: &one}); err == nil {
-					sources = append(sources, source)
-				}
-			}
-		}
-	}
-	return len(templates.KeysFromHost(nil, sources...)) > 0
 }
 
 // conflicts marks variables that two roles of a play have with different values: a role of

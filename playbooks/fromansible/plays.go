@@ -18,24 +18,23 @@ import (
 
 // A play is one that is written.
 type play struct {
-	name    string
-	hosts   *yaml.Node
-	include string
-	keys    []layout.Property
-	tasks   *unit // tasks of the play
-	roles   []*unit
-	vars    *yaml.Node     // its variables, as they are in Ansible
-	params  *yaml.Node     // parameters of roles
-	paramOf []*unit        // their roles, by pairs of params
-	again   map[string]int // how often a role that is applied again gets a parameter
-	files   []string       // of its vars_files
-	entries []*layout.Entry
-	facts   []layout.Property // what its tasks set
-	rooted  bool              // tasks make it root's
-	earlier []factOfPlay      // variables that earlier plays set
-	source  string            // the play as it is in Ansible
-	path    string            // its playbook
-	told    bool              // a host has a say in its data
+	name     string
+	hosts    *yaml.Node
+	include  string
+	keys     []layout.Property
+	tasks    *unit // tasks of the play
+	roles    []*unit
+	vars     *yaml.Node   // its variables, as they are in Ansible
+	shared   []*yaml.Node // vars of its roles
+	sharedBy []*unit      // the roles of shared
+	files    []string     // of its vars_files
+	entries  []*layout.Entry
+	facts    []layout.Property // what its tasks set
+	rooted   bool              // tasks make it root's
+	earlier  []factOfPlay      // variables that earlier plays set
+	parts    []string          // its tasks as they are in Ansible
+	source   string            // the play as it is in Ansible
+	path     string            // its playbook
 }
 
 // A factOfPlay is a variable that the tasks of a play set, which later plays of the host see.
@@ -197,6 +196,9 @@ func (c *converter) playKeys(p *play, n *yaml.Node, r reader, problem func(int, 
 func (c *converter) playTasks(p *play, n *yaml.Node, r reader, around task.Around, problem func(int, string, ...any)) {
 	part := func(key string) (there bool) {
 		tasks := yamlnode.Get(n, key)
+		if tasks != nil {
+			p.parts = append(p.parts, string(yamlnode.Encode(tasks)))
+		}
 		p.entries = append(p.entries, r.tasks(tasks, r.f.Scope(), around)...)
 		return tasks != nil
 	}
@@ -331,41 +333,22 @@ func (c *converter) playRoles(p *play, n *yaml.Node, problem func(int, string, .
 			continue
 		}
 		r := c.readRole(found)
+		var all []*layout.Entry
 		for _, dep := range c.needed(r) {
 			if dep != r && seen[dep] {
 				continue
 			}
-			again := seen[dep]
 			seen[dep] = true
 			list := applies([]*unit{dep})
+			all = append(all, list...)
 			if dep == r && one.Kind == yaml.MappingNode && len(list) > 0 {
-				c.roleKeys(p, r, list[0], one, again, problem)
+				c.roleKeys(p, r, all, one, problem)
 			}
 			p.roles = append(p.roles, dep)
 			p.entries = append(p.entries, list...)
 		}
 	}
-	checkParams(p, problem)
 	checkHandlers(p, c.out)
-}
-
-// checkParams reports parameters of a role that others see here, where they are data of the play.
-func checkParams(p *play, problem func(int, string, ...any)) {
-	for i := 0; p.params != nil && i+1 < len(p.params.Content); i += 2 {
-		name, owner := p.params.Content[i], p.paramOf[i/2]
-		uses := 0
-		for _, r := range p.roles {
-			switch {
-			case r == owner:
-				uses++
-			case r.mentions(name.Value):
-				problem(name.Line, "the parameter %s of the role %s, which the role %s reads, too: give it another name in one of them", name.Value, owner.Name, r.Name)
-			}
-		}
-		if uses > 1+p.again[name.Value] {
-			problem(name.Line, "the parameter %s of the role %s, which is applied again without it: write it there, too", name.Value, owner.Name)
-		}
-	}
 }
 
 // checkHandlers reports handlers of one name in several roles: Ansible runs the last one, whichever role notifies it.
@@ -384,9 +367,12 @@ func checkHandlers(p *play, out *output.Output) {
 	}
 }
 
-// roleKeys writes what a play says beside the name of a role.
-func (c *converter) roleKeys(p *play, r *unit, e *layout.Entry, n *yaml.Node, again bool, problem func(int, string, ...any)) {
-	w := &expression.Writer{Scope: p.tasks.File("").Scope()}
+// roleKeys writes the other keys of a role of a play. The last entry of list applies the role, the others the roles that it
+// depends on.
+func (c *converter) roleKeys(p *play, r *unit, list []*layout.Entry, n *yaml.Node, problem func(int, string, ...any)) {
+	f := p.tasks.File(p.path)
+	t := c.tasks.NewBlock(f, n, f.Scope(), task.Around{})
+	e := list[len(list)-1]
 	params := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i].Value, n.Content[i+1]
@@ -395,12 +381,12 @@ func (c *converter) roleKeys(p *play, r *unit, e *layout.Entry, n *yaml.Node, ag
 		case "tags":
 			e.Set("tags", yamlnode.Texts(yamlnode.Names(v)...))
 		case "when":
-			list, err := w.Conditions(v)
+			conditions, err := t.W.Conditions(v)
 			if err != nil {
 				problem(v.Line, "%v", err)
 				continue
 			}
-			e.Set("control", task.Control(list))
+			e.Set("control", task.Control(conditions))
 		case "become":
 			if b, _ := yamlnode.BoolOf(v); b {
 				p.tasks.Became = true
@@ -408,46 +394,29 @@ func (c *converter) roleKeys(p *play, r *unit, e *layout.Entry, n *yaml.Node, ag
 		case "vars":
 			if v.Kind == yaml.MappingNode {
 				params.Content = append(params.Content, v.Content...)
+				p.shared = append(p.shared, v)
+				p.sharedBy = append(p.sharedBy, r)
 			}
-		case "delegate_to", "become_user", "environment", "delegate_facts", "no_log", "run_once", "any_errors_fatal", "ignore_errors":
+		case "port": // of the connection, as at a play; it is no parameter
+			c.out.Report.Note(c.out.Shown(p.path), v.Line, key+": "+withoutMeaning[key])
+		case "collections", "debugger", "diff":
+		case "delegate_to", "become_user", "become_method", "become_flags", "become_exe", "environment", "delegate_facts", "no_log", "run_once", "any_errors_fatal", "ignore_errors",
+			"ignore_unreachable", "check_mode", "connection", "module_defaults", "remote_user", "throttle", "timeout":
 			problem(v.Line, "%s of a role", key)
 		default:
 			params.Content = append(params.Content, n.Content[i], v)
 		}
 	}
-	if len(params.Content) == 0 {
+	vars := task.Vars(params, n, t)
+	for _, why := range t.Problems {
+		problem(n.Line, "%s", why)
+	}
+	if vars == nil {
 		return
 	}
-	if !again && !slices.ContainsFunc(p.roles, func(r *unit) bool { return r.Out == e.Name }) {
-		if p.params == nil {
-			p.params = &yaml.Node{Kind: yaml.MappingNode}
-		}
-		p.params.Content = append(p.params.Content, params.Content...)
-		for range len(params.Content) / 2 {
-			p.paramOf = append(p.paramOf, r)
-		}
-		return
+	for _, e := range list { // roles that the role depends on see its parameters
+		e.Set("vars", vars)
 	}
-	var pairs []string
-	for i := 0; i+1 < len(params.Content); i += 2 {
-		if p.again == nil {
-			p.again = map[string]int{}
-		}
-		p.again[params.Content[i].Value]++
-		if by := r.builtOn(params.Content[i].Value); by != "" {
-			problem(params.Content[i].Line, "the parameter %s, on which the variable %s of the role is built", params.Content[i].Value, by)
-		}
-		x, err := expression.ExprOf(params.Content[i+1])
-		if err == nil {
-			var v expression.Term
-			v, err = w.Write(x)
-			pairs = append(pairs, params.Content[i].Value+": "+v.Text)
-		}
-		if err != nil {
-			problem(params.Content[i].Line, "%v", err)
-		}
-	}
-	e.SetText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
 }
 
 // allRoles are the roles of a play, and those that they apply themselves.

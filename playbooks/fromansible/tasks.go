@@ -132,7 +132,7 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 			t.Name = value.Value
 		case "block", "rescue", "always":
 		case "vars":
-			t.Fail(task.Bind(t.Scope, value))
+			blockVars(t, e, value, &inner)
 		case "environment":
 			inner.Environment = value
 		case "become":
@@ -203,6 +203,14 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 		return append([]*layout.Entry{{Comments: append(e.Comments, fmt.Sprintf("the block %s has no resources", t.Name))}}, e.Block...)
 	}
 	return []*layout.Entry{e}
+}
+
+// blockVars writes the vars of a block.
+func blockVars(t *task.Task, e *layout.Entry, n *yaml.Node, inner *task.Around) {
+	if vars := task.Vars(n, t.Node, t); vars != nil {
+		e.Set("vars", vars)
+		inner.Conditional = true // what its tasks look at is not known before the run
+	}
 }
 
 // complete adds a command that does nothing to the parts of a block that have only comments. It returns false if the block

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -43,7 +42,7 @@ func (c *converter) newUnit(name, dir, out string) *unit {
 }
 
 func (c *converter) newRole(name, dir, out string) *role.Role {
-	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Told: c.certain.told, Chosen: c.certain.chosen, Apart: c.certain.apart})
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Overrides: c.certain.overrides, Chosen: c.certain.chosen, Apart: c.certain.apart})
 }
 
 // reader reads a file of a unit.
@@ -121,21 +120,6 @@ func roleName(n *yaml.Node) *yaml.Node {
 // mentions reports whether tasks, templates or variables of the unit contain a name.
 func (u *unit) mentions(name string) bool {
 	return !u.File(u.Dir).OnlyHere(name)
-}
-
-// builtOn returns a variable of the unit whose value contains another variable. Empty means none.
-func (u *unit) builtOn(name string) (by string) {
-	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
-	for _, variable := range slices.Sorted(maps.Keys(u.Data)) {
-		if n := u.Data[variable]; n != nil && variable != name {
-			yamlnode.Walk(n, func(scalar *yaml.Node) {
-				if yamlnode.HasJinja(scalar) && word.MatchString(scalar.Value) {
-					by = variable
-				}
-			})
-		}
-	}
-	return by
 }
 
 // main is the manifest of a role's main tasks.

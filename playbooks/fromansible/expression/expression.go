@@ -9,13 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // A Term is an expression as it is written here.
@@ -68,6 +66,8 @@ type Binding struct {
 	Pair bool     // it is an element of toPairs(…): key and value are [0] and [1]
 	Twin bool     // it is two: of a loop, and of one in it
 	Expr *j2.Expr // it stands for this expression
+	// Literal is the value of data that is the same for all hosts; nil of other names.
+	Literal *j2.Expr
 	// A result of a task: what its fields are called here.
 	Result   *Result
 	Only     []string // the fields of it that are known; nil: all
@@ -198,33 +198,7 @@ func (w *Writer) name(name string) (Term, error) {
 	case name == "role_path", name == "playbook_dir", name == "inventory_dir", name == "inventory_file", name == "environment", name == "ansible_loop", name == "loop":
 		return Term{}, Unknown("the variable %s", name)
 	}
-	if by := shadowed(w.Scope, &j2.Expr{Op: j2.Name, Text: name}, 0); by != "" {
-		return Term{}, Unknown("the variable %s, which is built on %s, which has another value here", name, by)
-	}
 	return Term{"Data." + name, Whole, w.Scope.Files.KindOf(name)}, nil
-}
-
-// shadowed returns a name on which a variable is built, if a task, a block or a loop sets this name. Data is evaluated
-// without these values. Empty means none.
-func shadowed(s *Scope, variable *j2.Expr, depth int) string {
-	n := s.Files.NodeOf(variable)
-	if n == nil || depth > 5 {
-		return ""
-	}
-	found := ""
-	yamlnode.Walk(n, func(scalar *yaml.Node) {
-		if !yamlnode.HasJinja(scalar) || found != "" {
-			return
-		}
-		for _, word := range strings.FieldsFunc(scalar.Value, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-			if b, bound := s.Find(word); bound && !b.JetVar && b.Result == nil {
-				found = word
-			} else if by := shadowed(s, &j2.Expr{Op: j2.Name, Text: word}, depth+1); by != "" {
-				found = by
-			}
-		}
-	})
-	return found
 }
 
 // ours writes what is the same path here.

@@ -90,3 +90,18 @@ func KindOfElements(n *yaml.Node) Kind {
 	}
 	return k
 }
+
+// KindOfAll returns the type of a value that has one of some types.
+func KindOfAll(kinds []Kind) Kind {
+	k := kinds[0]
+	for _, other := range kinds[1:] {
+		switch {
+		case other == k:
+		case other == boolKind || other == maybeBoolKind || k == boolKind || k == maybeBoolKind:
+			k = maybeBoolKind
+		default:
+			k = AnyKind
+		}
+	}
+	return k
+}

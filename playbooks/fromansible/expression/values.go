@@ -125,13 +125,37 @@ func (w *Writer) Fixed(text string) (string, bool) {
 		literal := p.Text
 		if p.Term != nil {
 			var ok bool
-			if literal, ok = LiteralOf(p.Term.Text); !ok {
+			if literal, ok = literalText(p.Term.Text, w); !ok {
 				return "", false
 			}
 		}
 		out += literal
 	}
 	return out, true
+}
+
+// literalText returns the text of a term whose value is known. Data of a scope may have a literal value.
+func literalText(term string, w *Writer) (string, bool) {
+	if name, is := strings.CutPrefix(term, "Data."); is {
+		if b, bound := w.Scope.Find(name); bound && b.Literal != nil {
+			term = w.Literal(b.Literal.Lit).Text
+		}
+	}
+	return LiteralOf(term)
+}
+
+// Typed writes a value of Ansible, and returns its type.
+func Typed(n *yaml.Node, w *Writer) (*yaml.Node, Kind, error) {
+	v, err := w.Value(n)
+	kind := KindOfNode(n)
+	if e := SoleExpr(n); e != nil && err == nil {
+		var t Term
+		t, err = w.Write(e)
+		kind = t.Kind
+	} else if n.Kind == yaml.ScalarNode && yamlnode.HasJinja(n) {
+		kind = TextKind
+	}
+	return v, kind, err
 }
 
 // Text writes a text of Ansible as one of a manifest.
@@ -189,12 +213,18 @@ func (w *Writer) Printed(t Term) (Term, error) {
 	case maybeBoolKind:
 		return printedMaybe(t, w)
 	case boolKind:
-		if name, is := strings.CutPrefix(t.Text, "Data."); is && !w.Scope.Files.Given(strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '[' })[0]) {
+		if name, is := strings.CutPrefix(t.Text, "Data."); is && !given(strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '[' })[0], w) {
 			return printedMaybe(t, w) // the inventory may have another type
 		}
 		return Term{t.In(CondPrec+1) + " ? " + w.quote("True") + " : " + w.quote("False"), CondPrec, TextKind}, nil
 	}
 	return t, nil
+}
+
+// given reports whether the type of a variable is known: a scope or the inventory sets it.
+func given(name string, w *Writer) bool {
+	_, bound := w.Scope.Find(name)
+	return bound || w.Scope.Files.Given(name)
 }
 
 // printedMaybe writes a value that may be a boolean, or of another type, as Python prints it.

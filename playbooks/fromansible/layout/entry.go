@@ -25,7 +25,6 @@ type Entry struct {
 	Does *Entry // what it would be if it were; nil if that is not known
 	Look *Look  // of what only looks at the host; nil of all else
 	File string // of the task; "" of a block
-	Over string // the place of an include whose variables go over all data; "" of all else
 
 	alias     string   // that it may have if others refer to it
 	Subscribe []*Entry // whose changes refresh it

@@ -122,7 +122,7 @@ func portOf(t *task.Task, n *yaml.Node) (number string, ok bool) {
 	if yamlnode.HasJinja(n) {
 		values = nil
 		if t.IsLoop() && strings.Contains(n.Value, t.LoopVar()) {
-			values = yamlnode.Items(t.Each())
+			values = yamlnode.Items(task.Each(t))
 		}
 	}
 	return text, !slices.ContainsFunc(values, func(v *yaml.Node) bool {

@@ -190,7 +190,7 @@ func languagePackages(t *task.Task, like *layout.Entry, names *yaml.Node, ensure
 		kind := kindOfExpr(t, x)
 		switch {
 		case kind == expression.TextKind || t.IsLoop() && kind != expression.ListKind:
-			for _, item := range yamlnode.Items(t.Each()) {
+			for _, item := range yamlnode.Items(task.Each(t)) {
 				if strings.ContainsAny(item.Value, "=<>~!") && !yamlnode.HasJinja(item) {
 					t.Problem("a loop over names with versions: write ensure")
 					return

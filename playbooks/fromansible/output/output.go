@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/repository"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -23,7 +24,8 @@ type Output struct {
 	Files  map[string]File // by path, below the folder that is written
 	Report Report
 
-	Variables map[string]bool // of plays, and of files beside them that are copied
+	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
+	Variables map[string]bool              // of plays, and of files beside them that are copied
 }
 
 // A File is one that is written.
@@ -34,10 +36,17 @@ type File struct {
 
 // New has nothing in it. It is to be closed.
 func New(ctx context.Context, root string) (*Output, error) {
-	o := &Output{Root: root, Files: map[string]File{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
+	o := &Output{Root: root, Files: map[string]File{}, Overrides: map[string][]expression.Kind{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
 	var err error
 	o.From, err = repository.Open(ctx, root, func(path, why string) { o.Report.Note(o.Shown(path), 0, why) })
 	return o, err
+}
+
+// Override notes that a scope or a task sets a variable to a value of a type.
+func (o *Output) Override(name string, kind expression.Kind) {
+	if !slices.Contains(o.Overrides[name], kind) {
+		o.Overrides[name] = append(o.Overrides[name], kind)
+	}
 }
 
 // Shown is a path as reports have it.

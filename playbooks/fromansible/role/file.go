@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 
@@ -41,8 +42,18 @@ func (f File) Leave(line int, what, why string) {
 	f.To.Report.Leave(f.To.Shown(f.Path), line, what, why)
 }
 
-// KindOf is the type of a variable, as far as defaults, vars and the inventory show it.
+// KindOf returns the type that all known values of a variable have.
 func (f File) KindOf(name string) expression.Kind {
+	kinds := f.Overrides[name]
+	_, given := f.Inventory[name]
+	if len(kinds) == 0 || given || f.Beside[name] != nil || f.Data[name] != nil {
+		kinds = append(slices.Clip(kinds), kindOf(name, f))
+	}
+	return expression.KindOfAll(kinds)
+}
+
+// kindOf is the type of a variable, as far as defaults, vars and the inventory show it.
+func kindOf(name string, f File) expression.Kind {
 	if v, ok := f.Inventory[name]; ok {
 		if _, beside := f.Beside[name]; !beside { // which has precedence
 			return expression.KindOfValue(v)
@@ -77,14 +88,14 @@ func (f File) Given(name string) bool {
 func (f File) Defines(name string) bool {
 	_, given := f.Inventory[name]
 	_, own := f.Data[name]
-	return given || own || f.To.Variables[name]
+	return given || own || f.To.Variables[name] || f.Overrides[name] != nil
 }
 
 // NodeOf is what a path such as x.y.z of data leads to; nil if it is not known here.
 func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 	switch e.Op {
 	case j2.Name:
-		if _, overridden := f.Inventory[e.Text]; overridden || f.Facts[e.Text] != nil && len(f.Facts[e.Text].included) > 0 {
+		if _, given := f.Inventory[e.Text]; given || f.Overrides[e.Text] != nil || f.Facts[e.Text] != nil && len(f.Facts[e.Text].included) > 0 {
 			return nil
 		}
 		return f.Data[e.Text]
@@ -96,6 +107,37 @@ func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 		}
 	}
 	return nil
+}
+
+// BuiltOn reports whether data of the role has a value that reads a variable.
+func BuiltOn(name string, f File) bool {
+	for _, n := range f.Data {
+		if n != nil && reads(n, f, map[string]bool{}, func(word string) bool { return word == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Overridden reports whether an expression reads variables to which scopes or tasks give other values than the play.
+func Overridden(text string, f File) bool {
+	return reads(yamlnode.Text("{{"+text), f, map[string]bool{}, func(word string) bool { return f.Overrides[word] != nil })
+}
+
+// reads reports whether the expressions of a value, or of data that they read, contain one of some names.
+func reads(n *yaml.Node, f File, seen map[string]bool, is func(string) bool) (found bool) {
+	yamlnode.Walk(n, func(scalar *yaml.Node) {
+		if !yamlnode.HasJinja(scalar) {
+			return
+		}
+		for _, word := range strings.FieldsFunc(scalar.Value, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if found = found || is(word); !found && !seen[word] && f.Data[word] != nil {
+				seen[word] = true
+				found = reads(f.Data[word], f, seen, is)
+			}
+		}
+	})
+	return found
 }
 
 // OnlyHere reports whether other files of the role omit a name.

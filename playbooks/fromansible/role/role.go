@@ -45,12 +45,12 @@ type Role struct {
 // Around is what roles share.
 type Around struct {
 	To        *output.Output
-	Inventory map[string]any         // variables that go over those of roles
-	Beside    map[string]*yaml.Node  // variables of the folders group_vars and host_vars, which have precedence
-	Certain   func(facts.Query) bool // what a module gathers is the same before the run
-	Told      map[string]bool        // of includes with variables, by their places: a host has a say in data around them
-	Chosen    map[string]bool        // folders of roles that run under a condition
-	Apart     map[Ask]bool           // what files ask for that are carried out without the tasks that register it, too
+	Inventory map[string]any               // variables that go over those of roles
+	Beside    map[string]*yaml.Node        // variables of the folders group_vars and host_vars, which have precedence
+	Certain   func(facts.Query) bool       // what a module gathers is the same before the run
+	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
+	Chosen    map[string]bool              // folders of roles that run under a condition
+	Apart     map[Ask]bool                 // what files ask for that are carried out without the tasks that register it, too
 }
 
 // An Ask is a result that a file of tasks asks for.

@@ -51,7 +51,7 @@ var Keywords = map[string]Keyword{
 	"check_mode":         {Here: "`noop: true` for `true`, `readonly: true` of an `exec` for `false`", by: checkMode},
 	"diff":               {Here: "`--diff` of a run", by: func(t *Task, _ *yaml.Node) {}},
 	"environment":        {Here: "`environment` of an `exec`", by: environment},
-	"vars":               {Here: "the expressions in the place of their names"},
+	"vars":               {Here: "`vars`"},
 	"async":              {Here: "`timeout`", by: async},
 	"poll":               {Here: "nothing, unless it is 0", Why: "0 has no counterpart: a resource is done when its command has ended"},
 	"timeout":            {Here: "`timeout`", by: timeout},
@@ -81,6 +81,7 @@ func (t *Task) ApplyKeywords() {
 			r.by(t, t.Keywords[key])
 		}
 	}
+	putVars(t.Entries, t.vars)
 	for _, key := range keywordOrder {
 		n := t.Keywords[key]
 		if n == nil && (key != "environment" || t.Around.Environment == nil) && (key != "become" || t.Around.BecomeUser == "" && t.Keywords["become_user"] == nil) {

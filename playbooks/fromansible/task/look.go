@@ -2,9 +2,11 @@ package task
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -12,7 +14,7 @@ import (
 // that plays ask for before the run: then it is carried over, its result is that fact, and Looks gives true. Else the
 // module goes on with what it has otherwise.
 func (t *Task) Looks(q facts.Query) bool {
-	t.look = &layout.Look{Where: t.File.Position(t.Node.Line), Query: q, InPlace: !t.mayLook()}
+	t.look = &layout.Look{Where: t.File.Position(t.Node.Line), Query: q, InPlace: !t.mayLook() || role.Overridden(strings.Join([]string{q.Stat, q.Package, q.Service, q.Getent, q.Command}, " "), t.File)}
 	if t.look.InPlace || !t.of.Certain[t.look.Where] {
 		return false
 	}

@@ -121,7 +121,7 @@ func isLookup(e *j2.Expr, plugin string) bool {
 func over(t *Task) (round, bool) {
 	key := t.LoopKey()
 	n := t.Keywords[key]
-	w := &expression.Writer{Scope: t.Scope.Outer}
+	w := &expression.Writer{Scope: inlined(t.Keywords["vars"], t.Scope.Outer)}
 	fail := func(err error) (round, bool) {
 		t.Fail(err)
 		return round{}, false
@@ -420,8 +420,8 @@ func (t *Task) Elements() []*expression.Writer {
 	return list
 }
 
-// Each is what the loop goes over, as it is written.
-func (t *Task) Each() *yaml.Node {
+// Each returns the list that the loop of a task goes over, as it is written.
+func Each(t *Task) *yaml.Node {
 	r, _ := over(t)
 	return r.each
 }

@@ -1,12 +1,11 @@
 // Package task carries over one task of Ansible. Its module writes entries with the methods of [Task]; what the
 // loop around it and its keywords become is decided here, for all modules alike.
 //
-// task.go is what there is of a task; read.go takes it apart; loops.go and keywords.go carry over what stands
+// task.go is what there is of a task; read.go takes it apart; vars.go, loops.go and keywords.go carry over what stands
 // beside its module, each keyword by a function of a table; write.go is what modules are written with.
 package task
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -61,6 +59,7 @@ type Task struct {
 	Result   *expression.Result
 
 	of    *Conversion
+	vars  *yaml.Node   // of the entries; nil without any
 	look  *layout.Look // nil if it does more than that
 	notes []string     // what is different, in the report
 }
@@ -99,8 +98,8 @@ func (c *Conversion) task(f role.File, n *yaml.Node, s *expression.Scope, around
 
 // Convert has the module and the keywords write entries. carry is the function of the module; nil if it has none.
 func (t *Task) Convert(carry func(*Task)) {
-	variables(t)
 	loop(t)
+	variables(t)
 	registers(t)
 	switch {
 	case t.Module == "":
@@ -204,39 +203,6 @@ func (t *Task) Fail(err error) {
 // Note says what is different, in the report.
 func (t *Task) Note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
-}
-
-// variables are the vars of a task: their expressions stand in the place of their names.
-func variables(t *Task) {
-	n := t.Keywords["vars"]
-	if n == nil || t.Module == "include_tasks" || t.Module == "import_tasks" || t.Module == "include_role" || t.Module == "import_role" || t.Module == "include" {
-		return
-	}
-	t.Fail(Bind(t.Scope, n))
-}
-
-// Bind has the expressions of vars stand in the place of their names.
-func Bind(s *expression.Scope, n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return expression.Unknown("vars that are no map")
-	}
-	var errs error
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name := n.Content[i].Value
-		e, err := expression.ExprOf(n.Content[i+1])
-		if err != nil {
-			errs = errors.Join(errs, err)
-			continue
-		}
-		self := false
-		e.Walk(func(x *j2.Expr) bool { self = self || x.Op == j2.Name && x.Text == name; return true })
-		if self {
-			errs = errors.Join(errs, expression.Unknown("the variable %s, which is made of itself", name))
-			continue
-		}
-		s.Names[name] = expression.Binding{Expr: e}
-	}
-	return errs
 }
 
 // registers has the name of the result be known to what comes later.

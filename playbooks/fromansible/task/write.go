@@ -227,7 +227,7 @@ func (t *Task) Write(e *layout.Entry) *layout.Entry {
 	}
 	t.Main = e
 	t.Entries = append(t.Entries, t.Looped(e))
-	if t.IsLoop() && !strings.Contains(e.Name, "Item") && !strings.Contains(e.Name, "Outer") {
+	if t.IsLoop() && !strings.Contains(e.Name, "Item") && !strings.Contains(e.Name, "Outer") && !(strings.Contains(e.Name, "Data.") && yamlnode.Get(t.vars, t.LoopVar()) != nil) {
 		t.Problem("a loop whose resources would have one name: %s", e.Name)
 	}
 	return e
