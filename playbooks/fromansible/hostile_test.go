@@ -105,12 +105,12 @@ func TestHostileRepository(t *testing.T) {
 		"deep values":            {map[string]string{"roles/x/defaults/main.yml": "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n", "roles/x/tasks/main.yml": use}, "more than 200 deep"},
 		"nested if":              {with(strings.Repeat("{% if a %}", 100_000)), "more than 200 deep"},
 		"nested if, closed":      {with(strings.Repeat("{% if a %}", 20_000) + strings.Repeat("{% endif %}", 20_000)), "more than 200 deep"},
-		"nested for":             {map[string]string{"roles/x/templates/t.j2": strings.Repeat("{% for a in b %}\n", 50_000), "roles/x/tasks/main.yml": use}, "more than 200 deep"},
+		"nested for":             {map[string]string{"roles/x/templates/t.j2": strings.Repeat("{% for a in b %}\n", 50_000), "roles/x/tasks/main.yml": use}, "more than 200 levels deep"},
 		"many elif":              {map[string]string{"roles/x/templates/t.j2": "{% if a %}" + strings.Repeat("{% elif a %}\n", 5_000) + "{% endif %}", "roles/x/tasks/main.yml": use}, ""},
 		"parentheses":            {with("{{ " + strings.Repeat("(", 200_000) + " }}"), ""},
 		"filters":                {with("{{ a" + strings.Repeat("|string", 5_000) + " }}"), ""},
-		"a template in itself":   {map[string]string{"roles/x/templates/t.j2": "{% include 't.j2' %}", "roles/x/tasks/main.yml": use}, "which includes itself"},
-		"templates in a circle":  {map[string]string{"roles/x/templates/t.j2": "{% include 'u.j2' %}", "roles/x/templates/u.j2": "{% include 't.j2' %}", "roles/x/tasks/main.yml": use}, "which includes itself"},
+		"a template in itself":   {map[string]string{"roles/x/templates/t.j2": "{% include 't.j2' %}", "roles/x/tasks/main.yml": use}, ""},
+		"templates in a circle":  {map[string]string{"roles/x/templates/t.j2": "{% include 'u.j2' %}", "roles/x/templates/u.j2": "{% include 't.j2' %}", "roles/x/tasks/main.yml": use}, ""},
 		"handlers in a circle":   {map[string]string{"roles/x/handlers/main.yml": "- include_tasks: main.yml\n", "roles/x/tasks/main.yml": use}, "a file of handlers that includes itself"},
 		"tasks in a circle":      {map[string]string{"roles/x/tasks/main.yml": "- include_tasks: a.yml\n", "roles/x/tasks/a.yml": "- include_tasks: main.yml\n"}, ""},
 		"roles in a circle":      {map[string]string{"roles/x/tasks/main.yml": use, "roles/x/meta/main.yml": "dependencies: [y]\n", "roles/y/tasks/main.yml": use, "roles/y/meta/main.yml": "dependencies: [x]\n"}, ""},
@@ -155,7 +155,7 @@ func TestModesOfConversions(t *testing.T) {
 		switch name {
 		case "roles/x/files/f":
 			require.Equal(t, os.FileMode(0o750), mode)
-		case "group_vars/all.yml":
+		case "group_vars/all.yml", "roles/x/templates/t.j2":
 			require.Equal(t, os.FileMode(0o644), mode)
 		default:
 			require.Equal(t, os.FileMode(0o600), mode, name)

@@ -1,7 +1,8 @@
 // Package jinja has Jinja templates as Ansible's module template renders them, and the expressions of Ansible's variables
 // and conditions.
 //
-//   - lex.go, parse.go and statements.go read a source; reads.go notes the values that it can read.
+//   - lex.go, parse.go and statements.go read a source; reads.go notes the values that it can read, uses.go
+//     the names in its source.
 //   - template.go has templates ([Parse]), settle.go values and conditions ([ParseText], [ParseCondition]).
 //   - exec.go executes statements, eval.go expressions, call.go calls.
 //   - value.go has the values of Python, text.go how they are printed, json.go and yaml.go their other forms.

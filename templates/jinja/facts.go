@@ -79,8 +79,25 @@ var facts = map[string]fact{
 	"memfree_mb":          {[]string{"memory.virtual.free"}, mebibytes},
 	"swaptotal_mb":        {[]string{"memory.swap.info.total"}, mebibytes},
 	"processor_vcpus":     {[]string{"cpu.info"}, func(x *exec, v []any) any { return int64(len(x.iterate(v[0]))) }},
-	"default_ipv4":        {[]string{"network.default_ipv4"}, address},
+	"default_ipv4":        {[]string{"network.default_ipv4", "network.default_interface", "network.default_gateway"}, address},
 	"default_ipv6":        {[]string{"network.default_ipv6"}, address},
+	"fqdn":                {[]string{"identity.fqdn"}, same},
+	"domain": {[]string{"identity.fqdn"}, func(_ *exec, v []any) any {
+		_, domain, _ := strings.Cut(text(v[0]), ".")
+		return domain
+	}},
+	"user_id":    {[]string{"identity.user.name"}, same},
+	"user_uid":   {[]string{"identity.user.uid"}, same},
+	"user_gid":   {[]string{"identity.user.gid"}, same},
+	"user_gecos": {[]string{"identity.user.comment"}, same},
+	"user_dir":   {[]string{"identity.user.home"}, same},
+	"user_shell": {[]string{"identity.user.shell"}, same},
+	"service_mgr": {[]string{"host.service_manager"}, func(x *exec, v []any) any {
+		if text(v[0]) != "systemd" {
+			x.failf("systemd does not manage the services of the host; set ansible_service_mgr in the data")
+		}
+		return v[0]
+	}},
 }
 
 func mebibytes(_ *exec, v []any) any {
@@ -88,27 +105,30 @@ func mebibytes(_ *exec, v []any) any {
 	return int64(f) >> 20
 }
 
-// address returns a dict with the address of the default route, without Ansible's other keys.
+// address returns a dict with the address of the default route, its interface and its gateway, without Ansible's other
+// keys.
 func address(x *exec, v []any) any {
 	d := newDict()
-	if text(v[0]) != "" {
-		d.set(x, "address", v[0])
+	for i, key := range []string{"address", "interface", "gateway"} {
+		if i < len(v) && text(v[i]) != "" {
+			d.set(x, key, v[i])
+		}
 	}
 	return d
 }
 
 // otherFacts has facts of Ansible without an equal here. A template that reads one must not silently print something else.
-var otherFacts = words(`all_ipv4_addresses all_ipv6_addresses apparmor bios_date bios_vendor bios_version board_asset_tag
-	board_name board_serial board_vendor board_version chassis_asset_tag chassis_serial chassis_vendor chassis_version cmdline
+var otherFacts = words(`all_ipv4_addresses all_ipv6_addresses apparmor bios_date bios_vendor bios_version board_asset_tag board_name
+	board_serial board_vendor board_version chassis_asset_tag chassis_serial chassis_vendor chassis_version cmdline
 	date_time device_links devices distribution_file_parsed distribution_file_path distribution_file_variety
-	distribution_minor_version dns domain effective_group_id effective_user_id env fibre_channel_wwn fips form_factor fqdn
-	hostnqn interfaces is_chroot iscsi_iqn kernel_version lo loadavg local locally_reachable_ips lsb lvm machine_id memory_mb
+	distribution_minor_version dns effective_group_id effective_user_id env fibre_channel_wwn fips form_factor hostnqn
+	interfaces is_chroot iscsi_iqn kernel_version lo loadavg local locally_reachable_ips lsb lvm machine_id memory_mb
 	mounts nvme_nqn os_name processor processor_cores processor_count processor_nproc processor_threads_per_core
 	product_name product_serial product_uuid product_version proc_cmdline python python_version real_group_id real_user_id
-	selinux selinux_python_present service_mgr services packages ssh_host_key_dsa_public ssh_host_key_ecdsa_public
+	selinux selinux_python_present services packages ssh_host_key_dsa_public ssh_host_key_ecdsa_public
 	ssh_host_key_ed25519_public ssh_host_key_rsa_public swapfree_mb system_capabilities system_capabilities_enforced
-	system_vendor systemd uptime_seconds user_dir user_gecos user_gid user_id user_shell user_uid userspace_architecture
-	userspace_bits virtualization_tech_guest virtualization_tech_host gather_subset`)
+	system_vendor systemd uptime_seconds userspace_architecture userspace_bits virtualization_tech_guest
+	virtualization_tech_host gather_subset`)
 
 func words(s string) map[string]bool {
 	set := map[string]bool{}

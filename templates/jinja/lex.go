@@ -126,7 +126,8 @@ type lexer struct {
 	text   string // without the newline at its end
 	at     int
 	tokens []token
-	fresh  bool // the character before the current position ends a line
+	fresh  bool   // the character before the current position ends a line
+	found  [3]int // offsets of the next comment, block and print; -1 means none, one before the current position that it is unknown
 }
 
 func (l *lexer) fail(at int, format string, args ...any) error {
@@ -197,10 +198,15 @@ func (l *lexer) stripped(data string) string {
 // next finds the next tag.
 func (l *lexer) next() (at int, left string) {
 	at = -1
-	for _, delimiter := range []string{l.syntax.comment, l.syntax.block, l.syntax.print} {
-		i := strings.Index(l.text[l.at:], delimiter)
-		if i >= 0 && (at < 0 || l.at+i < at || l.at+i == at && len(delimiter) > len(left)) {
-			at, left = l.at+i, delimiter
+	for n, delimiter := range [...]string{l.syntax.comment, l.syntax.block, l.syntax.print} {
+		if found := l.found[n]; found >= 0 && found <= l.at { // else it is what another call has found
+			l.found[n] = -1
+			if i := strings.Index(l.text[l.at:], delimiter); i >= 0 {
+				l.found[n] = l.at + i
+			}
+		}
+		if i := l.found[n]; i >= 0 && (at < 0 || i < at || i == at && len(delimiter) > len(left)) {
+			at, left = i, delimiter
 		}
 	}
 	return at, left

@@ -13,7 +13,8 @@ import (
 type analysis struct {
 	reads render.Reads
 	seen  map[*program]bool
-	roots bool // the names of roots are variables
+	roots bool                             // the names of roots are variables
+	note  func(name string, keys []string) // called for each variable; may be nil
 }
 
 // static has the names that are certainly set by the template, with the flow of their values.
@@ -244,6 +245,9 @@ func (a *analysis) reference(n *node, s *static) (f render.Flow) {
 
 // variable notes the read of a variable of the environment, with keys below it.
 func (a *analysis) variable(name string, keys []string, f *render.Flow) {
+	if a.note != nil {
+		a.note(name, slices.Clone(keys))
+	}
 	read := func(root string, keys []string) {
 		if i := slices.Index(keys, anyKey); i >= 0 && (root != render.HostsRoot || i > 0) {
 			keys = keys[:i]

@@ -48,8 +48,8 @@ func (l *loader) load(text string, at diag.Position, s syntax) (*program, error)
 	return p, err
 }
 
-// needs loads the templates that a node names. One that does not exist is an error when it is rendered.
-func (l *loader) needs(u *unit, n *node) error {
+// templates returns the names of the templates that a node includes, imports, extends or looks up.
+func (n *node) templates() []string {
 	names := n.files
 	if n.kind == callNode && isLookup(n.args[0]) && len(n.call.args) > 1 && n.call.args[0].value == "template" {
 		for _, arg := range n.call.args[1:] {
@@ -58,7 +58,12 @@ func (l *loader) needs(u *unit, n *node) error {
 			}
 		}
 	}
-	for _, name := range names {
+	return names
+}
+
+// needs loads the templates that a node names. One that does not exist is an error when it is rendered.
+func (l *loader) needs(u *unit, n *node) error {
+	for _, name := range n.templates() {
 		if u.deps[name] != nil || l.files == nil {
 			continue
 		}

@@ -28,11 +28,12 @@ func env() *render.Env {
 					"os": "linux", "platform": "debian", "platformFamily": "debian", "platformVersion": "12.11", "kernelArch": "x86_64",
 					"hostname": "web1.example.com", "evil": "{{ base }}",
 				},
-				"release": map[string]any{"codename": "bookworm"},
+				"release": map[string]any{"codename": "bookworm"}, "service_manager": "systemd",
 			},
-			"memory":  map[string]any{"virtual": map[string]any{"total": int64(4 << 30)}},
-			"network": map[string]any{"default_ipv4": "10.0.0.1", "default_ipv6": ""},
-			"cpu":     map[string]any{"info": []any{nil, nil}},
+			"identity": map[string]any{"fqdn": "web1.example.com", "user": map[string]any{"name": "root", "uid": int64(0)}},
+			"memory":   map[string]any{"virtual": map[string]any{"total": int64(4 << 30)}},
+			"network":  map[string]any{"default_ipv4": "10.0.0.1", "default_ipv6": "", "default_interface": "eth0", "default_gateway": "10.0.0.254"},
+			"cpu":      map[string]any{"info": []any{nil, nil}},
 		},
 		Inventory: &render.Inventory{
 			Host:   lazy(map[string]any{"name": "web1.example.com", "groups": []any{"web"}}),
@@ -69,21 +70,23 @@ func renderIn(t *testing.T, source string, content map[string]string) (string, e
 // TestVariables has the variables of Ansible's inventory and run, and its facts.
 func TestVariables(t *testing.T) {
 	for source, want := range map[string]string{
-		"{{ inventory_hostname }} {{ inventory_hostname_short }} {{ group_names | join }} {{ ansible_host }}":     "web1.example.com web1 web web1.example.com",
-		"{{ groups['web'] | join(',') }} {{ groups.web | length }} {{ 'db' in groups }}":                          "web1,web2 2 False",
-		"{{ hostvars['web2'].ip }} {{ hostvars[groups.web[1]]['ip'] }} {{ hostvars.web2.inventory_hostname }}":    "10.0.0.2 10.0.0.2 web2",
-		"{{ hostvars['web2'].ansible_os_family }} {{ hostvars.web2.ansible_facts.os_family }}":                    "RedHat RedHat",
-		"{{ hostvars['nope'] is defined }} {{ hostvars.web2.nope | default('x') }}":                               "False x",
-		"{{ ansible_play_hosts | join(',') }} {{ ansible_play_name }} {{ ansible_check_mode }}":                   "web1,web2 the play False",
-		"{{ ansible_os_family }} {{ ansible_facts['os_family'] }} {{ ansible_facts.ansible_os_family }}":          "Debian Debian Debian",
-		"{{ ansible_distribution }} {{ ansible_distribution_version }} {{ ansible_distribution_release }}":        "Debian 12 bookworm",
-		"{{ ansible_distribution_major_version }} {{ ansible_pkg_mgr }} {{ ansible_system }}":                     "12 apt Linux",
-		"{{ ansible_architecture }} {{ ansible_hostname }} {{ ansible_nodename }}":                                "x86_64 web1 web1.example.com",
-		"{{ ansible_memtotal_mb }} {{ ansible_processor_vcpus }} {{ ansible_default_ipv4.address }}":              "4096 2 10.0.0.1",
-		"{{ ansible_default_ipv6.address | default('none') }} {{ ansible_managed }}":                              "none Ansible managed",
-		"{{ vars['base'] }} {{ vars.port + 1 }} {{ lookup('vars', 'ba' ~ 'se') }}":                                "/srv 81 /srv",
-		"{{ Data.port }} {{ Facts.host.info.os }} {{ Host.name }} {{ Environ.HOME }} {{ lookup('env', 'HOME') }}": "80 linux web1.example.com /root /root",
-		"{{ evil }} {{ lists }} {{ lists | first }} {{ nope | default(evil) }} {{ Facts.host.info.evil }}":        "{{ base }} ['{{ base }}', '{% raw %}'] {{ base }} {{ base }} {{ base }}",
+		"{{ inventory_hostname }} {{ inventory_hostname_short }} {{ group_names | join }} {{ ansible_host }}":            "web1.example.com web1 web web1.example.com",
+		"{{ groups['web'] | join(',') }} {{ groups.web | length }} {{ 'db' in groups }}":                                 "web1,web2 2 False",
+		"{{ hostvars['web2'].ip }} {{ hostvars[groups.web[1]]['ip'] }} {{ hostvars.web2.inventory_hostname }}":           "10.0.0.2 10.0.0.2 web2",
+		"{{ hostvars['web2'].ansible_os_family }} {{ hostvars.web2.ansible_facts.os_family }}":                           "RedHat RedHat",
+		"{{ hostvars['nope'] is defined }} {{ hostvars.web2.nope | default('x') }}":                                      "False x",
+		"{{ ansible_play_hosts | join(',') }} {{ ansible_play_name }} {{ ansible_check_mode }}":                          "web1,web2 the play False",
+		"{{ ansible_os_family }} {{ ansible_facts['os_family'] }} {{ ansible_facts.ansible_os_family }}":                 "Debian Debian Debian",
+		"{{ ansible_distribution }} {{ ansible_distribution_version }} {{ ansible_distribution_release }}":               "Debian 12 bookworm",
+		"{{ ansible_distribution_major_version }} {{ ansible_pkg_mgr }} {{ ansible_system }}":                            "12 apt Linux",
+		"{{ ansible_architecture }} {{ ansible_hostname }} {{ ansible_nodename }}":                                       "x86_64 web1 web1.example.com",
+		"{{ ansible_memtotal_mb }} {{ ansible_processor_vcpus }} {{ ansible_default_ipv4.address }}":                     "4096 2 10.0.0.1",
+		"{{ ansible_default_ipv4.interface }} {{ ansible_facts['default_ipv4']['gateway'] }}":                            "eth0 10.0.0.254",
+		"{{ ansible_fqdn }} {{ ansible_domain }} {{ ansible_user_id }} {{ ansible_user_uid }} {{ ansible_service_mgr }}": "web1.example.com example.com root 0 systemd",
+		"{{ ansible_default_ipv6.address | default('none') }} {{ ansible_managed }}":                                     "none Ansible managed",
+		"{{ vars['base'] }} {{ vars.port + 1 }} {{ lookup('vars', 'ba' ~ 'se') }}":                                       "/srv 81 /srv",
+		"{{ Data.port }} {{ Facts.host.info.os }} {{ Host.name }} {{ Environ.HOME }} {{ lookup('env', 'HOME') }}":        "80 linux web1.example.com /root /root",
+		"{{ evil }} {{ lists }} {{ lists | first }} {{ nope | default(evil) }} {{ Facts.host.info.evil }}":               "{{ base }} ['{{ base }}', '{% raw %}'] {{ base }} {{ base }} {{ base }}",
 	} {
 		got, err := renderIn(t, source, nil)
 		require.NoError(t, err, source)
@@ -140,7 +143,7 @@ func TestErrors(t *testing.T) {
 		{"{{ base | regex_replace('(?=a)', '') }}", "main.j2:1:11: the regular expression is not valid, or has what Go does not have\n" +
 			"  hint: Go has no lookahead ((?=…), (?!…)), no lookbehind and no backreferences (\\1) in patterns"},
 		{"{{ secret | from_json }}", "main.j2:1:13: from_json: the text is not JSON"},
-		{"{{ ansible_fqdn | default('x') }}", "main.j2:1:4: ccm-push has no equal of the fact ansible_fqdn; set ansible_fqdn in the data"},
+		{"{{ ansible_machine_id | default('x') }}", "main.j2:1:4: ccm-push has no equal of the fact ansible_machine_id; set ansible_machine_id in the data"},
 		{"{{ 5 | random }}", "main.j2:1:8: random: without a seed, each run gives another result; write seed=inventory_hostname"},
 		{"{{ lookup('pipe', 'date') }}", "main.j2:1:10: lookup: there is no lookup \"pipe\" here; ccm-push help functions lists them"},
 		{"#jinja2: foo: bar\nx", "main.j2:1:1: #jinja2: is followed by KEY: VALUE, such as trim_blocks: False"},
@@ -326,7 +329,10 @@ func FuzzParse(f *testing.F) {
 				require.NotContains(t, err.Error(), "hunter2")
 			}
 		}
-		if tmpl, err := jinja.Parse(source, diag.WholeFile("main.j2"), nil); err == nil {
+		tmpl, err := jinja.Parse(source, diag.WholeFile("main.j2"), nil)
+		_, unused := jinja.UsesOf(source, diag.WholeFile("main.j2"))
+		require.Equal(t, err == nil, unused == nil)
+		if err == nil {
 			check(tmpl.Render(ctx, e))
 		} else {
 			require.Contains(t, err.Error(), "main.j2:")

@@ -79,17 +79,17 @@ type Binding struct {
 
 // Surroundings are what the rest of the input says of names and files.
 type Surroundings interface {
-	RoleName() string                                                      // the name of the role that is read
-	ResultOf(name string) (*Result, bool)                                  // of a task that registers it
-	ValueOf(name string) (*j2.Expr, bool)                                  // that tasks set
-	KindOf(name string) Kind                                               // of data
-	Given(name string) bool                                                // the inventory has it, so that its type is known
-	Defines(name string) bool                                              // data has it
-	Optional(name string) bool                                             // data has it, as nil on some hosts
-	NodeOf(path *j2.Expr) *yaml.Node                                       // of data, where it is literal; else nil
-	Ask(name string, q facts.Query) error                                  // has Facts.NAME be what plays ask for
-	LocalFile(folder, name string) (path string, err error)                // of the role or the play, copied
-	Template(name string, s *Scope, o j2.Options) (path string, err error) // that is converted
+	RoleName() string                                                            // the name of the role that is read
+	ResultOf(name string) (*Result, bool)                                        // of a task that registers it
+	ValueOf(name string) (*j2.Expr, bool)                                        // that tasks set
+	KindOf(name string) Kind                                                     // of data
+	Given(name string) bool                                                      // the inventory has it, so that its type is known
+	Defines(name string) bool                                                    // data has it
+	Optional(name string) bool                                                   // data has it, as nil on some hosts
+	NodeOf(path *j2.Expr) *yaml.Node                                             // of data, where it is literal; else nil
+	Ask(name string, q facts.Query) error                                        // has Facts.NAME be what plays ask for
+	LocalFile(folder, name string) (path string, err error)                      // of the role or the play, copied
+	Template(name, header string, s *Scope) (path string, vars []Var, err error) // copied, and the variables that it needs
 }
 
 // Scope is what names mean at a place. The zero value of a name is data.

@@ -325,8 +325,11 @@ func (w *Writer) lookupOne(plugin string, arg, otherwise *j2.Expr) (Term, error)
 		}
 		return t, nil
 	case plugin == "template" && isText:
-		path, err := w.Scope.Files.Template(text, w.Scope, j2.Options{})
-		return Term{"jet(" + QuoteText(path) + ")", Whole, TextKind}, err
+		path, vars, err := w.Scope.Files.Template(text, "", w.Scope)
+		if err == nil && len(vars) > 0 {
+			err = Unknown("the lookup template of a template that reads %s", vars[0].Name)
+		}
+		return Term{"template(" + QuoteText(path) + ")", Whole, TextKind}, err
 	case plugin == "vars" && !w.Jet:
 		t, err := w.Write(arg)
 		if err != nil || otherwise == nil {

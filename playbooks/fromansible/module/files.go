@@ -279,12 +279,17 @@ func templateTask(t *task.Task) {
 		t.Problem("template without src")
 		return
 	}
-	strip, _ := yamlnode.BoolOf(t.Arg("lstrip_blocks"))
-	trim, given := yamlnode.BoolOf(t.Arg("trim_blocks"))
+	header := templateHeader(t)
+	var vars []expression.Var
 	convert := func(name string) string {
-		found, err := t.File.Template(name, t.Scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
+		found, needed, err := t.File.Template(name, header, t.Scope)
 		t.Fail(err)
-		return "jet('" + found + "')"
+		for _, v := range needed {
+			if !slices.Contains(vars, v) {
+				vars = append(vars, v)
+			}
+		}
+		return "template('" + found + "')"
 	}
 	names, conditions := templatesOf(t, src)
 	name, content, dest := "", "", t.Arg("dest")
@@ -309,9 +314,48 @@ func templateTask(t *task.Task) {
 			content += " : "
 		}
 	}
+	for _, v := range vars {
+		task.AddVar(v.Name, v.Text, t)
+	}
 	e.SetText("content", "{{ "+content+" }}")
 	putAttributes(t, e)
 	t.Write(e)
+}
+
+// templateSettings are arguments of the module template that the first line of a template can have.
+var templateSettings = []string{
+	"trim_blocks", "lstrip_blocks", "block_start_string", "block_end_string", "variable_start_string", "variable_end_string", "comment_start_string", "comment_end_string",
+}
+
+// templateHeader returns the first line of a template with the settings of its task; empty means none.
+func templateHeader(t *task.Task) string {
+	var settings []string
+	for _, name := range templateSettings {
+		n := t.Arg(name)
+		if n == nil {
+			continue
+		}
+		value := n.Value
+		if b, ok := yamlnode.BoolOf(n); ok && strings.HasSuffix(name, "_blocks") {
+			if b == (name == "trim_blocks") { // which is the default
+				continue
+			}
+			value = "False"
+			if b {
+				value = "True"
+			}
+		} else if strings.HasSuffix(name, "_blocks") || strings.ContainsAny(value, ",:'\\\n") {
+			t.Problem("%s: %s", name, value)
+			continue
+		} else {
+			value = "'" + value + "'"
+		}
+		settings = append(settings, name+": "+value)
+	}
+	if settings == nil {
+		return ""
+	}
+	return "#jinja2: " + strings.Join(settings, ", ") + "\n"
 }
 
 // chosenTemplate writes a template whose name is a variable with a default, or made of a fact; "" if it is neither. Any

@@ -1,11 +1,9 @@
 package role
 
 import (
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/template"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -245,90 +242,4 @@ func (f File) Glob(pattern string) (list []string) {
 		}
 	}
 	return list
-}
-
-// maxIncluded is how many templates may be within one another.
-const maxIncluded = 50
-
-// Template converts a template of the role, and gives the path of what is written.
-func (f File) Template(name string, s *expression.Scope, o j2.Options) (string, error) {
-	source := ""
-	for _, base := range []string{filepath.Join(f.Dir, "templates"), f.Dir, filepath.Dir(f.Path)} {
-		if p := filepath.Join(base, name); f.To.From.IsFile(p) {
-			source = p
-			break
-		}
-	}
-	if source == "" {
-		return "", expression.Unknown("the template %s, which is not there", name)
-	}
-	text, err := f.To.From.ReadFile(source)
-	if err != nil {
-		return "", expression.Unknown("the template %s: %v", name, err)
-	}
-	rel, err := filepath.Rel(f.Dir, source)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return "", expression.Unknown("the template %s, which is outside of the role", name)
-	}
-	rel = filepath.ToSlash(rel)
-	switch {
-	case slices.Contains(f.including, source):
-		return "", expression.Unknown("the template %s, which includes itself", name)
-	case len(f.including) >= maxIncluded:
-		return "", expression.Unknown("the template %s, which is included more than %d deep", name, maxIncluded)
-	}
-	f.including = append(f.including, source)
-	defer func() { f.including = f.including[:len(f.including)-1] }()
-	nodes, err := j2.ParseTemplate(string(text), o)
-	if err != nil {
-		return "", expression.Unknown("%s: %v", f.To.Shown(source), err)
-	}
-	out, left := template.Convert(nodes, s, origin{f.Role.File(source), rel})
-	bare := strings.TrimSuffix(rel, ".j2")
-	to := bare + ".jet"
-	if !strings.Contains(to, "/") {
-		to = "templates/" + to
-	}
-	for i := 2; !f.fits(to, out); i++ {
-		to = strings.TrimSuffix(bare, path.Ext(bare)) + "-" + strconv.Itoa(i) + path.Ext(bare) + ".jet"
-	}
-	f.To.Save(f.Below(to), out)
-	if left > 0 {
-		return to, expression.Unknown("%s has %d places that are not carried over", f.To.Shown(source), left)
-	}
-	return to, nil
-}
-
-// fits reports whether a text may be written to a path: nothing else is there.
-func (f File) fits(to, text string) bool {
-	old, there := f.To.Files[f.Below(to)]
-	return !there || string(old.Content) == text
-}
-
-// An origin is a template of the role ([template.Source]).
-type origin struct {
-	file File
-	path string // below the role
-}
-
-func (o origin) Leave(line int, why string) string {
-	o.file.Leave(line, "template", why)
-	return o.file.Position(line)
-}
-
-func (o origin) Note(line int, why string) {
-	o.file.To.Report.Note(o.file.To.Shown(o.file.Path), line, why)
-}
-
-func (o origin) Include(name string, s *expression.Scope) (string, error) {
-	return o.file.Template(name, s, j2.Options{})
-}
-
-func (o origin) Macro(name, text string) string {
-	to := path.Join(path.Dir(o.path), "_"+name+".jet")
-	if !o.file.fits(to, text) {
-		to = strings.TrimSuffix(to, ".jet") + "-" + strings.TrimSuffix(path.Base(o.path), ".j2") + ".jet"
-	}
-	o.file.To.Save(o.file.Below(to), text)
-	return to
 }

@@ -1,7 +1,7 @@
 // Package role knows what a role has, or the play that tasks stand in: its variables, files and templates, and what
 // its tasks register and set. What becomes of its tasks is told elsewhere.
 //
-// role.go begins; file.go answers what expressions ask; data.go writes variables; setfact.go reads over all
+// role.go begins; file.go answers what expressions ask; template.go copies templates; data.go writes variables; setfact.go reads over all
 // tasks before any of them is converted, and chosenvars.go the files of variables that they choose by facts.
 package role
 
@@ -39,7 +39,6 @@ type Role struct {
 	variables []variable
 	copied    bool // all of files/ is
 	text      string
-	including []string // the templates that are being converted, each included by the one before
 }
 
 // Around is what roles share.

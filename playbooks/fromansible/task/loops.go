@@ -63,7 +63,7 @@ func loop(t *Task) {
 	n := t.Keywords[key]
 	switch key {
 	case "with_dict":
-		element.Pair = true
+		element.Pair = t.Module != "template"
 	case "with_nested", "with_cartesian", "with_subelements":
 		element.Twin = true
 	case "loop":
@@ -88,7 +88,7 @@ func elementOf(t *Task, e *j2.Expr) expression.Binding {
 	b := expression.Binding{Text: "Item"}
 	switch {
 	case e.Op == j2.Filter && e.Text == "dict2items" && len(e.Args) == 1, isLookup(e, "dict"):
-		b.Pair = true
+		b.Pair = t.Module != "template" // which reads item.key
 	case e.Op == j2.Filter && (e.Text == "product" || e.Text == "subelements"):
 		b.Twin = true
 	case e.Op == j2.Filter && e.Text == "list" && len(e.Args) == 1:
@@ -156,11 +156,7 @@ func over(t *Task) (round, bool) {
 				return fail(err)
 			}
 		}
-		x, err := w.Write(e)
-		if err != nil {
-			return fail(err)
-		}
-		return round{each: yamlnode.Text("{{ toPairs(" + x.Text + ") }}")}, true
+		return overExpr(t, w, &j2.Expr{Op: j2.Filter, Text: "dict2items", Args: []*j2.Expr{e}, Kw: []string{""}})
 	case "with_nested", "with_cartesian":
 		if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
 			return fail(expression.Unknown("%s of other than two lists", key))
@@ -210,6 +206,7 @@ func overExpr(t *Task, w *expression.Writer, e *j2.Expr) (round, bool) {
 	}
 	fail := func(err error) (round, bool) { return round{}, failed(t, err) }
 	switch {
+	case t.Module == "template" && (e.Text == "dict2items" || isLookup(e, "dict")):
 	case e.Op == j2.Filter && e.Text == "dict2items" && len(e.Args) == 1:
 		x, err := w.Write(e.Args[0])
 		if err != nil {

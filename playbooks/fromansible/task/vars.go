@@ -29,10 +29,22 @@ func variables(t *Task) {
 	v, err := t.W.Write(&j2.Expr{Op: j2.Name, Text: name})
 	t.Fail(err)
 	t.File.To.Override(name, v.Kind)
+	AddVar(name, v.Text, t)
+}
+
+// AddVar adds a variable to the entries of a task, with its expression.
+func AddVar(name, text string, t *Task) {
 	if t.vars == nil {
 		t.vars = yamlnode.Map()
 	}
-	t.vars.Content = append(t.vars.Content, yamlnode.Text(name), yamlnode.Text("{{ "+v.Text+" }}"))
+	if yamlnode.Get(t.vars, name) != nil {
+		return
+	}
+	value := yamlnode.Text("{{ " + text + " }}")
+	if literal, ok := expression.LiteralOf(text); ok {
+		value = yamlnode.Text(expression.Escape(literal))
+	}
+	t.vars.Content = append(t.vars.Content, yamlnode.Text(name), value)
 }
 
 // includes reports whether tasks of a module carry out other tasks.

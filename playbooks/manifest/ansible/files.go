@@ -24,12 +24,12 @@ func fileModules() map[string]Module {
 		},
 		"template": {
 			Type:  "file",
-			Write: `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`,
+			Write: `- file: [/etc/motd: {content: "{{ template('motd.j2') }}", owner: root, group: root, mode: "0644"}]`,
 			Args: fileArguments(Arguments{
-				"dest": same("name"), "src": same("content"), "force": no("a run always restores the declared content"), "lstrip_blocks": none("the template is written so"), "trim_blocks": none("the template is written so"),
-				"block_start_string": no("a template with other delimiters"), "block_end_string": no("a template with other delimiters"), "variable_start_string": no("a template with other delimiters"),
-				"variable_end_string": no("a template with other delimiters"), "newline_sequence": no("line breaks are as in the template"), "output_encoding": no("texts are UTF-8"),
-				"comment_start_string": no("a template with other delimiters"), "comment_end_string": no("a template with other delimiters"),
+				"dest": same("name"), "src": same("content"), "force": no("a run always restores the declared content"), "lstrip_blocks": none("the first line of the template"), "trim_blocks": none("the first line of the template"),
+				"block_start_string": none("the first line of the template"), "block_end_string": none("the first line of the template"), "variable_start_string": none("the first line of the template"),
+				"variable_end_string": none("the first line of the template"), "newline_sequence": no("line breaks are as in the template"), "output_encoding": no("texts are UTF-8"),
+				"comment_start_string": none("the first line of the template"), "comment_end_string": none("the first line of the template"),
 			}),
 		},
 		"assemble": {
