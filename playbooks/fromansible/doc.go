@@ -10,7 +10,7 @@
 //	module      what becomes of a task, by its module: one function for each, and one line in a table
 //	task        what a task says, its loop and keywords, and what modules write with
 //	role        what a role or a play has: variables, files, what its tasks register and set
-//	expression  expressions of Jinja as expressions of manifests, or of Jet; j2 reads them
+//	expression  expressions of Jinja as expressions of manifests; j2 reads them
 //	layout      entries as YAML that a person would write; yamlnode: nodes of YAML
 //	output      the files that are written, and the report
 //

@@ -43,10 +43,10 @@ func (w *Writer) lookedAt(r *Result, path []string) (Term, error) {
 			if strings.Contains(f.text, " ") {
 				prec = comparing
 			}
-			return Term{r.Base + "." + w.doubled(f.text), prec, f.kind}, nil
+			return Term{r.Base + "." + f.text, prec, f.kind}, nil
 		}
 		return Term{}, Unknown("stat.%s", path[1])
-	case runsCommand(r.Module) && len(path) == 1 && key == "stdout_lines" && !w.Jet:
+	case runsCommand(r.Module) && len(path) == 1 && key == "stdout_lines":
 		return Term{"(" + r.Base + `.stdout == '' ? [] : split(` + r.Base + `.stdout, "\n"))`, Whole, ListKind}, nil
 	case runsCommand(r.Module) && len(path) == 1 && (key == "stdout" || key == "stderr"):
 		return Term{r.Base + "." + key, Whole, TextKind}, nil
@@ -54,14 +54,6 @@ func (w *Writer) lookedAt(r *Result, path []string) (Term, error) {
 		return Term{r.Base + ".exit_code", Whole, NumberKind}, nil
 	}
 	return Term{}, Unknown("%s of the result of %s", path[0], r.Module)
-}
-
-// doubled has the quotes of Jet around texts.
-func (w *Writer) doubled(text string) string {
-	if w.Jet {
-		return strings.ReplaceAll(text, "'", `"`)
-	}
-	return text
 }
 
 // gathered are the facts of modules that gather them, and of one element of each: package_facts, service_facts and

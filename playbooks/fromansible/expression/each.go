@@ -11,9 +11,6 @@ const element = "__element__"
 
 // each writes a list of what is made of each element of another one.
 func (w *Writer) each(e *j2.Expr) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("a variable of a loop of set_fact in a template")
-	}
 	of, pairs := e.Args[0], false
 	if of.Op == j2.Filter && of.Text == "dict2items" && len(of.Args) == 1 {
 		of, pairs = of.Args[0], true

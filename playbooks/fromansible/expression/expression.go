@@ -23,7 +23,7 @@ type Term struct {
 	Kind Kind
 }
 
-// How strongly operators bind, in expressions and in Jet.
+// How strongly operators bind, in expressions.
 const (
 	CondPrec  = 1
 	orPrec    = 10
@@ -52,11 +52,9 @@ func (e unknownError) Error() string { return string(e) }
 
 func Unknown(format string, args ...any) error { return unknownError(fmt.Sprintf(format, args...)) }
 
-// A Writer writes expressions of Jinja as expressions of manifests or of Jet.
+// A Writer writes expressions of Jinja as expressions of manifests.
 type Writer struct {
 	Scope *Scope
-	Jet   bool
-	Local bool // something was written that only this template knows
 }
 
 // A Binding is what a name means in a scope.
@@ -69,12 +67,8 @@ type Binding struct {
 	// Literal is the value of data that is the same for all hosts; nil of other names.
 	Literal *j2.Expr
 	// A result of a task: what its fields are called here.
-	Result   *Result
-	Only     []string // the fields of it that are known; nil: all
-	JetVar   bool
-	PairKey  string // of an element that is a key and a value: what its key is called
-	LoopOver string // of loop: what is looped over
-	LoopMap  bool
+	Result *Result
+	Only   []string // the fields of it that are known; nil: all
 }
 
 // Surroundings are what the rest of the input says of names and files.
@@ -166,17 +160,13 @@ func (w *Writer) name(name string) (Term, error) {
 		case b.Pair:
 			return Term{"({'key': " + b.Text + "[0], 'value': " + b.Text + "[1]})", Whole, MapKind}, nil
 		}
-		w.Local = w.Local || b.JetVar
 		return Term{b.Text, Whole, b.Kind}, nil
 	}
 	if f, ok := magicNames[name]; ok {
 		if strings.Contains(f.expr, "??") {
-			if w.Jet {
-				return Term{}, Unknown("the variable %s in a template", name)
-			}
 			return Term{f.expr, CondPrec, f.kind}, nil
 		}
-		return w.ours(f)
+		return Term{f.expr, Whole, f.kind}, nil
 	}
 	if v, ok := w.Scope.Files.ValueOf(name); ok {
 		return w.inlined(v, name)
@@ -190,28 +180,15 @@ func (w *Writer) name(name string) (Term, error) {
 	case name == "mandatory" && !w.Scope.Files.Defines(name):
 		return Term{}, Unknown("the variable mandatory, which is there so that the run fails without another value")
 	case name == "ansible_managed":
-		return Term{w.quote("Ansible managed"), Whole, TextKind}, nil
+		return Term{QuoteText("Ansible managed"), Whole, TextKind}, nil
 	case name == "role_name":
-		return Term{w.quote(w.Scope.Files.RoleName()), Whole, TextKind}, nil
+		return Term{QuoteText(w.Scope.Files.RoleName()), Whole, TextKind}, nil
 	case strings.HasPrefix(name, "ansible_") && !notFact(name) && !w.Scope.Files.Defines(name):
 		return Term{}, Unknown("the fact %s", name)
 	case name == "role_path", name == "playbook_dir", name == "inventory_dir", name == "inventory_file", name == "environment", name == "ansible_loop", name == "loop":
 		return Term{}, Unknown("the variable %s", name)
 	}
 	return Term{"Data." + name, Whole, w.Scope.Files.KindOf(name)}, nil
-}
-
-// ours writes what is the same path here.
-func (w *Writer) ours(f fact) (Term, error) {
-	return Term{w.requoted(f.expr), Whole, f.kind}, nil
-}
-
-// requoted has the quotes of the language around texts without quotes.
-func (w *Writer) requoted(text string) string {
-	if w.Jet {
-		return text
-	}
-	return strings.ReplaceAll(text, `"`, "'")
 }
 
 // inlined writes an expression in the place of a name that stands for it.
@@ -221,10 +198,8 @@ func (w *Writer) inlined(e *j2.Expr, name string) (Term, error) {
 	}
 	inner := *w.Scope
 	inner.depth++
-	w2 := &Writer{Scope: &inner, Jet: w.Jet}
-	t, err := w2.Write(e)
-	w.Local = w.Local || w2.Local
-	return t, err
+	w2 := &Writer{Scope: &inner}
+	return w2.Write(e)
 }
 
 func (w *Writer) Literal(v any) Term {
@@ -238,9 +213,6 @@ func (w *Writer) Literal(v any) Term {
 	case float64:
 		return Term{strconv.FormatFloat(v, 'f', -1, 64), Whole, kindOfFloat(v, "")}
 	}
-	if w.Jet {
-		return Term{strconv.Quote(v.(string)), Whole, TextKind}
-	}
 	return Term{QuoteText(v.(string)), Whole, TextKind}
 }
 
@@ -251,14 +223,6 @@ func QuoteText(s string) string {
 		return strconv.Quote(s)
 	}
 	return "'" + s + "'"
-}
-
-// quote writes a text as a literal of the language.
-func (w *Writer) quote(s string) string {
-	if w.Jet {
-		return strconv.Quote(s)
-	}
-	return QuoteText(s)
 }
 
 func (w *Writer) all(list []*j2.Expr) ([]string, error) {
@@ -275,9 +239,6 @@ func (w *Writer) all(list []*j2.Expr) ([]string, error) {
 
 func (w *Writer) list(e *j2.Expr) (Term, error) {
 	items, err := w.all(e.Args)
-	if w.Jet {
-		return Term{"slice(" + strings.Join(items, ", ") + ")", Whole, ListKind}, err
-	}
 	return Term{"[" + strings.Join(items, ", ") + "]", Whole, ListKind}, err
 }
 
@@ -285,9 +246,6 @@ func (w *Writer) dict(e *j2.Expr) (Term, error) {
 	items, err := w.all(e.Args)
 	if err != nil {
 		return Term{}, err
-	}
-	if w.Jet {
-		return Term{"map(" + strings.Join(items, ", ") + ")", Whole, MapKind}, nil
 	}
 	var pairs []string
 	for i := 0; i < len(items); i += 2 {
@@ -320,15 +278,6 @@ func (w *Writer) member(e *j2.Expr) (Term, error) {
 				return Term{b.Text + map[string]string{"key": "[0]", "value": "[1]"}[e.Text], Whole, AnyKind}, nil
 			case b.Twin:
 				return w.twin(e)
-			case b.LoopOver != "":
-				w.Local = true
-				return w.loopField(b, e.Text)
-			case b.PairKey != "" && e.Text == "key":
-				w.Local = true
-				return Term{b.PairKey, Whole, TextKind}, nil
-			case b.PairKey != "" && e.Text == "value":
-				w.Local = true
-				return Term{b.Text, Whole, AnyKind}, nil
 			}
 		}
 		if base.Text == "ansible_facts" {
@@ -358,12 +307,6 @@ func (w *Writer) member(e *j2.Expr) (Term, error) {
 		return Term{text + "." + s, Whole, memberKind(text, k)}, nil
 	}
 	i, err := w.Write(index)
-	if n, ok := index.Lit.(int64); ok && n < 0 && w.Jet {
-		return Term{}, Unknown("an index from the end in a template")
-	}
-	if index.Op == j2.Neg && w.Jet {
-		return Term{}, Unknown("an index from the end in a template")
-	}
 	return Term{text + "[" + i.Text + "]", Whole, memberKind(text, k)}, err
 }
 
@@ -436,9 +379,6 @@ func (w *Writer) resultBelow(e *j2.Expr) (*Result, *j2.Expr) {
 }
 
 func (w *Writer) slice(e *j2.Expr) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("a part of a list in a template")
-	}
 	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
@@ -470,7 +410,7 @@ func (w *Writer) cond(e *j2.Expr) (Term, error) {
 	if err != nil {
 		return then, err
 	}
-	otherwise := Term{w.quote(""), Whole, TextKind}
+	otherwise := Term{QuoteText(""), Whole, TextKind}
 	if e.Args[2] != nil {
 		if otherwise, err = w.Write(e.Args[2]); err != nil {
 			return otherwise, err
@@ -503,7 +443,7 @@ func (w *Writer) Condition(e *j2.Expr) (Term, error) {
 	}
 	switch t.Kind {
 	case TextKind:
-		return Term{t.In(comparing+1) + " != " + w.quote(""), comparing, boolKind}, nil
+		return Term{t.In(comparing+1) + " != " + QuoteText(""), comparing, boolKind}, nil
 	case ListKind, MapKind:
 		return Term{"len(" + t.Text + ") > 0", comparing, boolKind}, nil
 	case NumberKind, floatKind, fractKind:
@@ -521,9 +461,9 @@ func (w *Writer) junction(e *j2.Expr) (Term, error) {
 		return left, err
 	}
 	right, err := w.Condition(e.Args[1])
-	op, prec := map[bool]string{true: "&&", false: "and"}[w.Jet], andPrec
+	op, prec := "and", andPrec
 	if e.Text == "or" {
-		op, prec = map[bool]string{true: "||", false: "or"}[w.Jet], orPrec
+		op, prec = "or", orPrec
 	}
 	return Term{left.In(prec) + " " + op + " " + right.In(prec+1), prec, boolKind}, err
 }
@@ -557,9 +497,6 @@ func (w *Writer) not(x Term) Term {
 	if x.Text == "nil" {
 		return w.Literal(true)
 	}
-	if w.Jet {
-		return Term{"!" + x.In(notPrec), notPrec, boolKind}
-	}
 	return Term{"not " + x.In(notPrec), notPrec, boolKind}
 }
 
@@ -579,9 +516,6 @@ func (w *Writer) binary(e *j2.Expr) (Term, error) {
 		return w.joined(left, right)
 	case "+":
 		if left.Kind == ListKind || right.Kind == ListKind {
-			if w.Jet {
-				return Term{}, Unknown("lists that are added in a template")
-			}
 			return Term{"concat(" + left.Text + ", " + right.Text + ")", Whole, ListKind}, nil
 		}
 		k := left.Kind
@@ -607,14 +541,8 @@ func (w *Writer) binary(e *j2.Expr) (Term, error) {
 	case "/":
 		return Term{left.In(timesPrec) + " / " + right.In(timesPrec+1), timesPrec, floatKind}, nil
 	case "//":
-		if w.Jet {
-			return Term{}, Unknown("the operator // in a template")
-		}
 		return Term{"int(floor(" + left.In(timesPrec) + " / " + right.In(timesPrec+1) + "))", Whole, NumberKind}, nil
 	case "**":
-		if w.Jet {
-			return Term{}, Unknown("the operator ** in a template")
-		}
 		return Term{left.In(powering+1) + " ** " + right.In(powering), powering, NumberKind}, nil
 	case "in", "not in":
 		return w.contained(left, right, e.Text == "not in")
@@ -646,7 +574,7 @@ func (w *Writer) operand(e *j2.Expr, left, right Term) (Term, error) {
 	if e.Text == "or" {
 		then, otherwise = left, right
 	}
-	if left.Kind == AnyKind && !w.Jet {
+	if left.Kind == AnyKind {
 		return Term{left.In(comparing+1) + falsy + " ? " + otherwise.In(CondPrec+1) + " : " + then.In(CondPrec+1), CondPrec, k}, nil
 	}
 	c, err := w.Condition(e.Args[0])
@@ -662,11 +590,8 @@ func (w *Writer) joined(left, right Term) (Term, error) {
 	text := func(t Term) string {
 		t, err := w.Printed(t)
 		errs = errors.Join(errs, err)
-		switch {
-		case t.Kind == TextKind:
+		if t.Kind == TextKind {
 			return t.In(adding)
-		case w.Jet:
-			return `"" + ` + t.In(adding+1)
 		}
 		return "string(" + t.Text + ")"
 	}
@@ -675,9 +600,6 @@ func (w *Writer) joined(left, right Term) (Term, error) {
 
 // contained writes x in y.
 func (w *Writer) contained(x, in Term, not bool) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("the operator in, in a template")
-	}
 	op := "in"
 	if in.Kind == TextKind {
 		op = "contains"
@@ -788,7 +710,7 @@ func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
 			if not {
 				op = " != "
 			}
-			return Term{"Facts.host.info.os" + op + w.quote(kernel), comparing, boolKind}, nil
+			return Term{"Facts.host.info.os" + op + QuoteText(kernel), comparing, boolKind}, nil
 		}
 		if value == "" {
 			return Term{}, Unknown("the value %q of %s", name, f.of)
@@ -800,17 +722,7 @@ func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
 		if not {
 			op = " != "
 		}
-		return Term{f.of + op + w.quote(values[0]), comparing, boolKind}, nil
-	}
-	if w.Jet {
-		op, joint := " == ", " || "
-		if not {
-			op, joint = " != ", " && "
-		}
-		for i, value := range values {
-			values[i] = f.of + op + w.quote(value)
-		}
-		return Term{strings.Join(values, joint), orPrec, boolKind}, nil
+		return Term{f.of + op + QuoteText(values[0]), comparing, boolKind}, nil
 	}
 	for i, value := range values {
 		values[i] = QuoteText(value)
@@ -825,13 +737,7 @@ func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
 // fact writes a fact by itself.
 func (w *Writer) fact(f fact, e *j2.Expr) (Term, error) {
 	if f.values == nil {
-		if w.Jet && strings.HasPrefix(f.expr, "int(") {
-			return Term{}, Unknown("this fact in a template")
-		}
-		return Term{w.requoted(f.expr), Whole, f.kind}, nil
-	}
-	if w.Jet {
-		return Term{}, Unknown("this fact in a template")
+		return Term{f.expr, Whole, f.kind}, nil
 	}
 	var pairs []string
 	for _, theirs := range slices.Sorted(maps.Keys(f.values)) {
@@ -840,24 +746,4 @@ func (w *Writer) fact(f fact, e *j2.Expr) (Term, error) {
 		}
 	}
 	return Term{"{" + strings.Join(pairs, ", ") + "}[" + f.of + "]", Whole, TextKind}, nil
-}
-
-// loopField writes loop.index and the like.
-func (w *Writer) loopField(b Binding, name string) (Term, error) {
-	if b.LoopMap && name != "length" {
-		return Term{}, Unknown("loop.%s of a map", name)
-	}
-	switch name {
-	case "index":
-		return Term{b.Text + " + 1", adding, NumberKind}, nil
-	case "index0":
-		return Term{b.Text, Whole, NumberKind}, nil
-	case "first":
-		return Term{b.Text + " == 0", comparing, boolKind}, nil
-	case "last":
-		return Term{b.Text + " == len(" + b.LoopOver + ") - 1", comparing, boolKind}, nil
-	case "length":
-		return Term{"len(" + b.LoopOver + ")", Whole, NumberKind}, nil
-	}
-	return Term{}, Unknown("loop.%s", name)
 }

@@ -13,7 +13,6 @@ import (
 // are its arguments.
 type form struct {
 	expr  string // in expressions
-	jet   string // in Jet; "" if there it is an expression around it, or nothing
 	kind  Kind
 	least int                                               // arguments
 	most  int                                               //
@@ -32,13 +31,13 @@ var methods map[string]form
 
 func init() {
 	methods = map[string]form{
-		"split":      {expr: "split({0}, {1})", jet: "split({0}, {1})", kind: ListKind, least: 1, most: 1},
-		"startswith": {expr: "hasPrefix({0}, {1})", jet: "hasPrefix({0}, {1})", kind: boolKind, least: 1, most: 1},
-		"endswith":   {expr: "hasSuffix({0}, {1})", jet: "hasSuffix({0}, {1})", kind: boolKind, least: 1, most: 1},
-		"lower":      {expr: "lower({0})", jet: "lower({0})", kind: TextKind},
-		"upper":      {expr: "upper({0})", jet: "upper({0})", kind: TextKind},
-		"strip":      {expr: "trim({0})", jet: "trimSpace({0})", kind: TextKind},
-		"replace":    {expr: "replace({0}, {1}, {2})", jet: "replace({0}, {1}, {2}, -1)", kind: TextKind, least: 2, most: 2},
+		"split":      {expr: "split({0}, {1})", kind: ListKind, least: 1, most: 1},
+		"startswith": {expr: "hasPrefix({0}, {1})", kind: boolKind, least: 1, most: 1},
+		"endswith":   {expr: "hasSuffix({0}, {1})", kind: boolKind, least: 1, most: 1},
+		"lower":      {expr: "lower({0})", kind: TextKind},
+		"upper":      {expr: "upper({0})", kind: TextKind},
+		"strip":      {expr: "trim({0})", kind: TextKind},
+		"replace":    {expr: "replace({0}, {1}, {2})", kind: TextKind, least: 2, most: 2},
 		"keys":       {expr: "keys({0})", kind: ListKind},
 		"values":     {expr: "values({0})", kind: ListKind},
 		"get":        {by: getMethod, least: 1, most: 2, doc: "`x.y ?? z`"},
@@ -53,16 +52,16 @@ func init() {
 		"lower":        {by: caseFilter, kind: TextKind, doc: "`lower(x)`"},
 		"upper":        {by: caseFilter, kind: TextKind, doc: "`upper(x)`"},
 		"replace":      methods["replace"],
-		"trim":         {expr: "trim({0})", jet: "trimSpace({0})", kind: TextKind},
-		"length":       {expr: "len({0})", jet: "len({0})", kind: NumberKind},
-		"count":        {expr: "len({0})", jet: "len({0})", kind: NumberKind},
+		"trim":         {expr: "trim({0})", kind: TextKind},
+		"length":       {expr: "len({0})", kind: NumberKind},
+		"count":        {expr: "len({0})", kind: NumberKind},
 		"int":          {by: intFilter, kind: NumberKind, most: 1, doc: "`int(x)`"},
 		"float":        {expr: "float({0})", kind: floatKind},
 		"string":       {by: stringFilter, doc: "`string(x)`"},
 		"abs":          {expr: "abs({0})", kind: NumberKind},
 		"round":        {expr: "round({0})", kind: floatKind},
 		"list":         {by: listFilter, doc: "the value itself"},
-		"first":        {expr: "{0}[0]", jet: "{0}[0]"},
+		"first":        {expr: "{0}[0]"},
 		"last":         {expr: "{0}[-1]"},
 		"min":          {expr: "min({0})", kind: NumberKind},
 		"max":          {expr: "max({0})", kind: NumberKind},
@@ -90,19 +89,18 @@ func init() {
 		"b64encode":    {expr: "toBase64({0})", kind: TextKind},
 		"b64decode":    {expr: "fromBase64({0})", kind: TextKind, by: decodeFilter},
 		"from_json":    {expr: "fromJSON({0})"},
-		"to_json":      {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
+		"to_json":      {expr: "toJSON({0})", kind: TextKind},
 		"to_nice_json": {expr: "toJSON({0})", kind: TextKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
-		"tojson":       {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
-		"quote":        {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, jet: `"'" + replace({0}, "'", "'\"'\"'", -1) + "'"`, kind: TextKind},
+		"tojson":       {expr: "toJSON({0})", kind: TextKind},
+		"quote":        {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, kind: TextKind},
 		"ternary": {by: func(w *Writer, e *j2.Expr, _ form) (Term, error) {
 			return w.cond(&j2.Expr{Op: j2.Cond, Args: []*j2.Expr{e.Args[0], e.Args[1], e.Args[2]}})
 		}, least: 2, most: 2, doc: "`x ? y : z`"},
-		"mandatory":     {expr: "{0}", jet: "{0}", most: 1},
+		"mandatory":     {expr: "{0}", most: 1},
 		"regex_replace": {by: regexReplace, kind: TextKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},
 		"regex_search":  {by: searchFilter, least: 1, most: 1, doc: "`x matches y`, where only that is asked"},
 		"indent":        {by: indentFilter, kind: TextKind, most: 2, doc: "`trimPrefix(join(map(split(x, \"\\n\"), # == '' ? '' : '    ' + #), \"\\n\"), '    ')`"},
 		"comment":       {by: commentFilter, kind: TextKind, most: 1, doc: "`\"#\\n# \" + replace(x, \"\\n\", \"\\n# \") + \"\\n#\"`; styles plain, c, cblock, erlang, xml"},
-		"escape":        {jet: "html({0})", kind: TextKind},
 		"capitalize":    {expr: "upper({0}[:1]) + lower({0}[1:])", kind: TextKind},
 		"items":         {expr: "toPairs({0})", kind: ListKind},
 	}
@@ -117,19 +115,19 @@ func init() {
 		"boolean":         {expr: "type({0}) == 'bool'", kind: boolKind},
 		"integer":         {expr: "type({0}) == 'int'", kind: boolKind},
 		"number":          {expr: "type({0}) in ['int', 'float', 'bool']", kind: boolKind},
-		"even":            {expr: "{0} % 2 == 0", jet: "{0} % 2 == 0", kind: boolKind},
-		"odd":             {expr: "{0} % 2 == 1", jet: "{0} % 2 == 1", kind: boolKind},
-		"divisibleby":     {expr: "{0} % {1} == 0", jet: "{0} % {1} == 0", kind: boolKind, least: 1, most: 1},
-		"equalto":         {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
-		"eq":              {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
-		"ne":              {expr: "{0} != {1}", jet: "{0} != {1}", kind: boolKind, least: 1, most: 1},
-		"gt":              {expr: "{0} > {1}", jet: "{0} > {1}", kind: boolKind, least: 1, most: 1},
-		"ge":              {expr: "{0} >= {1}", jet: "{0} >= {1}", kind: boolKind, least: 1, most: 1},
-		"lt":              {expr: "{0} < {1}", jet: "{0} < {1}", kind: boolKind, least: 1, most: 1},
-		"le":              {expr: "{0} <= {1}", jet: "{0} <= {1}", kind: boolKind, least: 1, most: 1},
-		"sameas":          {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
-		"true":            {expr: "{0} == true", jet: "{0} == true", kind: boolKind},
-		"false":           {expr: "{0} == false", jet: "{0} == false", kind: boolKind},
+		"even":            {expr: "{0} % 2 == 0", kind: boolKind},
+		"odd":             {expr: "{0} % 2 == 1", kind: boolKind},
+		"divisibleby":     {expr: "{0} % {1} == 0", kind: boolKind, least: 1, most: 1},
+		"equalto":         {expr: "{0} == {1}", kind: boolKind, least: 1, most: 1},
+		"eq":              {expr: "{0} == {1}", kind: boolKind, least: 1, most: 1},
+		"ne":              {expr: "{0} != {1}", kind: boolKind, least: 1, most: 1},
+		"gt":              {expr: "{0} > {1}", kind: boolKind, least: 1, most: 1},
+		"ge":              {expr: "{0} >= {1}", kind: boolKind, least: 1, most: 1},
+		"lt":              {expr: "{0} < {1}", kind: boolKind, least: 1, most: 1},
+		"le":              {expr: "{0} <= {1}", kind: boolKind, least: 1, most: 1},
+		"sameas":          {expr: "{0} == {1}", kind: boolKind, least: 1, most: 1},
+		"true":            {expr: "{0} == true", kind: boolKind},
+		"false":           {expr: "{0} == false", kind: boolKind},
 		"in":              {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`x in y`"},
 		"contains":        {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`y in x`"},
 		"subset":          {expr: "all({0}, # in {1})", kind: boolKind, least: 1, most: 1},
@@ -189,11 +187,8 @@ func (w *Writer) formed(e *j2.Expr, f form, what string) (Term, error) {
 // filled puts the arguments into the text of a form.
 func (w *Writer) filled(f form, args []*j2.Expr, what string) (Term, error) {
 	text := f.expr
-	if w.Jet {
-		text = f.jet
-	}
 	if text == "" {
-		return Term{}, Unknown("%s%s", what, map[bool]string{true: " in a template"}[w.Jet])
+		return Term{}, Unknown("%s", what)
 	}
 	prec := formPrec(text)
 	for i, arg := range args {
@@ -290,14 +285,14 @@ func (w *Writer) lookup(e *j2.Expr) (Term, error) {
 			return Term{}, Unknown("the lookup %s with the argument %s", plugin, name)
 		}
 	}
-	if plugin == "flattened" && list && !w.Jet {
+	if plugin == "flattened" && list {
 		texts, err := w.all(args)
 		return Term{"flatten([" + strings.Join(texts, ", ") + "])", Whole, ListKind}, err
 	}
 	if len(args) != 1 {
 		return Term{}, Unknown("the lookup %s with %d arguments", plugin, len(args))
 	}
-	if plugin == "varnames" && list && !w.Jet {
+	if plugin == "varnames" && list {
 		pattern, err := w.Write(args[0])
 		return Term{"filter(keys(Data), # matches " + pattern.In(comparing+1) + ")", Whole, ListKind}, err
 	}
@@ -313,31 +308,27 @@ func (w *Writer) lookupOne(plugin string, arg, otherwise *j2.Expr) (Term, error)
 	text, isText := arg.Lit.(string)
 	switch {
 	case plugin == "env" && isText && IsWord(text):
-		return Term{"Environ." + text, Whole, TextKind}, nil
+		return Term{"Environ." + text + " ?? ''", CondPrec, TextKind}, nil
 	case plugin == "file" && isText:
 		path, err := w.Scope.Files.LocalFile("files", text)
 		if err != nil {
 			return Term{}, err
 		}
-		t := Term{"file(" + QuoteText(path) + ")", Whole, TextKind}
-		if !w.Jet {
-			t.Text = "trim(" + t.Text + ")"
-		}
-		return t, nil
+		return Term{"trim(file(" + QuoteText(path) + "))", Whole, TextKind}, nil
 	case plugin == "template" && isText:
 		path, vars, err := w.Scope.Files.Template(text, "", w.Scope)
 		if err == nil && len(vars) > 0 {
 			err = Unknown("the lookup template of a template that reads %s", vars[0].Name)
 		}
 		return Term{"template(" + QuoteText(path) + ")", Whole, TextKind}, err
-	case plugin == "vars" && !w.Jet:
+	case plugin == "vars":
 		t, err := w.Write(arg)
 		if err != nil || otherwise == nil {
 			return Term{"Data[" + t.Text + "]", Whole, AnyKind}, err
 		}
 		d, err := w.Write(otherwise)
 		return Term{"Data[" + t.Text + "] ?? " + d.In(CondPrec+1), CondPrec, AnyKind}, err
-	case plugin == "dict" && !w.Jet:
+	case plugin == "dict":
 		return w.filled(filters["dict2items"], []*j2.Expr{arg}, "the lookup dict")
 	}
 	return Term{}, Unknown("the lookup %s", plugin)
@@ -356,9 +347,6 @@ func (w *Writer) numbers(e *j2.Expr) (Term, error) {
 		from, to = args[0], args[1]
 	default:
 		return Term{}, Unknown("range with %d arguments", len(args))
-	}
-	if w.Jet {
-		return Term{"ints(" + from + ", " + to + ")", Whole, ListKind}, nil
 	}
 	return Term{from + "..(" + to + ") - 1", comparing + 1, ListKind}, nil
 }
@@ -413,18 +401,6 @@ func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if k == AnyKind || k != d.Kind && falsely {
 		k = d.Kind
 	}
-	if w.Jet {
-		if falsely && (y.Op != j2.List && y.Op != j2.Dict || len(y.Args) > 0) {
-			return Term{}, Unknown("default(…, true) in a template")
-		}
-		if path, ok := plainPath(x.Text); ok {
-			return Term{"lookup(" + strconv.Quote(path) + ", " + d.Text + ")", Whole, k}, nil
-		}
-		if x.prec < Whole || strings.ContainsAny(x.Text, "(\"") {
-			return Term{}, Unknown("default of what is computed, in a template")
-		}
-		return Term{"isset(" + x.Text + ") ? " + x.Text + " : " + d.In(CondPrec), CondPrec, k}, nil
-	}
 	empty := (y.Op == j2.List || y.Op == j2.Dict) && len(y.Args) == 0 || y.Lit == "" && x.Kind == TextKind
 	switch {
 	case !falsely, empty:
@@ -448,8 +424,6 @@ func boolFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	switch {
 	case x.Kind == NumberKind:
 		return Term{x.In(comparing+1) + " == 1", comparing, boolKind}, nil
-	case x.Kind == TextKind && w.Jet:
-		return Term{}, Unknown("the filter bool of a text in a template")
 	case x.Kind == TextKind:
 		return Term{"lower(" + x.Text + ") in ['yes', 'on', '1', 'true']", comparing, boolKind}, nil
 	}
@@ -463,7 +437,7 @@ func caseFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		return x, err
 	}
 	if x.Kind == boolKind && e.Text == "lower" {
-		return Term{x.In(CondPrec+1) + " ? " + w.quote("true") + " : " + w.quote("false"), CondPrec, TextKind}, nil
+		return Term{x.In(CondPrec+1) + " ? " + QuoteText("true") + " : " + QuoteText("false"), CondPrec, TextKind}, nil
 	}
 	x, err = w.Printed(x)
 	return Term{e.Text + "(" + x.Text + ")", Whole, TextKind}, err
@@ -482,9 +456,6 @@ func intFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if x.Kind == NumberKind {
 		return x, nil
 	}
-	if w.Jet {
-		return Term{}, Unknown("the filter int in a template")
-	}
 	return Term{"int(" + x.Text + ")", Whole, NumberKind}, nil
 }
 
@@ -493,15 +464,10 @@ func stringFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if err == nil {
 		x, err = w.Printed(x)
 	}
-	switch {
-	case err != nil, x.Kind == TextKind:
+	if err != nil || x.Kind == TextKind {
 		return x, err
-	case !w.Jet:
-		return Term{"string(" + x.Text + ")", Whole, TextKind}, nil
-	case x.Kind == NumberKind:
-		return Term{`"" + ` + x.In(adding+1), adding, TextKind}, nil
 	}
-	return Term{}, Unknown("the filter string in a template")
+	return Term{"string(" + x.Text + ")", Whole, TextKind}, nil
 }
 
 func listFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
@@ -514,9 +480,6 @@ func listFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 }
 
 func joinFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("the filter join in a template")
-	}
 	args, err := w.all(e.Args)
 	if len(args) == 1 {
 		args = append(args, "''")
@@ -526,16 +489,10 @@ func joinFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 
 func niceJSON(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	x, err := w.Write(e.Args[0])
-	if w.Jet {
-		return Term{}, Unknown("the filter to_nice_json in a template")
-	}
 	return Term{"toJSON(" + x.Text + ")", Whole, TextKind}, err
 }
 
 func combineFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("the filter combine in a template")
-	}
 	for i, kw := range e.Kw {
 		if b, isBool := e.Args[i].Lit.(bool); kw != "" && (!isBool || b) {
 			return Term{}, Unknown("combine with %s", kw)
@@ -553,9 +510,6 @@ func combineFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 
 // mapFilter writes map('filter', …), map(attribute='x') and map('extract', m).
 func mapFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("the filter map in a template")
-	}
 	list, err := w.Write(e.Args[0])
 	if err != nil {
 		return list, err
@@ -658,17 +612,10 @@ func commentFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		return w.Literal(begin + "Ansible managed" + end), nil
 	}
 	x, err := w.Write(e.Args[0])
-	last := ")"
-	if w.Jet {
-		last = ", -1)"
-	}
-	return Term{w.quote(begin) + " + replace(" + x.Text + ", " + w.quote("\n") + ", " + w.quote("\n"+style.line) + last + " + " + w.quote(end), adding, TextKind}, err
+	return Term{QuoteText(begin) + " + replace(" + x.Text + ", " + QuoteText("\n") + ", " + QuoteText("\n"+style.line) + ") + " + QuoteText(end), adding, TextKind}, err
 }
 
 func selectFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("the filter %s in a template", e.Text)
-	}
 	list, err := w.Write(e.Args[0])
 	if err != nil {
 		return list, err
@@ -732,11 +679,9 @@ func regexReplace(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	}
 	anchored := m[1] + m[3]
 	switch {
-	case anchored == "" && w.Jet:
-		return Term{"replace(" + x.Text + ", " + w.quote(text) + ", " + w.quote(to) + ", -1)", Whole, TextKind}, nil
 	case anchored == "":
 		return Term{"replace(" + x.Text + ", " + QuoteText(text) + ", " + QuoteText(to) + ")", Whole, TextKind}, nil
-	case to != "" || w.Jet:
+	case to != "":
 		return Term{}, Unknown("the filter regex_replace")
 	}
 	return Term{map[string]string{"^": "trimPrefix(", "$": "trimSuffix("}[anchored] + x.Text + ", " + QuoteText(text) + ")", Whole, TextKind}, nil
@@ -756,9 +701,6 @@ func indentFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		}
 		width = n
 	}
-	if w.Jet {
-		return Term{}, Unknown("the filter indent in a template")
-	}
 	x, err := w.Write(e.Args[0])
 	by := QuoteText(strings.Repeat(" ", int(width)))
 	return Term{"trimPrefix(join(map(split(" + x.Text + `, "\n"), # == '' ? '' : ` + by + ` + #), "\n"), ` + by + ")", Whole, TextKind}, err
@@ -769,7 +711,7 @@ func definedTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	not := e.Not != (e.Text == "undefined")
 	x := e.Args[0]
 	if x.Op == j2.Name {
-		if b, ok := w.Binding(x.Text); ok && b.Result == nil && !b.JetVar || ok && b.Result != nil {
+		if b, ok := w.Binding(x.Text); ok {
 			if b.Result != nil || b.Expr == nil {
 				return w.Literal(!not), nil
 			}
@@ -797,11 +739,6 @@ func definedTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	}
 	name, isData := strings.CutPrefix(t.Text, "Data.")
 	switch {
-	case w.Jet:
-		if not {
-			return Term{"!isset(" + t.Text + ")", notPrec, boolKind}, nil
-		}
-		return Term{"isset(" + t.Text + ")", Whole, boolKind}, nil
 	case isData && IsWord(name) && !w.Scope.Files.Optional(name):
 		op := " in Data"
 		if not {
@@ -830,9 +767,6 @@ func inTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 
 // matchTest writes match, which begins at the beginning of a text, search and regex.
 func matchTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("the test %s in a template", e.Text)
-	}
 	pattern, isText := e.Args[1].Lit.(string)
 	if !isText || len(e.Args) > 2 {
 		return Term{}, Unknown("the test %s with these arguments", e.Text)
@@ -896,7 +830,7 @@ func versionTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		op, _ = e.Args[2].Lit.(string)
 	}
 	op = map[string]string{"eq": "==", "==": "==", "=": "==", "ne": "!=", "!=": "!=", "<>": "!=", "lt": "<", "<": "<", "le": "<=", "<=": "<=", "gt": ">", ">": ">", "ge": ">=", ">=": ">="}[op]
-	if op == "" || w.Jet || len(e.Args) > 3 {
+	if op == "" || len(e.Args) > 3 {
 		return Term{}, Unknown("the test version with these arguments")
 	}
 	x, err := w.Write(e.Args[0])

@@ -67,9 +67,6 @@ func (w *Writer) resultTerm(r *Result, e *j2.Expr) (Term, error) {
 			return Term{r.Base, Whole, ListKind}, nil
 		}
 		if len(path) == 1 && (path[0] == "changed" || path[0] == "failed") {
-			if w.Jet {
-				return Term{}, Unknown("the result of a loop in a template")
-			}
 			return Term{"any(" + r.Base + ", #." + path[0] + ")", Whole, boolKind}, nil
 		}
 		return Term{}, Unknown("this part of the result of a loop")
@@ -149,9 +146,9 @@ func (w *Writer) field(r *Result, path []string) (Term, error) {
 	switch {
 	case r.Module == "uri":
 		return answered(r, path)
-	case r.Module == "find" && len(path) == 1 && path[0] == "matched" && !w.Jet:
+	case r.Module == "find" && len(path) == 1 && path[0] == "matched":
 		return Term{"len(" + r.Base + ".stdout_lines)", Whole, NumberKind}, nil
-	case r.Module == "find" && len(path) == 1 && path[0] == "files" && !w.Jet:
+	case r.Module == "find" && len(path) == 1 && path[0] == "files":
 		return Term{"map(" + r.Base + ".stdout_lines, ({'path': #}))", Whole, ListKind}, nil
 	case r.Module == "slurp" && len(path) == 1 && path[0] == "content":
 		return Term{encoded + r.Base + ".stdout)", Whole, TextKind}, nil
@@ -240,9 +237,6 @@ func (w *Writer) outcome(r *Result, what string, not bool) (Term, error) {
 		}
 	}
 	if r.Looped {
-		if w.Jet || len(t.Text) <= len(r.Base)+1 {
-			return Term{}, Unknown("the result of a loop in a template")
-		}
 		one := *r
 		one.Base, one.Looped = "#", false
 		inner, err := w.outcome(&one, what, false)

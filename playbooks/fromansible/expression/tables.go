@@ -12,17 +12,17 @@ import (
 func Tables() string {
 	var b strings.Builder
 	forms := func(heading, text string, m map[string]form) {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| | in expressions | in Jet |\n|---|---|---|\n", heading, text)
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| | here |\n|---|---|\n", heading, text)
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			f := m[name]
 			expr := f.doc
 			if expr == "" {
 				expr = code(f.expr)
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(expr), cell(code(f.jet)))
+			fmt.Fprintf(&b, "| `%s` | %s |\n", name, cell(expr))
 		}
 	}
-	forms("Filters", "What Jet has no words for stands in `template(…)`, as an expression, if nothing that only the template knows is in it.", filters)
+	forms("Filters", "In manifests. Templates have [more](templates.md#jinja).", filters)
 	forms("Tests", "With `is not` it is the opposite.", tests)
 	forms("Methods", "Of texts, lists and maps of Python.", methods)
 	return b.String()

@@ -85,9 +85,9 @@ func (w *Writer) textTerm(nodes []*j2.Node) (Term, error) {
 	if err != nil {
 		return Term{}, err
 	}
-	t := Term{w.quote(""), Whole, TextKind}
+	t := Term{QuoteText(""), Whole, TextKind}
 	for i, p := range parts {
-		one := Term{w.quote(p.Text), Whole, TextKind}
+		one := Term{QuoteText(p.Text), Whole, TextKind}
 		if p.Term != nil {
 			if one, err = w.Printed(*p.Term); err != nil {
 				return Term{}, err
@@ -216,7 +216,7 @@ func (w *Writer) Printed(t Term) (Term, error) {
 		if name, is := strings.CutPrefix(t.Text, "Data."); is && !given(strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '[' })[0], w) {
 			return printedMaybe(t, w) // the inventory may have another type
 		}
-		return Term{t.In(CondPrec+1) + " ? " + w.quote("True") + " : " + w.quote("False"), CondPrec, TextKind}, nil
+		return Term{t.In(CondPrec+1) + " ? " + QuoteText("True") + " : " + QuoteText("False"), CondPrec, TextKind}, nil
 	}
 	return t, nil
 }
@@ -229,9 +229,6 @@ func given(name string, w *Writer) bool {
 
 // printedMaybe writes a value that may be a boolean, or of another type, as Python prints it.
 func printedMaybe(t Term, w *Writer) (Term, error) {
-	if w.Jet {
-		return Term{}, Unknown("a boolean in a text whose type the inventory may change")
-	}
 	return Term{"type(" + t.Text + ") == 'bool' ? (" + t.Text + " ? 'True' : 'False') : " + t.In(CondPrec), CondPrec, TextKind}, nil
 }
 
