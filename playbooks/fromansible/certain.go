@@ -1,7 +1,6 @@
 package fromansible
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -25,11 +24,11 @@ type certainty struct {
 	gathers map[kind]bool   // what modules gather; all that are there have to be certain
 
 	overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
+	sets      map[string]bool              // variables that tasks set
 
 	apart     map[role.Ask]bool // results that are not there in all that a file of tasks is part of
 	mixed     map[string]bool   // tasks without become, by their places, in plays that other tasks make root's
 	cache     string            // how old lists of packages may be, where a task of its own fetches them
-	chosen    map[string]bool   // folders of roles that run under a condition
 	unapplied map[string]bool   // files of tasks that nothing applies, though tasks of theirs notify handlers
 }
 
@@ -56,7 +55,7 @@ func kindOf(q facts.Query) kind {
 }
 
 func (c certainty) any() bool {
-	return len(c.overrides) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || len(c.chosen) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
+	return len(c.overrides) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
 }
 
 // asks reports whether plays may ask a query where a module has gathered what it is about.
@@ -65,7 +64,7 @@ func (c certainty) asks(q facts.Query) bool { return c.gathers[kindOf(q)] }
 // certainty goes through all that is written.
 func (c *converter) certainty() certainty {
 	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{
-		tasks: map[string]bool{}, gathers: map[kind]bool{}, overrides: c.out.Overrides, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, chosen: map[string]bool{}, unapplied: map[string]bool{},
+		tasks: map[string]bool{}, gathers: map[kind]bool{}, overrides: c.out.Overrides, sets: c.out.Sets, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, unapplied: map[string]bool{},
 	}}
 	for _, u := range c.units {
 		p.manifestsOf(u)
@@ -161,33 +160,27 @@ func (p *prover) applied(u *unit, e *layout.Entry) (name string, m *manifestOf) 
 	return name, p.manifests[name]
 }
 
-// users notes the tasks without become of a play that other tasks make root's, and the roles that it runs under a condition.
+// users notes the tasks without become of a play that other tasks make root's.
 func (p *prover) users(one *play) {
 	seen := map[string]bool{}
-	var visit func(u *unit, list []*layout.Entry, chosen bool)
-	visit = func(u *unit, list []*layout.Entry, chosen bool) {
+	var visit func(u *unit, list []*layout.Entry)
+	visit = func(u *unit, list []*layout.Entry) {
 		layout.Walk(list, func(e *layout.Entry) {
-			if one.rooted && e.Plain != "" {
+			if e.Plain != "" {
 				p.mixed[e.Plain] = true
 			}
 			if e.Type != "apply" {
 				return
 			}
-			name, m := p.applied(u, e)
-			if m == nil {
-				return
-			}
-			chosen := chosen || e.Get("control") != nil
-			if chosen && m.unit != u && m.unit.Dir != "" {
-				p.chosen[m.unit.Dir] = true
-			}
-			if key := fmt.Sprint(name, chosen); !seen[key] {
-				seen[key] = true
-				visit(m.unit, m.entries, chosen)
+			if name, m := p.applied(u, e); m != nil && !seen[name] {
+				seen[name] = true
+				visit(m.unit, m.entries)
 			}
 		})
 	}
-	visit(one.tasks, one.entries, false)
+	if one.rooted {
+		visit(one.tasks, one.entries)
+	}
 }
 
 // look decides about a task that looks, once more wherever it is carried out.
@@ -222,7 +215,7 @@ func (c *changes) add(e *layout.Entry) {
 		c.add(e.Does)
 	case e.Todo != "":
 		c.anything = true
-	case e.Type == "", e.Type == "assert", e.Type == "wait", readonly:
+	case e.Type == "", e.Type == "assert", e.Type == "set", e.Type == "wait", readonly:
 	default:
 		c.change(e)
 	}

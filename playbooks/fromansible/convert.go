@@ -191,6 +191,7 @@ func (c *converter) folder(path string) error {
 	for _, book := range append(books, more...) {
 		if n, err := c.out.ReadYAML(book); err == nil && isPlaybook(n) {
 			found = true
+			c.facts = nil // of another playbook
 			if err := c.playbook(book); err != nil {
 				return err
 			}

@@ -172,6 +172,9 @@ func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry 
 	for _, e := range list {
 		layout.Walk([]*layout.Entry{e}, func(e *layout.Entry) {
 			switch e.Type {
+			case "set":
+				e.Set("refreshonly", yamlnode.Bool(true))
+				e.Subscribe = append(e.Subscribe, n.from...)
 			case "exec":
 				e.Set("refreshonly", yamlnode.Bool(true))
 				e.Drop("readonly")

@@ -17,41 +17,47 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
-// setFact says where the variables that it sets are.
-func setFact(t *task.Task) {
-	where := ""
-	for _, name := range t.Order {
-		if name == "cacheable" {
-			continue
-		}
-		f := t.File.Facts[name]
+// setFact sets variables at the place of the task.
+func (r reader) setFact(t *task.Task) {
+	names := slices.DeleteFunc(slices.Clone(t.Order), func(name string) bool { return name == "cacheable" })
+	fixed := r.u.Name == "" && len(t.Keywords) == 0 && t.Around == task.Around{} && !t.IsHandler
+	for _, m := range r.u.made {
+		fixed = fixed && m.source != r.f.Path
+	}
+	data := yamlnode.Map()
+	for _, name := range names {
+		n := t.Args[name]
 		switch {
-		case f == nil:
+		case expression.IsFact(name):
+			t.Problem("set_fact of %s, which Ansible itself sets", name)
+		case !expression.IsWord(name):
 			t.Problem("set_fact of %s", name)
-		case f.Why != "":
-			t.Problem("%s", f.Why)
-		case f.Kept:
-			where = "always has a value: "
-		case f.Early:
-			where = "stands in defaults-facts.yaml: "
-		case f.Data:
-			where = "stands in facts.yaml: "
-		default:
-			where = "stands where it is used: "
-			value, _ := t.File.ValueOf(name)
-			_, err := t.W.Write(value)
-			t.Fail(err)
+		}
+		if slices.Contains([]string{"true", "false", "yes", "no"}, strings.ToLower(n.Value)) { // also of a text
+			b, _ := yamlnode.BoolOf(n)
+			n = yamlnode.Bool(b)
+		}
+		v, kind, err := expression.Typed(n, t.W)
+		t.Fail(err)
+		t.File.To.Override(name, kind)
+		t.File.To.Sets[name] = true
+		data.Content = append(data.Content, yamlnode.Text(name), v)
+		if r.u.sets[name] = nil; fixed && !yamlnode.HasJinja(n) {
+			r.u.sets[name] = v
 		}
 	}
-	for _, key := range []string{"register", "notify", "failed_when", "until"} {
+	for _, key := range []string{"register", "notify", "failed_when", "until", "run_once", "delegate_facts"} {
 		if t.Keywords[key] != nil {
 			t.Problem("%s of set_fact", key)
 		}
 	}
-	delete(t.Keywords, "when")
-	delete(t.Keywords, "delegate_to") // without delegate_facts they are set for the host of the play
-	t.Plain = true
-	t.Entries = append(t.Entries, &layout.Entry{Comments: []string{where + strings.Join(t.Order, ", ")}})
+	for _, key := range []string{"become", "become_user", "become_method", "changed_when", "check_mode", "delegate_to", "diff", "environment", "ignore_errors"} {
+		delete(t.Keywords, key) // they make no difference here
+	}
+	t.Around = task.Around{}
+	e := t.Named("set", strings.Join(names, ", "))
+	e.Set("data", data)
+	t.Write(e)
 }
 
 // applyTasks applies the manifest of a file of tasks.

@@ -11,7 +11,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/facts"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
@@ -112,21 +111,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		}
 		data.Content = append(data.Content, yamlnode.Text(f.Key), f.Value)
 	}
-	for _, f := range p.earlier {
-		_, given := c.o.Variables[f.name]
-		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(f.name) + `\b`)
-		used := word.MatchString(p.source) || slices.ContainsFunc(p.allRoles(), func(u *unit) bool { return u.mentions(f.name) })
-		if !used || given || known[f.name] || yamlnode.Get(data, f.name) != nil {
-			continue
-		}
-		value := f.value
-		if yamlnode.HasJinja(value) || f.hosts != p.hosts.Value {
-			why := fmt.Sprintf("the play at %s sets the variable %s for its hosts", f.play, f.name)
-			value = yamlnode.Text("{{ todo(" + expression.QuoteText(why) + ") }}")
-			c.out.Report.Leave(file, 0, "set_fact", why)
-		}
-		data.Content = append(data.Content, yamlnode.Text(f.name), value)
-	}
+	c.fromEarlier(p, file)
 	if len(over.Content) > 0 {
 		name := "vars/" + file
 		if index > 0 {
@@ -136,6 +121,35 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		files = append(files, name)
 	}
 	return data, append(append(files, p.files...), late...), asked(p, from.Role)
+}
+
+// fromEarlier sets the variables that tasks of earlier plays have set, if this play reads them.
+func (c *converter) fromEarlier(p *play, file string) {
+	last := map[string]factOfPlay{}
+	for _, f := range p.earlier {
+		last[f.name] = f
+	}
+	units := append(p.allRoles(), p.tasks)
+	set := &layout.Entry{Type: "set", Name: "values of earlier plays"}
+	data := yamlnode.Map()
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		f, word := last[name], regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`)
+		used := word.MatchString(p.source) || slices.ContainsFunc(p.allRoles(), func(u *unit) bool { return u.mentions(name) })
+		again := slices.ContainsFunc(units, func(u *unit) bool { _, sets := u.sets[name]; return sets })
+		switch {
+		case !used || again:
+		case f.value == nil || yamlnode.HasJinja(f.value) || f.hosts != p.hosts.Value:
+			why := fmt.Sprintf("the play at %s sets the variable %s for its hosts", f.play, name)
+			p.entries = append([]*layout.Entry{layout.Todo(file, why, nil)}, p.entries...)
+			c.out.Report.Leave(file, 0, "set_fact", why)
+		default:
+			data.Content = append(data.Content, yamlnode.Text(name), f.value)
+		}
+	}
+	if len(data.Content) > 0 {
+		set.Set("data", data)
+		p.entries = append([]*layout.Entry{set}, p.entries...)
+	}
 }
 
 // seen returns the vars of roles that other parts of the play read. Ansible has one value of these for the whole play,

@@ -2,6 +2,7 @@ package fromansible
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,11 +137,16 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 	for i, name := range names {
 		if values[i] != nil {
 			p.facts = append(p.facts, layout.Property{Key: name, Value: values[i]})
-			c.facts = append(c.facts, factOfPlay{p.hosts.Value, r.f.Position(n.Line), name, values[i]})
+			p.tasks.sets[name] = values[i]
 		}
 	}
 	p.tasks.addHandlers(yamlnode.Get(n, "handlers"), path)
 	c.playTasks(p, n, r, around, problem)
+	for _, u := range append(p.allRoles(), p.tasks) {
+		for _, name := range slices.Sorted(maps.Keys(u.sets)) {
+			c.facts = append(c.facts, factOfPlay{p.hosts.Value, r.f.Position(n.Line), name, u.sets[name]})
+		}
+	}
 	became := p.tasks.Became
 	for _, u := range p.allRoles() {
 		became = became || u.Became

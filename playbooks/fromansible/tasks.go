@@ -115,7 +115,7 @@ func (r reader) carrier(name string) func(*task.Task) {
 	case "meta":
 		return r.meta
 	case "set_fact":
-		return setFact
+		return r.setFact
 	}
 	return module.Carriers[name]
 }
@@ -183,9 +183,9 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 	e.Always = r.tasks(yamlnode.Get(n, "always"), t.Scope, inner)
 	if e.Get("on") != nil || e.Get("once") != nil {
 		applies := false
-		layout.Walk([]*layout.Entry{e}, func(one *layout.Entry) { applies = applies || one.Type == "apply" })
+		layout.Walk([]*layout.Entry{e}, func(one *layout.Entry) { applies = applies || one.Type == "apply" || one.Type == "set" })
 		if applies {
-			why := "delegate_to or run_once at a block with tasks that are included"
+			why := "delegate_to or run_once at a block with set_fact or tasks that are included"
 			r.f.Leave(n.Line, "block", why)
 			e.Drop("on")
 			e.Drop("once")

@@ -24,6 +24,8 @@ type unit struct {
 	pending  []*notification
 	needs    []string // folders of the roles that its meta depends on
 	uses     []*unit  // roles that its tasks apply
+
+	sets map[string]*yaml.Node // variables that its tasks set; the value is nil unless it is always the same
 }
 
 // A manifestFile is one that is made of a file of tasks.
@@ -38,11 +40,11 @@ type manifestFile struct {
 }
 
 func (c *converter) newUnit(name, dir, out string) *unit {
-	return &unit{c: c, Role: c.newRole(name, dir, out), made: map[string]*manifestFile{}}
+	return &unit{c: c, Role: c.newRole(name, dir, out), made: map[string]*manifestFile{}, sets: map[string]*yaml.Node{}}
 }
 
 func (c *converter) newRole(name, dir, out string) *role.Role {
-	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Overrides: c.certain.overrides, Chosen: c.certain.chosen, Apart: c.certain.apart})
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Overrides: c.certain.overrides, Late: c.certain.sets, Apart: c.certain.apart})
 }
 
 // reader reads a file of a unit.

@@ -75,7 +75,7 @@ type Binding struct {
 type Surroundings interface {
 	RoleName() string                                                            // the name of the role that is read
 	ResultOf(name string) (*Result, bool)                                        // of a task that registers it
-	ValueOf(name string) (*j2.Expr, bool)                                        // that tasks set
+	Sets(name string) bool                                                       // tasks set it
 	KindOf(name string) Kind                                                     // of data
 	Given(name string) bool                                                      // the inventory has it, so that its type is known
 	Defines(name string) bool                                                    // data has it
@@ -141,8 +141,6 @@ func (w *Writer) Write(e *j2.Expr) (Term, error) {
 		return Term{"-" + x.In(negating), negating, NumberKind}, err
 	case j2.Binary:
 		return w.binary(e)
-	case j2.Each:
-		return w.each(e)
 	}
 	return w.cond(e)
 }
@@ -167,9 +165,6 @@ func (w *Writer) name(name string) (Term, error) {
 			return Term{f.expr, CondPrec, f.kind}, nil
 		}
 		return Term{f.expr, Whole, f.kind}, nil
-	}
-	if v, ok := w.Scope.Files.ValueOf(name); ok {
-		return w.inlined(v, name)
 	}
 	if r, ok := w.Scope.Files.ResultOf(name); ok {
 		return w.resultTerm(r, nil)

@@ -720,14 +720,6 @@ func definedTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		if f, ok := magicNames[x.Text]; ok && f.expr != "" {
 			return w.Literal(!not), nil
 		}
-		if v, ok := w.Scope.Files.ValueOf(x.Text); ok {
-			op := "!="
-			if not {
-				op = "=="
-			}
-			t, err := w.inlined(v, x.Text)
-			return Term{t.In(comparing+1) + " " + op + " nil", comparing, boolKind}, err
-		}
 	}
 	switch x.Op {
 	case j2.Filter, j2.Call, j2.Literal, j2.Binary, j2.Cond, j2.List, j2.Dict:

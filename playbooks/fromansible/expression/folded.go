@@ -113,8 +113,7 @@ func isSet(s *Scope, name string) bool {
 	if _, bound := s.Find(name); bound {
 		return true
 	}
-	_, set := s.Files.ValueOf(name)
-	return set || s.Files.Defines(name)
+	return s.Files.Sets(name) || s.Files.Defines(name)
 }
 
 // Folds reports whether a condition of when holds only on Windows, AIX, Solaris or HP-UX.

@@ -51,11 +51,13 @@ func beginning(e *j2.Expr) string {
 
 // untold reports whether a variable of a host is none of its inventory: a fact, or what tasks register or set.
 func (w *Writer) untold(name string) (isFact, ofTasks bool) {
-	if w.Scope.Files.Defines(name) {
+	switch set := w.Scope.Files.Sets(name); {
+	case set:
+		return false, true
+	case w.Scope.Files.Defines(name):
 		return false, false
 	}
 	_, magic := magicNames[name]
 	_, result := w.Scope.Files.ResultOf(name)
-	_, value := w.Scope.Files.ValueOf(name)
-	return strings.HasPrefix(name, "ansible_") && !magic && !notFact(name), result || value
+	return strings.HasPrefix(name, "ansible_") && !magic && !notFact(name), result
 }

@@ -137,3 +137,14 @@ func notFact(name string) bool {
 	}
 	return false
 }
+
+// IsFact reports whether a variable is one that Ansible itself sets, or that says how the host is reached.
+func IsFact(name string) bool {
+	_, magic := magicNames[name]
+	short, ansible := strings.CutPrefix(name, "ansible_")
+	is := magic || notFact(name) || name == "ansible_facts"
+	for known := range factNames {
+		is = is || ansible && (known == short || strings.HasPrefix(known, short+"."))
+	}
+	return is
+}

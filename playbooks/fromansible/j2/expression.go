@@ -31,7 +31,6 @@ const (
 	Neg        // its operand
 	Binary     // left, right
 	Cond       // condition, then, else; nil without one
-	Each       // a list, what is made of each element, which Text names, and a condition on it or nil; no text is read as this
 )
 
 // ParseExpr reads an expression of a condition or a template, where a text in quotes has the escapes of Python.

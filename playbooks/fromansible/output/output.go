@@ -25,6 +25,7 @@ type Output struct {
 	Report Report
 
 	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
+	Sets      map[string]bool              // variables that tasks set
 	Variables map[string]bool              // of plays, and of files beside them that are copied
 }
 
@@ -36,7 +37,7 @@ type File struct {
 
 // New has nothing in it. It is to be closed.
 func New(ctx context.Context, root string) (*Output, error) {
-	o := &Output{Root: root, Files: map[string]File{}, Overrides: map[string][]expression.Kind{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
+	o := &Output{Root: root, Files: map[string]File{}, Overrides: map[string][]expression.Kind{}, Sets: map[string]bool{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
 	var err error
 	o.From, err = repository.Open(ctx, root, func(path, why string) { o.Report.Note(o.Shown(path), 0, why) })
 	return o, err

@@ -2,6 +2,7 @@ package role
 
 import (
 	"bytes"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +14,99 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
+
+// A Fact is what include_vars makes of a variable, in files that facts choose.
+type Fact struct {
+	Why string // it cannot be carried over
+
+	given    []assignment
+	included []*yaml.Node // its values
+	maybe    bool         // it is not always set
+	settled  bool         // it is data, or cannot be carried over
+}
+
+// fact returns what tasks make of a variable.
+func (r *Role) fact(name string) *Fact {
+	if r.Facts[name] == nil {
+		r.Facts[name] = &Fact{}
+	}
+	return r.Facts[name]
+}
+
+// An assignment is a value that a variable has under a condition.
+type assignment struct {
+	value *j2.Expr
+	when  *j2.Expr // nil without one
+	file  string
+}
+
+// settle makes data of the variables that include_vars sets. late contains the names that tasks register or set, which are
+// not known before the run.
+func (r *Role) settle(late map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(r.Facts)) {
+		f := r.Facts[name]
+		if !f.settled && f.Why == "" {
+			var value *j2.Expr
+			value, f.Why = f.value(name, r.Data[name], late)
+			r.variables = append(r.variables, variable{name, value})
+		}
+		f.settled = true
+	}
+}
+
+// value returns the expression of a variable whose default is n; nil means none. The last assignment whose conditions are
+// true counts.
+func (f *Fact) value(name string, n *yaml.Node, late map[string]bool) (value *j2.Expr, why string) {
+	if n != nil {
+		var err error
+		if value, err = expression.ExprOf(n); err != nil {
+			return nil, err.Error()
+		}
+	}
+	own := func(s string) bool { return s == name }
+	isLate := func(s string) bool { return late[s] }
+	for i, a := range f.given {
+		switch {
+		case mentions(a.value, own) || mentions(a.when, own):
+			return nil, "include_vars of a variable that is made of itself"
+		case mentions(a.when, isLate):
+			return nil, "include_vars under a condition that only the run knows"
+		case a.when == nil && i > 0:
+			return nil, "include_vars of a variable that was set before"
+		case a.when == nil:
+			value = a.value
+		case value == nil: // it may not be there: then it is nil
+			f.maybe = true
+			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, {Op: j2.Literal}}}
+		default:
+			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, value}}
+		}
+	}
+	return value, ""
+}
+
+// A variable is one that becomes data.
+type variable struct {
+	name  string
+	value *j2.Expr
+}
+
+// SetVariables returns the variables that include_vars chooses, which become data: their names and values. A value is nil
+// if it cannot be carried over.
+func (r *Role) SetVariables() (names []string, values []*yaml.Node) {
+	w := &expression.Writer{Scope: r.File("").Scope()}
+	for _, v := range r.variables {
+		var n *yaml.Node
+		if why := &r.Facts[v.name].Why; *why == "" {
+			var err error
+			if n, err = w.DataOf(v.value); err != nil {
+				n, *why = nil, err.Error()
+			}
+		}
+		names, values = append(names, v.name), append(values, n)
+	}
+	return names, values
+}
 
 // A choice is a file of variables that include_vars reads on hosts for which all of its expressions have these values.
 type choice struct {

@@ -34,13 +34,12 @@ func (r *Role) ReadData() {
 		}
 	}
 	r.survey()
-	r.writeFacts("defaults-facts.yaml", "# What tasks of the role set if nothing else does.\n", func(v variable) bool { return v.early })
-	r.writeFacts("facts.yaml", "# What tasks of the role set.\n", func(v variable) bool { return !v.early })
+	r.writeFacts()
 }
 
-// writeFacts writes some of the variables that tasks set as a file of data.
-func (r *Role) writeFacts(name, comment string, which func(variable) bool) {
-	names, values := r.setVariables(which)
+// writeFacts writes the variables that include_vars chooses as a file of data.
+func (r *Role) writeFacts() {
+	names, values := r.SetVariables()
 	if len(names) == 0 {
 		return
 	}
@@ -50,12 +49,9 @@ func (r *Role) writeFacts(name, comment string, which func(variable) bool) {
 			values[i] = yamlnode.Text("{{ todo(" + expression.QuoteText(r.Facts[name].Why) + ") }}")
 		}
 		out.Content = append(out.Content, yamlnode.Text(name), values[i])
-		if r.Facts[name].Early && r.Data[name] == nil {
-			r.Data[name] = values[i]
-		}
 	}
-	path := r.Below(name)
-	r.To.Save(path, comment+string(yamlnode.Encode(out)))
+	path := r.Below("facts.yaml")
+	r.To.Save(path, "# What tasks of the role set.\n"+string(yamlnode.Encode(out)))
 	r.Files = append(r.Files, path)
 }
 

@@ -71,7 +71,7 @@ func kindOf(name string, f File) expression.Kind {
 // Optional reports whether a variable is nil where no file of include_vars has it.
 func (f File) Optional(name string) bool {
 	set := f.Facts[name]
-	return set != nil && set.Data && set.maybe
+	return set != nil && set.Why == "" && set.maybe
 }
 
 // Given reports whether the inventory has a variable.
@@ -176,11 +176,8 @@ func (f File) ResultOf(name string) (*expression.Result, bool) {
 	return r, ok
 }
 
-// ValueOf is what tasks set a variable to.
-func (f File) ValueOf(name string) (*j2.Expr, bool) {
-	v, ok := f.values[name]
-	return v, ok
-}
+// Sets reports whether tasks set a variable.
+func (f File) Sets(name string) bool { return f.Late[name] }
 
 // Ask has the plays of the role ask for a fact, unless something may change before a module gathers it.
 func (f File) Ask(name string, q facts.Query) error {

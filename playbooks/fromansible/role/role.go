@@ -1,7 +1,7 @@
 // Package role knows what a role has, or the play that tasks stand in: its variables, files and templates, and what
 // its tasks register and set. What becomes of its tasks is told elsewhere.
 //
-// role.go begins; file.go answers what expressions ask; template.go copies templates; data.go writes variables; setfact.go reads over all
+// role.go begins; file.go answers what expressions ask; template.go copies templates; data.go writes variables; survey.go reads over all
 // tasks before any of them is converted, and chosenvars.go the files of variables that they choose by facts.
 package role
 
@@ -13,7 +13,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 )
 
@@ -28,12 +27,11 @@ type Role struct {
 	Data     map[string]*yaml.Node // of defaults and vars
 	Files    []string              // of data, that are written
 	Vars     map[string]bool       // the names in Data that vars has, not defaults alone
-	Facts    map[string]*Fact      // what its tasks set
+	Facts    map[string]*Fact      // variables of include_vars, in files that facts choose
 	Defaults *yaml.Node            // module_defaults of a play
 	Became   bool                  // a task of it asks for root
 	Asks     facts.Queries         // the facts that plays have to ask for
 
-	values    map[string]*j2.Expr           // of facts that stand for expressions
 	results   map[string]*expression.Result // what its tasks register
 	asked     map[string][]string           // what is asked of the results of stat
 	variables []variable
@@ -48,7 +46,7 @@ type Around struct {
 	Beside    map[string]*yaml.Node        // variables of the folders group_vars and host_vars, which have precedence
 	Certain   func(facts.Query) bool       // what a module gathers is the same before the run
 	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
-	Chosen    map[string]bool              // folders of roles that run under a condition
+	Late      map[string]bool              // variables that tasks set
 	Apart     map[Ask]bool                 // what files ask for that are carried out without the tasks that register it, too
 }
 
@@ -59,7 +57,7 @@ type Ask struct{ File, Result string }
 func New(name, dir, out string, around Around) *Role {
 	return &Role{
 		Name: name, Dir: dir, Out: out, Around: around, Data: map[string]*yaml.Node{}, Asks: facts.Queries{}, asked: map[string][]string{}, Facts: map[string]*Fact{}, Vars: map[string]bool{},
-		values: map[string]*j2.Expr{}, results: map[string]*expression.Result{},
+		results: map[string]*expression.Result{},
 	}
 }
 

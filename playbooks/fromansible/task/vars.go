@@ -85,6 +85,8 @@ func Vars(n, within *yaml.Node, t *Task) *yaml.Node {
 			self := false
 			e.Walk(func(x *j2.Expr) bool { self = self || x.Op == j2.Name && x.Text == name; return true })
 			switch {
+			case t.File.Sets(name):
+				t.Problem("the variable %s, which tasks set, too", name)
 			case self:
 				t.Problem("the variable %s, which is made of itself", name)
 			case late(e):

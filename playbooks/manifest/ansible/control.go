@@ -37,7 +37,6 @@ func controlModules() map[string]Module {
 			Type:  "set",
 			Write: `- set: [purpose: {data: {port: 8080}}]`,
 			Args:  Arguments{"cacheable": none("values last until the end of the play")},
-			Gap:   "only if the variable is set in one place: it becomes data, or its expression is inserted; a loop becomes a list with one element for each round, or the value of the last round",
 		},
 		"meta": {
 			Write: "remove it: a resource with subscribe is refreshed at its position in the order",
