@@ -1,6 +1,7 @@
 package fromansible
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
@@ -44,6 +46,9 @@ func (c *converter) writePlays(file string, plays []*play) {
 		}
 		data, files, asks := c.dataOfPlay(p, file, i)
 		c.misread(p)
+		if p.over != nil {
+			p.entries = []*layout.Entry{{Block: p.entries, Props: []layout.Property{{Key: "vars", Value: p.over}}}}
+		}
 		if len(files) > 0 {
 			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
 		}
@@ -72,7 +77,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
 			known[name] = true
 			if n := r.Data[name]; n != nil && r.Vars[name] {
-				c.overridden(p, r, name, n.Line)
+				c.overrides(p, r, name, n)
 			}
 		}
 		for _, f := range r.Files {
@@ -85,6 +90,11 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 	}
 	if p.tasks != nil {
 		late = append(late, p.tasks.Files...) // of include_vars
+		for _, name := range slices.Sorted(maps.Keys(p.tasks.Data)) {
+			if n := p.tasks.Data[name]; n != nil && p.tasks.Vars[name] {
+				c.overrides(p, p.tasks, name, n)
+			}
+		}
 	}
 	data = yamlnode.Map()
 	over := yamlnode.Map()
@@ -101,7 +111,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 			key := *vars.Content[i]
 			key.Anchor = ""
 			to.Content = append(to.Content, &key, from.DataValue(vars.Content[i+1]))
-			c.overridden(p, p.tasks, key.Value, vars.Content[i].Line)
+			c.overrides(p, p.tasks, key.Value, vars.Content[i+1])
 		}
 	}
 	for _, f := range p.facts {
@@ -180,18 +190,22 @@ func (p *play) seen() *yaml.Node {
 	return out
 }
 
-// overridden is a todo for a variable of a play or of vars of a role that the inventory has too: here the inventory
-// overrides it, in Ansible it overrides the inventory.
-func (c *converter) overridden(p *play, u *unit, name string, line int) {
-	if _, given := c.o.Variables[name]; !given && c.beside[name] == nil {
+// overrides makes a variable of a play, or of vars of a role, override the inventory, as in Ansible: it becomes a variable of
+// a block around all of the play.
+func (c *converter) overrides(p *play, u *unit, name string, n *yaml.Node) {
+	_, given := c.o.Variables[name]
+	if !given && c.beside[name] == nil || yamlnode.Get(p.over, name) != nil {
 		return
 	}
-	why := fmt.Sprintf("the variable %s, which the inventory has too: here the inventory overrides it, in Ansible it overrides the inventory", name)
-	path := u.Dir
-	if u == p.tasks {
-		path = p.path
+	if bytes.Contains(yamlnode.Encode(n), []byte("!vault")) {
+		p.todoOfData(c.out, u.Dir, n.Line, fmt.Sprintf("the encrypted variable %s, which the inventory has too: here the inventory overrides it", name))
+		return
 	}
-	p.todoOfData(c.out, path, line, why)
+	if p.over == nil {
+		p.over = yamlnode.Map()
+	}
+	c.out.Override(name, expression.KindOfNode(n))
+	p.over.Content = append(p.over.Content, yamlnode.Text(name), u.File(u.Dir).DataValue(n))
 }
 
 // misread writes a todo for each value of the inventory that Ansible reads in another way, into the first play. Files beside

@@ -26,6 +26,7 @@ type play struct {
 	tasks    *unit // tasks of the play
 	roles    []*unit
 	vars     *yaml.Node   // its variables, as they are in Ansible
+	over     *yaml.Node   // variables that override the inventory; nil without any
 	shared   []*yaml.Node // vars of its roles
 	sharedBy []*unit      // the roles of shared
 	files    []string     // of its vars_files

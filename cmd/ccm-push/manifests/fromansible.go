@@ -34,8 +34,8 @@ After the conversion, ccm-push prints all todos with file and line. It also list
 is now slightly different. docs/guide/from-ansible.md lists all modules and keywords.
 
 With -i, the command also reads an inventory. From the inventory, it learns whether a variable is a
-text, a number or a list. It also learns which variables of a play have another value in the
-inventory: the value of the inventory counts. The conversion
+text, a number or a list. It also learns which variables of a play or of vars of a role
+override the inventory. The conversion
 needs no Ansible and contacts no host. It overwrites files in the output folder only with --force.
 
 --shadow compares the two programs on your hosts: it runs ansible-playbook --check with the
