@@ -188,7 +188,7 @@ func (c *converter) folder(path string) error {
 	books := c.out.From.Glob(filepath.Join(path, "*.y*ml"))
 	more := c.out.From.Glob(filepath.Join(path, "playbooks", "*.y*ml"))
 	found := false
-	for _, book := range append(books, more...) {
+	for _, book := range slices.Concat(books, more, deeper(path, c.out)) {
 		if n, err := c.out.ReadYAML(book); err == nil && isPlaybook(n) {
 			found = true
 			c.facts = nil // of another playbook
@@ -208,6 +208,20 @@ func (c *converter) folder(path string) error {
 		return fmt.Errorf("%s has neither playbooks nor roles", path)
 	}
 	return nil
+}
+
+// noPlaybooks are folders without playbooks for hosts.
+var noPlaybooks = []string{"roles", "collections", "molecule", "tests", "tasks", "handlers", "vars", "defaults", "templates", "files", "group_vars", "host_vars"}
+
+// deeper returns the files of YAML in folders below.
+func deeper(path string, out *output.Output) (list []string) {
+	for _, file := range role.TaskFiles(out.From, path) {
+		folders := strings.Split(filepath.ToSlash(filepath.Dir(out.Shown(file))), "/")
+		if folders[0] != "." && !slices.ContainsFunc(folders, func(name string) bool { return slices.Contains(noPlaybooks, name) || strings.HasPrefix(name, ".") }) {
+			list = append(list, file)
+		}
+	}
+	return list
 }
 
 func isPlaybook(n *yaml.Node) bool {

@@ -99,8 +99,25 @@ func (c *converter) playbook(path string) error {
 		}
 		list = append(list, c.play(one, path))
 	}
+	varsBeside(path, list, c.out)
 	c.writePlays(file, list)
 	return nil
+}
+
+// varsBeside writes a todo into a playbook that has variables next to it, unless it is a link to the variables of the whole folder.
+func varsBeside(path string, list []*play, out *output.Output) {
+	for _, name := range besides {
+		dir := filepath.Join(filepath.Dir(path), name)
+		if len(list) == 0 || !out.From.IsFolder(dir) || out.From.Real(dir) == out.From.Real(filepath.Join(out.Root, name)) {
+			continue
+		}
+		why := "the folder " + out.Shown(dir) + ", which has variables for this playbook: move it next to the inventory, or name its files in vars_files"
+		f := list[0].tasks.File(path)
+		f.Leave(1, "play", why)
+		todo := layout.Todo(f.Position(1), why, nil)
+		todo.Does = layout.Nothing
+		list[0].entries = append([]*layout.Entry{todo}, list[0].entries...)
+	}
 }
 
 // asIs are the keys of a play that mean the same here.

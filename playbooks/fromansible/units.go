@@ -58,7 +58,7 @@ func (c *converter) readRole(dir string) *unit {
 		return u
 	}
 	name := filepath.Base(dir)
-	u := c.newUnit(name, dir, "roles/"+name)
+	u := c.newUnit(name, dir, c.outOf(dir))
 	c.units[dir] = u
 	u.dependencies()
 	u.ReadData()
@@ -71,6 +71,24 @@ func (c *converter) readRole(dir string) *unit {
 	}
 	u.finishRole()
 	return u
+}
+
+// outOf returns the folder for a role: its name, after the names of the folders around it if another role is called so.
+func (c *converter) outOf(dir string) string {
+	taken := func(out string) bool {
+		for _, u := range c.units {
+			if u.Out == out {
+				return true
+			}
+		}
+		return false
+	}
+	out := "roles/" + filepath.Base(dir)
+	for taken(out) {
+		dir = filepath.Dir(dir)
+		out = "roles/" + filepath.Base(dir) + "-" + strings.TrimPrefix(out, "roles/")
+	}
+	return out
 }
 
 // dependencies notes the roles that a role's meta depends on.
@@ -177,6 +195,9 @@ func (c *converter) findRole(name, from string, by *unit) string {
 	if by.Name != "" {
 		places = append(places, filepath.Dir(by.Dir))
 	}
+	if parts := strings.Split(name, "."); len(parts) == 3 {
+		places = slices.Insert(places, 0, filepath.Join(c.out.Root, "collections", "ansible_collections", parts[0], parts[1], "roles"))
+	}
 	for _, place := range places {
 		for _, n := range []string{name, short} {
 			if role.Is(c.out.From, filepath.Join(place, n)) {
@@ -229,6 +250,7 @@ func (u *unit) finishRole() {
 	main.entries = append(main.entries, u.flush(main.entries)...)
 	main.read = true
 	u.unusedHandlers()
+	u.CopyAll()
 	u.writeMade()
 }
 

@@ -4,6 +4,7 @@ package output
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -66,6 +67,16 @@ func (o *Output) Save(path, text string) { o.Files[path] = File{[]byte(text), ma
 
 // SaveYAML writes a document.
 func (o *Output) SaveYAML(path string, n *yaml.Node) { o.Files[path] = File{yamlnode.Encode(n), made} }
+
+// CopyOne copies a file. It is an error if another file is written to this path, such as one of another playbook's folder.
+func (o *Output) CopyOne(from, to string) error {
+	old, there := o.Files[to]
+	if o.Copy(from, to); there && string(old.Content) != string(o.Files[to].Content) {
+		o.Files[to] = old
+		return fmt.Errorf("the file %s, since another one is written to %s", o.Shown(from), to)
+	}
+	return nil
+}
 
 // Copy copies a file, or a folder with all that is in it, if it is there.
 func (o *Output) Copy(from, to string) {

@@ -202,7 +202,9 @@ func (f File) LocalFile(kind, name string) (string, error) {
 		if err != nil || strings.HasPrefix(rel, "..") {
 			return "", expression.Unknown("the file %s, which is outside of the role", name)
 		}
-		f.To.Copy(path, f.Below(filepath.ToSlash(rel)))
+		if err := f.To.CopyOne(path, f.Below(filepath.ToSlash(rel))); err != nil {
+			return "", expression.Unknown("%v", err)
+		}
 		return filepath.ToSlash(rel), nil
 	}
 	return "", expression.Unknown("the file %s, which is not there", name)

@@ -64,6 +64,23 @@ func New(name, dir, out string, around Around) *Role {
 // Below is a path in the role, as one below the folder that is written.
 func (r *Role) Below(path string) string { return strings.TrimPrefix(r.Out+"/"+path, "/") }
 
+// CopyAll copies the templates, files and variables of the role that nothing has copied yet: those that no task names, too.
+func (r *Role) CopyAll() {
+	for _, part := range []string{"templates", "files", "vars"} {
+		dir := filepath.Join(r.Dir, part)
+		for _, path := range r.To.From.Files(dir) {
+			rel, err := filepath.Rel(r.Dir, path)
+			to := r.Below(filepath.ToSlash(rel))
+			if main := part == "vars" && strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) == "main"; err != nil || main {
+				continue // which is data
+			}
+			if _, there := r.To.Files[to]; !there {
+				r.To.Copy(path, to)
+			}
+		}
+	}
+}
+
 // Seen is a path below the folder that is written, seen from the manifests of the role.
 func (r *Role) Seen(path string) string {
 	if r.Out == "" {

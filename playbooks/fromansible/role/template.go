@@ -56,7 +56,9 @@ func (c templateCopy) write() (to string, err error) {
 	}
 	stem := strings.TrimSuffix(filepath.ToSlash(rel), ".j2")
 	if to = stem + ".j2"; c.header == "" {
-		c.role.To.Copy(c.source, c.role.Below(to))
+		if err := c.role.To.CopyOne(c.source, c.role.Below(to)); err != nil {
+			return "", expression.Unknown("%v", err)
+		}
 		return to, nil
 	}
 	text, err := c.role.To.From.ReadFile(c.source)
@@ -105,7 +107,9 @@ func (c templateCopy) names() (names [][]string, err error) {
 				continue
 			}
 			if rel, err := filepath.Rel(c.role.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
-				c.role.To.Copy(path, c.role.Below(filepath.ToSlash(rel)))
+				if err := c.role.To.CopyOne(path, c.role.Below(filepath.ToSlash(rel))); err != nil {
+					return nil, expression.Unknown("%v", err)
+				}
 			}
 			list = append(list, path)
 		}
