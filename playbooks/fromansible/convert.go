@@ -56,6 +56,9 @@ func Convert(ctx context.Context, path string, o Options) (*output.Output, error
 	}()
 	select {
 	case r := <-ended:
+		if ctx.Err() != nil { // both are ready
+			return nil, context.Cause(ctx)
+		}
 		return r.out, r.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
