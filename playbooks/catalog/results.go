@@ -219,7 +219,11 @@ func plainJSON(text json.RawMessage) (any, error) {
 // cannot be known, it returns all names.
 func (s *results) mentions(in templates.Inputs) map[string]bool {
 	paths, all := in.Results()
-	if len(s.called) == 0 || !all && len(paths) == 0 {
+	if len(s.called) == 0 {
+		return nil
+	}
+	more, any := in.NamedResults()
+	if paths, all = slices.Concat(paths, more), all || any; !all && len(paths) == 0 {
 		return nil
 	}
 	named := map[string]bool{}

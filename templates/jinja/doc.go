@@ -6,7 +6,7 @@
 //   - template.go has templates ([Parse]), settle.go values and conditions ([ParseText], [ParseCondition]).
 //   - exec.go executes statements, eval.go expressions, call.go calls.
 //   - value.go has the values of Python, text.go how they are printed, json.go and yaml.go their other forms.
-//   - names.go has the variables, facts.go Ansible's facts, functions.go functions and lookups.
+//   - names.go has the variables, facts.go Ansible's facts, results.go registered results, functions.go functions and lookups.
 //   - filters.go has filters of Jinja, ansible.go filters of Ansible, tests.go tests, methods.go methods of values.
 //   - format.go, regex.go and random.go have Python's formats, regular expressions and seeded random numbers.
 //

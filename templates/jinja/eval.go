@@ -13,14 +13,15 @@ import (
 
 // An exec is one rendering. Its methods panic with a [thrown].
 type exec struct {
-	run    *render.Run
-	main   *program
-	at     *node          // being evaluated, for errors
-	names  map[string]any // variables of the environment that were read
-	depth  int
-	used   int  // bytes of all texts so far
-	calls  int  // macros in each other
-	native bool // texts that look like a list, a dict or a bool become one
+	run     *render.Run
+	main    *program
+	at      *node          // being evaluated, for errors
+	names   map[string]any // variables of the environment that were read
+	depth   int
+	used    int  // bytes of all texts so far
+	calls   int  // macros in each other
+	hostile bool // it has read the result of a resource by its name
+	native  bool // texts that look like a list, a dict or a bool become one
 }
 
 const (

@@ -1,6 +1,10 @@
 package jinja
 
 import (
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -79,8 +83,8 @@ var facts = map[string]fact{
 	"memfree_mb":          {[]string{"memory.virtual.free"}, mebibytes},
 	"swaptotal_mb":        {[]string{"memory.swap.info.total"}, mebibytes},
 	"processor_vcpus":     {[]string{"cpu.info"}, func(x *exec, v []any) any { return int64(len(x.iterate(v[0]))) }},
-	"default_ipv4":        {[]string{"network.default_ipv4", "network.default_interface", "network.default_gateway"}, address},
-	"default_ipv6":        {[]string{"network.default_ipv6"}, address},
+	"swapfree_mb":         {[]string{"memory.swap.info.free"}, mebibytes},
+	"uptime_seconds":      {[]string{"host.info.uptime"}, same},
 	"fqdn":                {[]string{"identity.fqdn"}, same},
 	"domain": {[]string{"identity.fqdn"}, func(_ *exec, v []any) any {
 		_, domain, _ := strings.Cut(text(v[0]), ".")
@@ -89,15 +93,31 @@ var facts = map[string]fact{
 	"user_id":    {[]string{"identity.user.name"}, same},
 	"user_uid":   {[]string{"identity.user.uid"}, same},
 	"user_gid":   {[]string{"identity.user.gid"}, same},
-	"user_gecos": {[]string{"identity.user.comment"}, same},
 	"user_dir":   {[]string{"identity.user.home"}, same},
 	"user_shell": {[]string{"identity.user.shell"}, same},
+	"user_gecos": {[]string{"identity.user.comment"}, same},
+	"env": {[]string{"identity.user.home", "identity.user.name", "identity.user.shell"}, func(x *exec, v []any) any {
+		return x.known("ansible_env", map[string]any{"HOME": v[0], "USER": v[1], "SHELL": v[2]})
+	}},
 	"service_mgr": {[]string{"host.service_manager"}, func(x *exec, v []any) any {
 		if text(v[0]) != "systemd" {
-			x.failf("systemd does not manage the services of the host; set ansible_service_mgr in the data")
+			x.failf("the fact ansible_service_mgr is known only on hosts with systemd")
 		}
 		return v[0]
 	}},
+	"processor_cores":            {processor, cores},
+	"processor_count":            {processor, sockets},
+	"processor_threads_per_core": {processor, threads},
+	"all_ipv4_addresses":         {[]string{"network.interfaces"}, allIPv4},
+	"default_ipv4":               {[]string{"network.default_ipv4", "network.default_interface", "network.default_gateway", "network.interfaces"}, defaultIPv4},
+	"default_ipv6":               {[]string{"network.default_ipv6"}, defaultIPv6},
+}
+
+// partialFacts has the known keys of facts that have more of them in Ansible.
+var partialFacts = map[string]map[string]bool{
+	"default_ipv4": words("address interface gateway netmask network prefix macaddress mtu"),
+	"default_ipv6": words("address"),
+	"env":          words("HOME USER SHELL"),
 }
 
 func mebibytes(_ *exec, v []any) any {
@@ -105,30 +125,135 @@ func mebibytes(_ *exec, v []any) any {
 	return int64(f) >> 20
 }
 
-// address returns a dict with the address of the default route, its interface and its gateway, without Ansible's other
-// keys.
-func address(x *exec, v []any) any {
-	d := newDict()
-	for i, key := range []string{"address", "interface", "gateway"} {
-		if i < len(v) && text(v[i]) != "" {
-			d.set(x, key, v[i])
+// processor are the facts about processors.
+var processor = []string{"cpu.info", "host.info.kernelArch"}
+
+// topology returns the number of sockets, of cores of a socket and of threads of a core. They are known for x86 only.
+func topology(x *exec, v []any) (sockets, cores, threads int64) {
+	first, seen, inFirst := "", map[string]bool{}, map[string]bool{}
+	for _, item := range x.iterate(v[0]) {
+		d, isDict := item.(*dict)
+		if !isDict {
+			break
+		}
+		socket, _ := d.get(x, "physicalId")
+		core, _ := d.get(x, "coreId")
+		id := text(socket)
+		if id == "" || text(core) == "" {
+			break
+		}
+		if seen[id] = true; first == "" || first == id {
+			first = id
+			inFirst[text(core)] = true
+			threads++
 		}
 	}
-	return d
+	sockets, cores = int64(len(seen)), int64(len(inFirst))
+	if text(v[1]) != "x86_64" || cores == 0 || threads*sockets != int64(len(x.iterate(v[0]))) {
+		x.failf("ccm-push does not know the sockets and cores of this host; use ansible_processor_vcpus, or set the fact in the data")
+	}
+	return sockets, cores, threads / cores
+}
+
+func sockets(x *exec, v []any) any { n, _, _ := topology(x, v); return n }
+func cores(x *exec, v []any) any   { _, n, _ := topology(x, v); return n }
+func threads(x *exec, v []any) any { _, _, n := topology(x, v); return n }
+
+// interfaceAddresses returns the IPv4 addresses of an interface with the lengths of their prefixes.
+func interfaceAddresses(x *exec, of any) (list []netip.Prefix) {
+	d, isDict := of.(*dict)
+	if !isDict {
+		return nil
+	}
+	addrs, _ := d.get(x, "addrs")
+	if addrs == nil {
+		return nil
+	}
+	for _, item := range x.iterate(addrs) {
+		if one, isDict := item.(*dict); isDict {
+			addr, _ := one.get(x, "addr")
+			if p, err := netip.ParsePrefix(text(addr)); err == nil && p.Addr().Is4() {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// allIPv4 returns the addresses of a host except 127.0.0.0/8. Ansible lists several in the order of /sys/class/net, which is
+// not known.
+func allIPv4(x *exec, v []any) any {
+	var all []any
+	for _, one := range x.iterate(v[0]) {
+		for _, p := range interfaceAddresses(x, one) {
+			if !p.Addr().IsLoopback() {
+				all = append(all, p.Addr().String())
+			}
+		}
+	}
+	if len(all) > 1 {
+		x.failf("the host has several addresses, whose order in Ansible is not known; use ansible_default_ipv4.address, or set ansible_all_ipv4_addresses in the data")
+	}
+	return x.newList(all)
+}
+
+// defaultIPv4 returns a dict with the interface of the default route.
+func defaultIPv4(x *exec, v []any) any {
+	address, device := text(v[0]), text(v[1])
+	if address == "" {
+		return newDict()
+	}
+	known := map[string]any{"address": address}
+	for _, one := range x.iterate(v[3]) {
+		d, isDict := one.(*dict)
+		if !isDict {
+			continue
+		}
+		if name, _ := d.get(x, "name"); device == "" || text(name) != device {
+			continue
+		}
+		for _, p := range interfaceAddresses(x, one) {
+			if p.Addr().String() != address {
+				continue
+			}
+			known["interface"], known["prefix"], known["network"] = device, strconv.Itoa(p.Bits()), p.Masked().Addr().String()
+			known["netmask"] = net.IP(net.CIDRMask(p.Bits(), 32)).String()
+			if gateway := text(v[2]); gateway != "" {
+				known["gateway"] = gateway
+			}
+			if mac, _ := d.get(x, "hardwareAddr"); text(mac) != "" {
+				known["macaddress"] = mac
+			}
+			if mtu, ok := d.get(x, "mtu"); ok {
+				known["mtu"] = mtu
+			}
+		}
+	}
+	return x.known("ansible_default_ipv4", known)
+}
+
+// defaultIPv6 returns a dict with the address of the default route, without Ansible's other keys.
+func defaultIPv6(x *exec, v []any) any {
+	if text(v[0]) == "" {
+		return newDict()
+	}
+	return x.known("ansible_default_ipv6", map[string]any{"address": v[0]})
 }
 
 // otherFacts has facts of Ansible without an equal here. A template that reads one must not silently print something else.
-var otherFacts = words(`all_ipv4_addresses all_ipv6_addresses apparmor bios_date bios_vendor bios_version board_asset_tag board_name
-	board_serial board_vendor board_version chassis_asset_tag chassis_serial chassis_vendor chassis_version cmdline
+var otherFacts = words(`all_ipv6_addresses apparmor bios_date bios_vendor bios_version board_asset_tag
+	board_name board_serial board_vendor board_version chassis_asset_tag chassis_serial chassis_vendor chassis_version cmdline
 	date_time device_links devices distribution_file_parsed distribution_file_path distribution_file_variety
-	distribution_minor_version dns effective_group_id effective_user_id env fibre_channel_wwn fips form_factor hostnqn
-	interfaces is_chroot iscsi_iqn kernel_version lo loadavg local locally_reachable_ips lsb lvm machine_id memory_mb
-	mounts nvme_nqn os_name processor processor_cores processor_count processor_nproc processor_threads_per_core
+	distribution_minor_version dns effective_group_id effective_user_id fibre_channel_wwn fips form_factor hostnqn interfaces is_chroot iscsi_iqn kernel_version lo loadavg local locally_reachable_ips lsb lvm machine_id memory_mb
+	mounts nvme_nqn os_name processor processor_nproc
 	product_name product_serial product_uuid product_version proc_cmdline python python_version real_group_id real_user_id
 	selinux selinux_python_present services packages ssh_host_key_dsa_public ssh_host_key_ecdsa_public
-	ssh_host_key_ed25519_public ssh_host_key_rsa_public swapfree_mb system_capabilities system_capabilities_enforced
-	system_vendor systemd uptime_seconds userspace_architecture userspace_bits virtualization_tech_guest
-	virtualization_tech_host gather_subset`)
+	ssh_host_key_ed25519_public ssh_host_key_rsa_public system_capabilities system_capabilities_enforced
+	system_vendor systemd userspace_architecture
+	userspace_bits virtualization_tech_guest virtualization_tech_host gather_subset`)
+
+// interfaceFact matches facts of network interfaces, such as ansible_eth0.
+var interfaceFact = regexp.MustCompile(`^(eth|en[opsx]|bond|br|team|wlan|wlp|docker|virbr|vlan|tun|tap|wg)[0-9][a-z0-9_]*$`)
 
 func words(s string) map[string]bool {
 	set := map[string]bool{}
@@ -143,7 +268,7 @@ func words(s string) map[string]bool {
 func (x *exec) fact(name string, of func() *dict) (v any, known bool) {
 	f, ok := facts[name]
 	if !ok {
-		if otherFacts[name] {
+		if otherFacts[name] || interfaceFact.MatchString(name) {
 			x.failf("ccm-push has no equal of the fact ansible_%s; set ansible_%s in the data", name, name)
 		}
 		return nil, false

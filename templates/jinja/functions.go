@@ -208,6 +208,7 @@ func candidates(from, name, folder string) (paths []string) {
 func (c *call) files() (items []any) {
 	left, hasLeft := c.keyword("lstrip")
 	right, hasRight := c.keyword("rstrip")
+	c.mayChoose()
 	for _, name := range c.terms() {
 		_, content, err := c.findFile(name, "files")
 		if err != nil {
@@ -271,6 +272,7 @@ func (c *call) variableNames() (items []any) {
 }
 
 func (c *call) firstFound() []any {
+	c.mayChoose()
 	errors := "strict"
 	if v, ok := c.keyword("errors"); ok {
 		errors, _ = v.(string)
@@ -321,6 +323,7 @@ func (c *call) firstFound() []any {
 }
 
 func (c *call) fileGlob() (items []any) {
+	c.mayChoose()
 	for _, term := range c.terms() {
 		for _, candidate := range candidates(c.x.main.unit.body.At.File, term, "files") {
 			entries, err := c.x.run.Env.Files.Entries(path.Dir(candidate), maxItems)

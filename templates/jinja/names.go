@@ -66,6 +66,9 @@ func (x *exec) variable(name string) any {
 	if name == "item" && env.HasItem {
 		return x.wrap(env.Item, "item", &place{root: render.ItemRoot})
 	}
+	if v, ok := x.registered(name); ok {
+		return v
+	}
 	if _, ok := env.Data[name]; ok {
 		v, _ := x.rootDict(render.DataRoot, "").get(x, name)
 		return v

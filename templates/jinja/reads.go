@@ -180,6 +180,10 @@ func (a *analysis) expression(n *node, s *static) (f render.Flow) {
 		f.Add(a.expression(n.args[2], s))
 		return f
 	case compareNode, testNode, notNode:
+		if field := resultTests[n.text]; n.kind == testNode && field != "" && n.args[0].kind == nameNode && !has(s, n.args[0].text) {
+			a.variable(n.args[0].text, []string{field}, &render.Flow{})
+			return f
+		}
 		a.all(n, s)
 		return f
 	case callNode:
@@ -349,6 +353,9 @@ func (a *analysis) lookup(n *node, s *static) (f render.Flow) {
 		f.Anything() // it can print anything that it reads
 	case "file", "first_found", "fileglob":
 		for _, arg := range args {
+			if arg.kind == constNode && strings.TrimPrefix(name, builtinPrefix) == "file" && a.roots {
+				continue // the file was read already
+			}
 			a.reads.Files = append(a.reads.Files, render.FilePath{At: arg.position(), Flow: a.expression(arg, s), Text: arg.text})
 		}
 	}

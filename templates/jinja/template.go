@@ -61,8 +61,16 @@ func (n *node) templates() []string {
 	return names
 }
 
-// needs loads the templates that a node names. One that does not exist is an error when it is rendered.
+// needs loads the templates that a node names, and reads the files of lookups, so that workers get them. If one does not
+// exist, rendering it is the error.
 func (l *loader) needs(u *unit, n *node) error {
+	if n.kind == callNode && isLookup(n.args[0]) && len(n.call.args) > 1 && n.call.args[0].value == "file" && l.files != nil {
+		for _, arg := range n.call.args[1:] {
+			if s, ok := arg.value.(string); ok && arg.kind == constNode {
+				l.read(s)
+			}
+		}
+	}
 	for _, name := range n.templates() {
 		if u.deps[name] != nil || l.files == nil {
 			continue
@@ -83,6 +91,15 @@ func (l *loader) needs(u *unit, n *node) error {
 		}
 	}
 	return nil
+}
+
+// read reads a file of the lookup file.
+func (l *loader) read(name string) {
+	for _, candidate := range candidates(l.main, name, "files") {
+		if _, err := l.files.Read(candidate); err == nil {
+			return
+		}
+	}
 }
 
 func isLookup(n *node) bool {

@@ -197,7 +197,7 @@ func (c *call) result(field string) bool {
 		c.failf("a result is needed, not %s", typeName(c.bound[0]))
 	}
 	v, ok := d.get(c.x, field)
-	if results, looped := d.get(c.x, "results"); !ok && looped && field != "failed" {
+	if results, looped := d.get(c.x, "results"); !ok && looped && field == "changed" {
 		for _, one := range c.x.iterate(results) {
 			if inner, isDict := one.(*dict); isDict {
 				if v, there := inner.get(c.x, field); there && c.x.truth(v) {

@@ -19,7 +19,7 @@ func env() *render.Env {
 		Data: map[string]any{
 			"base": "/srv", "port": int64(80), "on": true, "off": false, "nothing": nil, "empty": "", "ratio": 1.5, "evil": "{{ base }}",
 			"list": []any{"a", int64(2), true}, "app": map[string]any{"dir": "/opt/App", "ports": []any{int64(1), int64(2)}, "é": "ü\"\\\n😀"},
-			"key": "dir", "secret": "hunter2", "lists": []any{"{{ base }}", "{% raw %}"},
+			"key": "dir", "both": int64(80), "secret": "hunter2", "lists": []any{"{{ base }}", "{% raw %}"},
 		},
 		Environ: map[string]any{"HOME": "/root"},
 		Facts: map[string]any{
@@ -30,10 +30,20 @@ func env() *render.Env {
 				},
 				"release": map[string]any{"codename": "bookworm"}, "service_manager": "systemd",
 			},
-			"identity": map[string]any{"fqdn": "web1.example.com", "user": map[string]any{"name": "root", "uid": int64(0)}},
-			"memory":   map[string]any{"virtual": map[string]any{"total": int64(4 << 30)}},
-			"network":  map[string]any{"default_ipv4": "10.0.0.1", "default_ipv6": "", "default_interface": "eth0", "default_gateway": "10.0.0.254"},
-			"cpu":      map[string]any{"info": []any{nil, nil}},
+			"memory": map[string]any{"virtual": map[string]any{"total": int64(4 << 30)}},
+			"network": map[string]any{
+				"default_ipv4": "10.0.0.1", "default_ipv6": "", "default_interface": "eth0", "default_gateway": "10.0.0.254",
+				"interfaces": []any{
+					map[string]any{"name": "lo", "addrs": []any{map[string]any{"addr": "127.0.0.1/8"}}},
+					map[string]any{"name": "eth0", "mtu": int64(1400), "hardwareAddr": "02:fc:00:00:00:01", "addrs": []any{map[string]any{"addr": "10.0.0.1/24"}, map[string]any{"addr": "fd00::2/64"}}},
+				},
+			},
+			"identity": map[string]any{"fqdn": "web1.example.com", "user": map[string]any{
+				"name": "root", "uid": int64(0), "gid": int64(0), "home": "/root", "shell": "/bin/bash", "comment": "root",
+			}},
+			"cpu": map[string]any{"info": []any{
+				map[string]any{"physicalId": "0", "coreId": "0"}, map[string]any{"physicalId": "0", "coreId": "1"},
+			}},
 		},
 		Inventory: &render.Inventory{
 			Host:   lazy(map[string]any{"name": "web1.example.com", "groups": []any{"web"}}),
@@ -43,9 +53,22 @@ func env() *render.Env {
 			}}}),
 			Play: lazy(map[string]any{"name": "the play", "hosts": []any{"web1", "web2"}}),
 			Run:  lazy(map[string]any{"check": false}),
+			Results: lazy(map[string]any{
+				"both":   map[string]any{"changed": true, "failed": false, "skipped": false, "exit_code": int64(0), "stdout": "1", "stdout_trimmed": "1", "stderr": ""},
+				"done":   map[string]any{"changed": true, "failed": false, "skipped": false, "status": "changed", "type": "exec", "name": "x", "exit_code": int64(3), "stdout": "{{ base }}\r\nb\n\n", "stdout_trimmed": "{{ base }}\r\nb", "stderr": "oops\n", "error": ""},
+				"failed": map[string]any{"changed": false, "failed": true, "skipped": false, "error": "exited"},
+				"no":     map[string]any{"changed": false, "failed": false, "skipped": true, "stdout": unusable, "error": ""},
+				"unsure": map[string]any{"changed": false, "failed": false, "skipped": false, "stdout_trimmed": unusable, "exit_code": unusable},
+				"all": []any{
+					map[string]any{"changed": false, "failed": false, "skipped": true, "item": "a"},
+					map[string]any{"changed": true, "failed": false, "skipped": false, "item": map[string]any{"k": "v"}, "stdout_trimmed": "out", "exit_code": int64(0)},
+				},
+			}),
 		},
 	}
 }
+
+var unusable = render.Refused{Fault: diag.Faultf("it ran no command")}
 
 func settle(t *testing.T, source string) (any, error) {
 	text, err := jinja.ParseText(source, at)
@@ -70,23 +93,32 @@ func renderIn(t *testing.T, source string, content map[string]string) (string, e
 // TestVariables has the variables of Ansible's inventory and run, and its facts.
 func TestVariables(t *testing.T) {
 	for source, want := range map[string]string{
-		"{{ inventory_hostname }} {{ inventory_hostname_short }} {{ group_names | join }} {{ ansible_host }}":            "web1.example.com web1 web web1.example.com",
-		"{{ groups['web'] | join(',') }} {{ groups.web | length }} {{ 'db' in groups }}":                                 "web1,web2 2 False",
-		"{{ hostvars['web2'].ip }} {{ hostvars[groups.web[1]]['ip'] }} {{ hostvars.web2.inventory_hostname }}":           "10.0.0.2 10.0.0.2 web2",
-		"{{ hostvars['web2'].ansible_os_family }} {{ hostvars.web2.ansible_facts.os_family }}":                           "RedHat RedHat",
-		"{{ hostvars['nope'] is defined }} {{ hostvars.web2.nope | default('x') }}":                                      "False x",
-		"{{ ansible_play_hosts | join(',') }} {{ ansible_play_name }} {{ ansible_check_mode }}":                          "web1,web2 the play False",
-		"{{ ansible_os_family }} {{ ansible_facts['os_family'] }} {{ ansible_facts.ansible_os_family }}":                 "Debian Debian Debian",
-		"{{ ansible_distribution }} {{ ansible_distribution_version }} {{ ansible_distribution_release }}":               "Debian 12 bookworm",
-		"{{ ansible_distribution_major_version }} {{ ansible_pkg_mgr }} {{ ansible_system }}":                            "12 apt Linux",
-		"{{ ansible_architecture }} {{ ansible_hostname }} {{ ansible_nodename }}":                                       "x86_64 web1 web1.example.com",
-		"{{ ansible_memtotal_mb }} {{ ansible_processor_vcpus }} {{ ansible_default_ipv4.address }}":                     "4096 2 10.0.0.1",
-		"{{ ansible_default_ipv4.interface }} {{ ansible_facts['default_ipv4']['gateway'] }}":                            "eth0 10.0.0.254",
-		"{{ ansible_fqdn }} {{ ansible_domain }} {{ ansible_user_id }} {{ ansible_user_uid }} {{ ansible_service_mgr }}": "web1.example.com example.com root 0 systemd",
-		"{{ ansible_default_ipv6.address | default('none') }} {{ ansible_managed }}":                                     "none Ansible managed",
-		"{{ vars['base'] }} {{ vars.port + 1 }} {{ lookup('vars', 'ba' ~ 'se') }}":                                       "/srv 81 /srv",
-		"{{ Data.port }} {{ Facts.host.info.os }} {{ Host.name }} {{ Environ.HOME }} {{ lookup('env', 'HOME') }}":        "80 linux web1.example.com /root /root",
-		"{{ evil }} {{ lists }} {{ lists | first }} {{ nope | default(evil) }} {{ Facts.host.info.evil }}":               "{{ base }} ['{{ base }}', '{% raw %}'] {{ base }} {{ base }} {{ base }}",
+		"{{ inventory_hostname }} {{ inventory_hostname_short }} {{ group_names | join }} {{ ansible_host }}":                                                                                    "web1.example.com web1 web web1.example.com",
+		"{{ groups['web'] | join(',') }} {{ groups.web | length }} {{ 'db' in groups }}":                                                                                                         "web1,web2 2 False",
+		"{{ hostvars['web2'].ip }} {{ hostvars[groups.web[1]]['ip'] }} {{ hostvars.web2.inventory_hostname }}":                                                                                   "10.0.0.2 10.0.0.2 web2",
+		"{{ hostvars['web2'].ansible_os_family }} {{ hostvars.web2.ansible_facts.os_family }}":                                                                                                   "RedHat RedHat",
+		"{{ hostvars['nope'] is defined }} {{ hostvars.web2.nope | default('x') }}":                                                                                                              "False x",
+		"{{ ansible_play_hosts | join(',') }} {{ ansible_play_name }} {{ ansible_check_mode }}":                                                                                                  "web1,web2 the play False",
+		"{{ ansible_os_family }} {{ ansible_facts['os_family'] }} {{ ansible_facts.ansible_os_family }}":                                                                                         "Debian Debian Debian",
+		"{{ ansible_distribution }} {{ ansible_distribution_version }} {{ ansible_distribution_release }}":                                                                                       "Debian 12 bookworm",
+		"{{ ansible_distribution_major_version }} {{ ansible_pkg_mgr }} {{ ansible_system }}":                                                                                                    "12 apt Linux",
+		"{{ ansible_architecture }} {{ ansible_hostname }} {{ ansible_nodename }}":                                                                                                               "x86_64 web1 web1.example.com",
+		"{{ ansible_memtotal_mb }} {{ ansible_processor_vcpus }} {{ ansible_default_ipv4.address }}":                                                                                             "4096 2 10.0.0.1",
+		"{{ ansible_fqdn }} {{ ansible_domain }} {{ ansible_user_id }} {{ ansible_user_uid + 1 }} {{ ansible_user_dir }} {{ ansible_user_gecos }}":                                               "web1.example.com example.com root 1 /root root",
+		"{{ ansible_env.HOME }} {{ ansible_env['SHELL'] }} {{ ansible_facts.env.USER }} {{ ansible_service_mgr }}":                                                                               "/root /bin/bash root systemd",
+		"{{ ansible_default_ipv4.interface }} {{ ansible_default_ipv4.gateway }} {{ ansible_default_ipv4.netmask }} {{ ansible_default_ipv4['prefix'] }}":                                        "eth0 10.0.0.254 255.255.255.0 24",
+		"{{ ansible_default_ipv4.network }} {{ ansible_default_ipv4.macaddress }} {{ ansible_default_ipv4.mtu }} {{ ansible_all_ipv4_addresses }}":                                               "10.0.0.0 02:fc:00:00:00:01 1400 ['10.0.0.1']",
+		"{{ ansible_processor_cores }} {{ ansible_processor_count }} {{ ansible_processor_threads_per_core }}":                                                                                   "2 1 1",
+		"{{ done.stdout }}|{{ done.stdout_lines }}|{{ done.rc }}|{{ done.stderr }}|{{ done.stderr_lines }}|{{ done['changed'] }}{{ done.failed }}":                                               "{{ base }}\r\nb|['{{ base }}', 'b']|3|oops|['oops']|TrueFalse",
+		"{{ done is changed }}{{ done is failed }}{{ done is skipped }}{{ done is succeeded }}{{ done is not changed }}{{ done.skipped | default(false) }}":                                      "TrueFalseFalseTrueFalseFalse",
+		"{{ failed is failed }} {{ failed.msg }} {{ no is skipped }} {{ no.stdout | default('none') }} {{ no.skipped }} {{ no.rc is defined }}":                                                  "True exited True none True False",
+		"{{ both.stdout }} {{ Data.both }} {{ vars.both }}":                                                                                                                                      "1 80 80",
+		"{{ all.results | length }}{{ all is changed }}{{ all is skipped }}{{ all.changed }}{% for r in all.results %}[{{ r.item }}{{ r is skipped }}{{ r.stdout | default('-') }}]{% endfor %}": "2TrueFalseTrue[aTrue-][{'k': 'v'}Falseout]",
+		"{{ all.results | selectattr('stdout', 'defined') | map(attribute='stdout') | join }}":                                                                                                   "out",
+		"{{ ansible_default_ipv6.address | default('none') }} {{ ansible_managed }}":                                                                                                             "none Ansible managed",
+		"{{ vars['base'] }} {{ vars.port + 1 }} {{ lookup('vars', 'ba' ~ 'se') }}":                                                                                                               "/srv 81 /srv",
+		"{{ Data.port }} {{ Facts.host.info.os }} {{ Host.name }} {{ Environ.HOME }} {{ lookup('env', 'HOME') }}":                                                                                "80 linux web1.example.com /root /root",
+		"{{ evil }} {{ lists }} {{ lists | first }} {{ nope | default(evil) }} {{ Facts.host.info.evil }}":                                                                                       "{{ base }} ['{{ base }}', '{% raw %}'] {{ base }} {{ base }} {{ base }}",
 	} {
 		got, err := renderIn(t, source, nil)
 		require.NoError(t, err, source)
@@ -144,6 +176,14 @@ func TestErrors(t *testing.T) {
 			"  hint: Go has no lookahead ((?=…), (?!…)), no lookbehind and no backreferences (\\1) in patterns"},
 		{"{{ secret | from_json }}", "main.j2:1:13: from_json: the text is not JSON"},
 		{"{{ ansible_machine_id | default('x') }}", "main.j2:1:4: ccm-push has no equal of the fact ansible_machine_id; set ansible_machine_id in the data"},
+		{"{{ ansible_eth0.ipv4.address | default('x') }}", "main.j2:1:4: ccm-push has no equal of the fact ansible_eth0; set ansible_eth0 in the data"},
+		{"{{ ansible_default_ipv4.broadcast | default('x') }}", "main.j2:1:24: ccm-push has no equal of ansible_default_ipv4.broadcast"},
+		{"{{ ansible_env.PATH is defined }}", "main.j2:1:15: ccm-push has no equal of ansible_env.PATH"},
+		{"{{ ansible_env }}", "main.j2:1:4: ccm-push does not know all keys of ansible_env; use single keys"},
+		{"{{ done.cmd | default('') }}", "main.j2:1:8: ccm-push has no equal of done.cmd"},
+		{"{% for k, v in done.items() %}{% endfor %}", "main.j2:1:26: ccm-push does not know all keys of done; use single keys"},
+		{"{{ unsure.stdout }}", "main.j2:1:10: it ran no command"},
+		{"{{ lookup('file', done.stdout) }}", "main.j2:1:10: lookup: data from a host cannot choose which file ccm-push reads\n  hint: choose between fixed file names, such as Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ 5 | random }}", "main.j2:1:8: random: without a seed, each run gives another result; write seed=inventory_hostname"},
 		{"{{ lookup('pipe', 'date') }}", "main.j2:1:10: lookup: there is no lookup \"pipe\" here; ccm-push help functions lists them"},
 		{"#jinja2: foo: bar\nx", "main.j2:1:1: #jinja2: is followed by KEY: VALUE, such as trim_blocks: False"},

@@ -36,8 +36,11 @@ func UsesOf(text string, pos diag.Position) (*Uses, error) {
 	return u, nil
 }
 
-// KnowsFact reports whether templates have a fact of Ansible; name is without ansible_.
-func KnowsFact(name string) bool {
+// KnowsFact reports whether templates have a fact of Ansible, with keys below it; name is without ansible_.
+func KnowsFact(name string, keys []string) bool {
+	if known := partialFacts[name]; known != nil && (len(keys) == 0 || !known[keys[0]]) {
+		return false
+	}
 	_, ok := facts[name]
 	return ok
 }

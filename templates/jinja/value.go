@@ -29,7 +29,9 @@ type dict struct {
 	seen map[string]any // wrapped values of src
 	x    *exec          // reads src
 	path string         // path of src, in errors
-	at   *place         // of src
+	at   *place         // place of src; nil if it is not known
+
+	partial *partial // set if not all keys are known
 
 	keys []any
 	vals map[any]any // by hash
@@ -99,13 +101,20 @@ func (x *exec) hash(v any) any {
 
 func (d *dict) get(x *exec, key any) (any, bool) {
 	if d.src != nil {
-		name, ok := key.(string)
-		if !ok {
+		name, isText := key.(string)
+		if !isText {
 			return nil, false
 		}
-		return d.fromSource(name)
+		v, ok := d.fromSource(name)
+		if !ok {
+			d.partial.missing(x, name)
+		}
+		return v, ok
 	}
 	v, ok := d.vals[x.hash(key)]
+	if name, isText := key.(string); !ok && isText {
+		d.partial.missing(x, name)
+	}
 	return v, ok
 }
 
@@ -125,7 +134,7 @@ func (d *dict) fromSource(name string) (any, bool) {
 	if raw == render.Absent {
 		return nil, false
 	}
-	v := d.x.wrap(raw, path, &place{up: d.at, key: name})
+	v := d.x.wrap(raw, path, d.at.below(name))
 	if d.seen == nil {
 		d.seen = map[string]any{}
 	}
@@ -135,6 +144,9 @@ func (d *dict) fromSource(name string) (any, bool) {
 
 // load copies the values of the environment.
 func (d *dict) load() {
+	if d.partial != nil {
+		d.x.throw(diag.Faultf("ccm-push does not know all keys of %s; use single keys", d.partial.name))
+	}
 	if d.src == nil {
 		return
 	}
@@ -203,8 +215,19 @@ type place struct {
 	key  string
 }
 
-// path returns the root of a place and the keys below it.
+// below returns the place of a key.
+func (p *place) below(key string) *place {
+	if p == nil {
+		return nil
+	}
+	return &place{up: p, key: key}
+}
+
+// path returns the root of a place and the keys below it; "" if the place is not known.
 func (p *place) path() (root string, keys []string) {
+	if p == nil {
+		return "", nil
+	}
 	for p.up != nil {
 		keys = append(keys, p.key)
 		p = p.up
@@ -220,6 +243,8 @@ func (x *exec) wrap(v any, path string, at *place) any {
 		return v
 	case int:
 		return int64(v)
+	case resultMap:
+		return x.resultDict(v, path)
 	case map[string]any:
 		return &dict{src: v, x: x, path: path, at: at}
 	case []any:
@@ -233,7 +258,7 @@ func (x *exec) wrap(v any, path string, at *place) any {
 			below := at
 			switch item.(type) {
 			case map[string]any, []any:
-				below = &place{up: at, key: strconv.Itoa(i)}
+				below = at.below(strconv.Itoa(i))
 			}
 			l.items[i] = x.wrap(item, path, below)
 		}

@@ -148,6 +148,15 @@ func (in Inputs) Results() (paths []string, all bool) {
 	return in.results, false
 }
 
+// NamedResults returns the paths that a Jinja text reads in the data, or in the results if one has that name, like
+// [Inputs.Facts].
+func (in Inputs) NamedResults() (paths []string, all bool) {
+	if !in.ordered {
+		return nil, false
+	}
+	return in.Data()
+}
+
 // Item reports whether the element of an each is among the inputs.
 func (in Inputs) Item() bool { return in.item }
 
@@ -220,6 +229,11 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 		values, _ := results.(map[string]any)
 		p.part(values, there, in.results, in.allResults)
 	}
+	if in.ordered && (in.allData || len(in.data) > 0) {
+		if results, there := env.Root(ResultsRoot); there {
+			p.namedResults(in, results.(map[string]any))
+		}
+	}
 	for _, root := range in.shared {
 		var number uint64
 		if lazy := env.Inventory.root(root); lazy != nil {
@@ -278,6 +292,16 @@ func (p *inputHash) part(root map[string]any, there bool, paths []string, all bo
 		}
 		p.value(value)
 		p.path = p.path[:0]
+	}
+}
+
+// namedResults writes the results that a Jinja text reads by their names alone.
+func (p *inputHash) namedResults(in Inputs, results map[string]any) {
+	for _, name := range SortedKeys(results) {
+		if in.ReadsData(name) {
+			p.text('k', name)
+			p.value(results[name])
+		}
 	}
 }
 

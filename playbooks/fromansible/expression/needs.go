@@ -102,16 +102,8 @@ func wordIn(text, reference string) bool {
 
 // knownFact is an error if templates do not have a fact with these keys.
 func knownFact(name string, keys []string) error {
-	if !jinja.KnowsFact(name) {
-		return Unknown("the fact %s", name)
-	}
-	if strings.HasPrefix(name, "default_ipv") {
-		if len(keys) == 0 {
-			return Unknown("the fact %s as a whole", name)
-		}
-		if _, ok := factNames[name+"."+keys[0]]; !ok {
-			return Unknown("the fact %s.%s", name, keys[0])
-		}
+	if !jinja.KnowsFact(name, keys) {
+		return Unknown("the fact %s", strings.Join(append([]string{name}, keys...), "."))
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -84,4 +87,65 @@ func TestKeyOrderOfHosts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text+"\n", compiled.Catalog.Entries[0].Name)
 	}
+}
+
+// TestNamedResults has templates that read results by their names alone: they wait for the result, and its secrets stay
+// secret.
+func TestNamedResults(t *testing.T) {
+	for _, c := range []struct{ register, template, first, second string }{
+		{"register: r", "{{ r.stdout }}", "exec#id\n| exec#{{ trim(template('x.j2')) }} awaits exec#id", "exec#id\nexec#{{ x }}"},
+		{"register: r", "{{ x }}{{ 'on' if r is changed }}", "exec#id\n| exec#{{ trim(template('x.j2')) }} awaits exec#id", "exec#id\nexec#1on"},
+		{"register: x, sensitive: true", "{{ x.rc }}{{ Data.x }}", "exec#id\n| exec#{{ trim(template('x.j2')) }} awaits exec#id", "ccm-push would print the result of a sensitive resource here"},
+		{"register: other", "{{ r.stdout | default('none') }}", "exec#id\nexec#none", ""},
+		{"register: other", "{{ x }}", "exec#id\nexec#1", ""},
+	} {
+		compiler, _, err := nesting(t, "-- site.yaml --\ndata: {x: 1}\nccm: {resources: [exec: [id: {"+c.register+"}], exec: [\"{{ trim(template('x.j2')) }}\": ]]}\n-- x.j2 --\n"+c.template+"\n", Options{})
+		require.NoError(t, err)
+		first, err := compiler.Compile(t.Context(), web1)
+		if strings.Contains(c.register, "sensitive") {
+			require.ErrorContains(t, err, c.second)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.first, awaiting(first), c.template)
+		if c.second == "" {
+			continue
+		}
+		with := web1
+		with.Results = []*wire.Result{{Status: wire.Changed, Exit: &modules.Exit{Stdout: modules.Output{Text: "{{ x }}\n"}}, Registered: &wire.Registered{Exit: &modules.Exit{Stdout: modules.Output{Text: "{{ x }}\n"}}}}}
+		next, err := compiler.Next(t.Context(), first, with)
+		require.NoError(t, err)
+		require.Equal(t, c.second, awaiting(next), c.template)
+	}
+}
+
+// TestSecretInTemplate has a template that prints a secret of the data, by a template that it includes.
+func TestSecretInTemplate(t *testing.T) {
+	docs, err := yamlpos.Parse("vars.yaml", []byte("password: !secret hunter2-xyz\nport: 80\n"), yamlpos.Secrets())
+	require.NoError(t, err)
+	for template, secret := range map[string]bool{"{% include 'part.j2' %}": true, "{{ port }}": false, "{{ vars['password'] }}": true, "{{ lookup('vars', 'pass' ~ 'word') }}": true} {
+		compiler, _, err := nesting(t, "-- site.yaml --\nccm: {resources: [file: [/etc/x: {content: \"{{ template('x.j2') }}\", owner: root, group: root, mode: '0600'}]]}\n-- x.j2 --\n"+template+"\n-- part.j2 --\npw={{ password }}\n", Options{InventorySecrets: true})
+		require.NoError(t, err)
+		host := web1
+		host.Layers = []templates.Layer{{Name: "host", Node: docs[0], Values: docs[0].Any().(map[string]any)}}
+		host.Secrets = docs
+		compiled, err := compiler.Compile(t.Context(), host)
+		require.NoError(t, err)
+		require.Equal(t, secret, compiled.Catalog.Entries[0].Sensitive, template)
+	}
+}
+
+// TestFilesOfTemplate has a worker get the files that a template reads.
+func TestFilesOfTemplate(t *testing.T) {
+	compiler, _, err := nesting(t, "-- site.yaml --\nccm: {resources: [exec: [\"{{ template('templates/x.j2') }}\": ]]}\n-- templates/x.j2 --\n{% include 'part.j2' %}{{ lookup('file', 'key') }}{{ lookup('template', 'other.j2') }}\n"+
+		"-- templates/part.j2 --\n{% from 'macros/m.j2' import m %}{{ m() }}\n-- templates/macros/m.j2 --\n{% macro m() %}m{% endmacro %}\n-- files/key --\nk\n-- templates/other.j2 --\no\n", Options{})
+	require.NoError(t, err)
+	_, err = compiler.Compile(t.Context(), web1)
+	require.NoError(t, err)
+	uses := compiler.FolderUses()
+	require.Len(t, uses, 1)
+	for _, name := range []string{"templates/x.j2", "templates/part.j2", "templates/macros/m.j2", "templates/other.j2", "files/key"} {
+		require.Contains(t, uses[0].Read, name)
+	}
+	require.Empty(t, uses[0].Names)
 }
