@@ -228,25 +228,44 @@ func (p *play) todoOfData(out *output.Output, path string, line int, why string)
 	p.entries = append([]*layout.Entry{todo}, p.entries...)
 }
 
-// conflicts marks variables that two roles of a play have with different values: a role of
-// Ansible sees its own, here data is that of the play.
+// conflicts finds variables of which two roles of a play have different values: a role of Ansible sees its own. Defaults
+// become data of each role's own manifests, unless another part of the play reads them.
 func (c *converter) conflicts(p *play) {
 	owner := map[string]*unit{}
 	for _, r := range p.allRoles() {
 		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
-			if r.Data[name] == nil {
-				continue
-			}
 			other := owner[name]
-			if other == nil {
-				owner[name] = r
-				continue
-			}
-			if string(yamlnode.Encode(other.Data[name])) != string(yamlnode.Encode(r.Data[name])) {
+			switch {
+			case r.Data[name] == nil:
+			case other == nil:
+				if owner[name] = r; r.Split[name] && !c.ownDefault(p, name) {
+					p.todoOfData(c.out, r.Dir, r.Data[name].Line, fmt.Sprintf("the variable %s, which only the role %s sees here: roles have different defaults of it", name, r.Name))
+				}
+			case string(yamlnode.Encode(other.Data[name])) == string(yamlnode.Encode(r.Data[name])):
+			case c.ownDefault(p, name):
+				c.split[name] = true
+				c.out.Override(name, expression.KindOfAll([]expression.Kind{expression.KindOfNode(other.Data[name]), expression.KindOfNode(r.Data[name])}))
+			default:
 				p.todoOfData(c.out, r.Dir, r.Data[name].Line, fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.Name, r.Name, name))
 			}
 		}
 	}
+}
+
+// ownDefault reports whether only roles that have a variable as a default read it in a play, and none of them applies
+// another role, which would see the value of the first one.
+func (c *converter) ownDefault(p *play, name string) bool {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	if slices.ContainsFunc(p.parts, word.MatchString) || p.vars != nil && word.Match(yamlnode.Encode(p.vars)) || len(p.files) > 0 {
+		return false
+	}
+	for _, r := range p.allRoles() {
+		switch has := r.Data[name] != nil; {
+		case has && (r.Vars[name] || len(r.uses) > 0), !has && r.mentions(name):
+			return false
+		}
+	}
+	return true
 }
 
 // asked are the facts that a play, its roles and its data want to know; nil if there are none.

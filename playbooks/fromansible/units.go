@@ -44,7 +44,7 @@ func (c *converter) newUnit(name, dir, out string) *unit {
 }
 
 func (c *converter) newRole(name, dir, out string) *role.Role {
-	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Overrides: c.certain.overrides, Late: c.certain.sets, Apart: c.certain.apart})
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Overrides: c.certain.overrides, Late: c.certain.sets, Split: c.certain.split, Apart: c.certain.apart})
 }
 
 // reader reads a file of a unit.
@@ -262,7 +262,11 @@ func (u *unit) writeMade() {
 	}
 	for _, key := range keys {
 		if m := u.made[key]; hasResources(m.entries) {
-			u.c.out.SaveYAML(m.path, yamlnode.Map("ccm", u.c.layout.CCM(m.entries)))
+			n := yamlnode.Map("ccm", u.c.layout.CCM(m.entries))
+			if u.Own != nil {
+				n.Content = append([]*yaml.Node{yamlnode.Text("data"), u.Own}, n.Content...)
+			}
+			u.c.out.SaveYAML(m.path, n)
 		}
 	}
 }

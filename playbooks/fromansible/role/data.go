@@ -67,13 +67,25 @@ func (r *Role) ReadDataFile(path, to string) {
 	case n == nil || n.Kind != yaml.MappingNode:
 		return
 	default:
+		data, rest, own := r.File(path).DataValue(n), yamlnode.Map(), yamlnode.Map()
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			r.Data[n.Content[i].Value] = n.Content[i+1]
-			if !strings.HasPrefix(filepath.Base(to), "defaults") {
-				r.Vars[n.Content[i].Value] = true
+			name, part := n.Content[i].Value, rest
+			r.Data[name] = n.Content[i+1]
+			switch isDefault := strings.HasPrefix(filepath.Base(to), "defaults"); {
+			case !isDefault:
+				r.Vars[name] = true
+			case r.Split[name]:
+				part = own
+			}
+			part.Content = append(part.Content, data.Content[i], data.Content[i+1])
+		}
+		if data.Content = rest.Content; len(own.Content) > 0 {
+			r.Own = own
+			if len(rest.Content) == 0 {
+				return
 			}
 		}
-		r.To.SaveYAML(to, r.File(path).DataValue(n))
+		r.To.SaveYAML(to, data)
 	}
 	r.Files = append(r.Files, to)
 }

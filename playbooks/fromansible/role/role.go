@@ -28,6 +28,7 @@ type Role struct {
 	Files    []string              // of data, that are written
 	Vars     map[string]bool       // the names in Data that vars has, not defaults alone
 	Facts    map[string]*Fact      // variables of include_vars, in files that facts choose
+	Own      *yaml.Node            // defaults that other roles have too, which are data of its own manifests; nil without any
 	Defaults *yaml.Node            // module_defaults of a play
 	Became   bool                  // a task of it asks for root
 	Asks     facts.Queries         // the facts that plays have to ask for
@@ -46,6 +47,7 @@ type Around struct {
 	Beside    map[string]*yaml.Node        // variables of the folders group_vars and host_vars, which have precedence
 	Certain   func(facts.Query) bool       // what a module gathers is the same before the run
 	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
+	Split     map[string]bool              // variables of which roles have different defaults
 	Late      map[string]bool              // variables that tasks set
 	Apart     map[Ask]bool                 // what files ask for that are carried out without the tasks that register it, too
 }

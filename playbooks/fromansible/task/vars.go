@@ -17,7 +17,7 @@ func variables(t *Task) {
 		t.vars = Vars(n, t.Node, t)
 	}
 	name := t.LoopVar()
-	if !t.IsLoop() || !includes(t.Module) && !role.BuiltOn(name, t.File) {
+	if t.LoopKey() == "" || t.Plain && !includes(t.Module) || !includes(t.Module) && !role.BuiltOn(name, t.File) {
 		return
 	}
 	if b := t.Scope.Names[name]; b.Twin || b.Result != nil {
