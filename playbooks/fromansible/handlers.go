@@ -149,13 +149,17 @@ func (u *unit) flush(before []*layout.Entry) []*layout.Entry {
 		}
 		n := u.pending[at]
 		u.pending = slices.Delete(u.pending, at, at+1)
+		if len(n.from)+len(n.lost) == 0 {
+			continue
+		}
 		list = append(list, u.handled(n, before)...)
 	}
 	return list
 }
 
 func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry {
-	u.c.out.Report.Again = n.handler.counted
+	counted := n.handler.counted
+	u.c.out.Report.Again = counted
 	list := u.handlerTask(n.handler)
 	u.c.out.Report.Again = false
 	var out []*layout.Entry
@@ -185,14 +189,11 @@ func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry 
 			case "service":
 				e.Subscribe = append(e.Subscribe, n.from...)
 				if e.Event == "" {
-					e.Todo = u.File(n.handler.file).Position(n.handler.node.Line) + ": a handler of a service that only enables it"
+					u.unwritten(e, n, "a handler of a service that only enables it", counted)
 				}
 			case "":
 			default:
-				e.Todo = u.File(n.handler.file).Position(n.handler.node.Line) + ": a handler that is neither a command, a service nor a reboot"
-			}
-			if e.Todo != "" {
-				e.Todo += notifiers(n.from)
+				u.unwritten(e, n, "a handler that is neither a command, a service nor a reboot", counted)
 			}
 		})
 		if e.Event != "" && e.Todo == "" && e.Get("each") == nil && e.Get("control") == nil && joinsService(e, n.from, before) {
@@ -202,6 +203,17 @@ func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry 
 		out = append(out, e)
 	}
 	return out
+}
+
+// unwritten makes a resource of a handler a todo. The task was counted as carried over, except if an earlier flush counted it.
+func (u *unit) unwritten(e *layout.Entry, n *notification, why string, earlier bool) {
+	f, line := u.File(n.handler.file), n.handler.node.Line
+	e.Todo = f.Position(line) + ": " + why + notifiers(n.from)
+	f.Leave(line, "handler", why)
+	if !earlier {
+		u.c.out.Report.Uncount(u.c.tasks.New(f, n.handler.node, f.Scope(), task.Around{}).Module)
+	}
+	u.lose([]*layout.Entry{e}, nil) // no handler can subscribe to it
 }
 
 // notifiers names the resources that notify a handler, for the person who writes it.

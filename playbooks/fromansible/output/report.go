@@ -63,6 +63,14 @@ func (r *Report) Count(module string, keywords []string, carried bool) {
 	}
 }
 
+// Uncount corrects the count of a task that became a todo after it had been counted as carried over.
+func (r *Report) Uncount(module string) {
+	r.Carried--
+	if m := r.Modules[module]; m != nil {
+		m.Carried--
+	}
+}
+
 // CountBlock counts a block that is carried over.
 func (r *Report) CountBlock() {
 	if r.Keyword["block"] == nil {
