@@ -295,6 +295,9 @@ func templateTask(t *task.Task) {
 	name, content, dest := "", "", t.Arg("dest")
 	if names == nil {
 		if content = chosenTemplate(t, src, convert); content == "" {
+			content = anyTemplate(t, src, header, &vars)
+		}
+		if content == "" {
 			t.Problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
 			return
 		}
@@ -411,6 +414,45 @@ func chosenTemplate(t *task.Task, src *yaml.Node, convert func(name string) stri
 		return ""
 	}
 	return content + "({'': ''})[" + fact + "]"
+}
+
+// maxChosen bounds the templates between which an expression chooses.
+const maxChosen = 30
+
+// anyTemplate writes a choice between all templates of the role whose needs are known, for a name that is an expression; ""
+// if there are none. Any other name is an error of the run.
+func anyTemplate(t *task.Task, src *yaml.Node, header string, vars *[]expression.Var) string {
+	e, err := expression.ExprOf(src)
+	if err != nil {
+		return ""
+	}
+	name, err := t.W.Write(e)
+	base := filepath.Join(t.File.Dir, "templates")
+	files := t.File.To.From.Files(base)
+	if err != nil || len(files) > maxChosen {
+		return ""
+	}
+	content := ""
+	for _, path := range files {
+		rel, err := filepath.Rel(base, path)
+		if err != nil {
+			continue
+		}
+		found, needed, err := t.File.Template(filepath.ToSlash(rel), header, t.Scope)
+		if err != nil {
+			continue
+		}
+		for _, v := range needed {
+			if !slices.Contains(*vars, v) {
+				*vars = append(*vars, v)
+			}
+		}
+		content += name.In(expression.Whole) + " == " + expression.QuoteText(filepath.ToSlash(rel)) + " ? template('" + found + "') : "
+	}
+	if content == "" {
+		return ""
+	}
+	return content + "({'': ''})[" + name.Text + "]"
 }
 
 // ofFact reports whether an expression is a fact of Ansible, or one in small letters.
