@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/facts"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -23,9 +23,7 @@ type certainty struct {
 	tasks   map[string]bool // tasks that look, by their places
 	gathers map[kind]bool   // what modules gather; all that are there have to be certain
 
-	overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
-	sets      map[string]bool              // variables that tasks set
-	split     map[string]bool              // variables of which roles have different defaults
+	known output.Known // about variables
 
 	apart     map[role.Ask]bool // results that are not there in all that a file of tasks is part of
 	mixed     map[string]bool   // tasks without become, by their places, in plays that other tasks make root's
@@ -56,7 +54,7 @@ func kindOf(q facts.Query) kind {
 }
 
 func (c certainty) any() bool {
-	return len(c.overrides) > 0 || len(c.split) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
+	return len(c.known.Overrides) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || len(c.mixed) > 0 || c.cache != "" || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
 }
 
 // asks reports whether plays may ask a query where a module has gathered what it is about.
@@ -65,7 +63,7 @@ func (c certainty) asks(q facts.Query) bool { return c.gathers[kindOf(q)] }
 // certainty goes through all that is written.
 func (c *converter) certainty() certainty {
 	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{
-		tasks: map[string]bool{}, gathers: map[kind]bool{}, overrides: c.out.Overrides, sets: c.out.Sets, split: c.split, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, unapplied: map[string]bool{},
+		tasks: map[string]bool{}, gathers: map[kind]bool{}, known: c.out.Known, apart: map[role.Ask]bool{}, mixed: map[string]bool{}, cache: c.tasks.Fetched, unapplied: map[string]bool{},
 	}}
 	for _, u := range c.units {
 		p.manifestsOf(u)

@@ -151,7 +151,6 @@ type converter struct {
 	written map[string][]*play // by their manifests
 	tasks   *task.Conversion
 	certain certainty
-	split   map[string]bool       // variables of which roles have different defaults
 	facts   []factOfPlay          // variables that earlier plays set
 	beside  map[string]*yaml.Node // variables of the folders group_vars and host_vars
 
@@ -168,7 +167,7 @@ func newConverter(ctx context.Context, root string, o Options, certain certainty
 		return nil, err
 	}
 	c := &converter{
-		o: o, out: out, units: map[string]*unit{}, split: map[string]bool{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain, beside: map[string]*yaml.Node{},
+		o: o, out: out, units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain, beside: map[string]*yaml.Node{},
 		tasks: &task.Conversion{Types: o.Types, Certain: certain.tasks, Mixed: certain.mixed, Cache: certain.cache},
 	}
 	for _, name := range besides {

@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -40,7 +41,8 @@ func (r reader) setFact(t *task.Task) {
 		v, kind, err := expression.Typed(n, t.W)
 		t.Fail(err)
 		t.File.To.Override(name, kind)
-		t.File.To.Sets[name] = true
+		t.File.To.Known.Sets[name] = true
+		role.NoteSent(name, v, t.File)
 		data.Content = append(data.Content, yamlnode.Text(name), v)
 		if r.u.sets[name] = nil; fixed && !yamlnode.HasJinja(n) {
 			r.u.sets[name] = v

@@ -238,12 +238,12 @@ func (c *converter) conflicts(p *play) {
 			switch {
 			case r.Data[name] == nil:
 			case other == nil:
-				if owner[name] = r; r.Split[name] && !c.ownDefault(p, name) {
+				if owner[name] = r; r.Known.Split[name] && !c.ownDefault(p, name) {
 					p.todoOfData(c.out, r.Dir, r.Data[name].Line, fmt.Sprintf("the variable %s, which only the role %s sees here: roles have different defaults of it", name, r.Name))
 				}
 			case string(yamlnode.Encode(other.Data[name])) == string(yamlnode.Encode(r.Data[name])):
 			case c.ownDefault(p, name):
-				c.split[name] = true
+				c.out.Known.Split[name] = true
 				c.out.Override(name, expression.KindOfAll([]expression.Kind{expression.KindOfNode(other.Data[name]), expression.KindOfNode(r.Data[name])}))
 			default:
 				p.todoOfData(c.out, r.Dir, r.Data[name].Line, fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.Name, r.Name, name))

@@ -44,7 +44,7 @@ func (c *converter) newUnit(name, dir, out string) *unit {
 }
 
 func (c *converter) newRole(name, dir, out string) *role.Role {
-	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Overrides: c.certain.overrides, Late: c.certain.sets, Split: c.certain.split, Apart: c.certain.apart})
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Beside: c.beside, Certain: c.certain.asks, Known: c.certain.known, Apart: c.certain.apart})
 }
 
 // reader reads a file of a unit.

@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -536,7 +537,7 @@ func downloadTask(t *task.Task) {
 		e.Name += "/" + path.Base(t.Text(url))
 	}
 	e.SetText("source", t.Text(url))
-	if source := e.Get("source").Value; strings.Contains(source, "Facts.") || strings.Contains(source, "Results.") {
+	if role.FromHost(e.Get("source").Value, t.File) {
 		t.Problem("a download from a URL that a host has sent: use data of the inventory")
 	}
 	sum := t.Arg("checksum", "sha256sum")

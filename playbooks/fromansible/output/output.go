@@ -25,9 +25,16 @@ type Output struct {
 	Files  map[string]File // by path, below the folder that is written
 	Report Report
 
+	Known     Known
+	Variables map[string]bool // of plays, and of files beside them that are copied
+}
+
+// Known is what a first conversion has found out about variables, for the second one.
+type Known struct {
 	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
 	Sets      map[string]bool              // variables that tasks set
-	Variables map[string]bool              // of plays, and of files beside them that are copied
+	Sent      map[string]bool              // variables that tasks or scopes set to what a host sends
+	Split     map[string]bool              // variables of which roles have different defaults
 }
 
 // A File is one that is written.
@@ -38,7 +45,7 @@ type File struct {
 
 // New has nothing in it. It is to be closed.
 func New(ctx context.Context, root string) (*Output, error) {
-	o := &Output{Root: root, Files: map[string]File{}, Overrides: map[string][]expression.Kind{}, Sets: map[string]bool{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
+	o := &Output{Root: root, Files: map[string]File{}, Known: Known{map[string][]expression.Kind{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
 	var err error
 	o.From, err = repository.Open(ctx, root, func(path, why string) { o.Report.Note(o.Shown(path), 0, why) })
 	return o, err
@@ -46,8 +53,8 @@ func New(ctx context.Context, root string) (*Output, error) {
 
 // Override notes that a scope or a task sets a variable to a value of a type.
 func (o *Output) Override(name string, kind expression.Kind) {
-	if !slices.Contains(o.Overrides[name], kind) {
-		o.Overrides[name] = append(o.Overrides[name], kind)
+	if !slices.Contains(o.Known.Overrides[name], kind) {
+		o.Known.Overrides[name] = append(o.Known.Overrides[name], kind)
 	}
 }
 

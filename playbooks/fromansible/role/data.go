@@ -74,7 +74,7 @@ func (r *Role) ReadDataFile(path, to string) {
 			switch isDefault := strings.HasPrefix(filepath.Base(to), "defaults"); {
 			case !isDefault:
 				r.Vars[name] = true
-			case r.Split[name]:
+			case r.Known.Split[name]:
 				part = own
 			}
 			part.Content = append(part.Content, data.Content[i], data.Content[i+1])

@@ -41,7 +41,7 @@ func (f File) Leave(line int, what, why string) {
 
 // KindOf returns the type that all known values of a variable have.
 func (f File) KindOf(name string) expression.Kind {
-	kinds := f.Overrides[name]
+	kinds := f.Known.Overrides[name]
 	_, given := f.Inventory[name]
 	if len(kinds) == 0 || given || f.Beside[name] != nil || f.Data[name] != nil {
 		kinds = append(slices.Clip(kinds), kindOf(name, f))
@@ -85,14 +85,14 @@ func (f File) Given(name string) bool {
 func (f File) Defines(name string) bool {
 	_, given := f.Inventory[name]
 	_, own := f.Data[name]
-	return given || own || f.To.Variables[name] || f.Overrides[name] != nil
+	return given || own || f.To.Variables[name] || f.Known.Overrides[name] != nil
 }
 
 // NodeOf is what a path such as x.y.z of data leads to; nil if it is not known here.
 func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 	switch e.Op {
 	case j2.Name:
-		if _, given := f.Inventory[e.Text]; given || f.Overrides[e.Text] != nil || f.Facts[e.Text] != nil && len(f.Facts[e.Text].included) > 0 {
+		if _, given := f.Inventory[e.Text]; given || f.Known.Overrides[e.Text] != nil || f.Facts[e.Text] != nil && len(f.Facts[e.Text].included) > 0 {
 			return nil
 		}
 		return f.Data[e.Text]
@@ -118,7 +118,21 @@ func BuiltOn(name string, f File) bool {
 
 // Overridden reports whether an expression reads variables to which scopes or tasks give other values than the play.
 func Overridden(text string, f File) bool {
-	return reads(yamlnode.Text("{{"+text), f, map[string]bool{}, func(word string) bool { return f.Overrides[word] != nil })
+	return reads(yamlnode.Text("{{"+text), f, map[string]bool{}, func(word string) bool { return f.Known.Overrides[word] != nil })
+}
+
+// FromHost reports whether an expression reads what a host sends: facts, results, and data that is made of them.
+func FromHost(text string, f File) bool {
+	return reads(yamlnode.Text("{{"+text), f, map[string]bool{}, func(word string) bool {
+		return word == "Facts" || word == "Results" || f.Known.Sent[word] || f.To.Known.Sent[word] || f.Facts[word] != nil || strings.HasPrefix(word, "ansible_") && !f.Given(word)
+	})
+}
+
+// NoteSent notes that a variable gets a value, if a host sends a part of the value.
+func NoteSent(name string, v *yaml.Node, f File) {
+	if v != nil && FromHost(string(yamlnode.Encode(v)), f) {
+		f.To.Known.Sent[name] = true
+	}
 }
 
 // reads reports whether the expressions of a value, or of data that they read, contain one of some names.
@@ -177,7 +191,7 @@ func (f File) ResultOf(name string) (*expression.Result, bool) {
 }
 
 // Sets reports whether tasks set a variable.
-func (f File) Sets(name string) bool { return f.Late[name] }
+func (f File) Sets(name string) bool { return f.Known.Sets[name] }
 
 // Ask has the plays of the role ask for a fact, unless something may change before a module gathers it.
 func (f File) Ask(name string, q facts.Query) error {

@@ -43,13 +43,11 @@ type Role struct {
 // Around is what roles share.
 type Around struct {
 	To        *output.Output
-	Inventory map[string]any               // variables that go over those of roles
-	Beside    map[string]*yaml.Node        // variables of the folders group_vars and host_vars, which have precedence
-	Certain   func(facts.Query) bool       // what a module gathers is the same before the run
-	Overrides map[string][]expression.Kind // types of values that scopes and tasks give to variables
-	Split     map[string]bool              // variables of which roles have different defaults
-	Late      map[string]bool              // variables that tasks set
-	Apart     map[Ask]bool                 // what files ask for that are carried out without the tasks that register it, too
+	Inventory map[string]any         // variables that go over those of roles
+	Beside    map[string]*yaml.Node  // variables of the folders group_vars and host_vars, which have precedence
+	Certain   func(facts.Query) bool // what a module gathers is the same before the run
+	Known     output.Known           // of the conversion before this one
+	Apart     map[Ask]bool           // what files ask for that are carried out without the tasks that register it, too
 }
 
 // An Ask is a result that a file of tasks asks for.

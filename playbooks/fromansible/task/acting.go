@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -77,7 +78,7 @@ func delegate(t *Task, n *yaml.Node) {
 			t.Problem("delegate_to at tasks that are included: a block can have it")
 			return
 		}
-		if e.Told(name) {
+		if e.Told(name, func(text string) bool { return role.FromHost(text, t.File) }) {
 			t.Problem("delegate_to with a name or properties that a host has sent")
 			return
 		}

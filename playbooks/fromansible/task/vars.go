@@ -102,6 +102,7 @@ func Vars(n, within *yaml.Node, t *Task) *yaml.Node {
 				}
 				t.Scope.Names[name] = b
 				t.File.To.Override(name, kind)
+				role.NoteSent(name, v, t.File)
 				out.Content = append(out.Content, yamlnode.Text(name), v)
 			}
 		}
