@@ -42,7 +42,7 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(text, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, option bool) {
-		nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: option, StripIndent: !option, AsIs: option})
+		nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: option, AsIs: option})
 		if err != nil {
 			require.Regexp(t, "^line [0-9]+: ", err.Error())
 			return

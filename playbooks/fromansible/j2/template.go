@@ -5,33 +5,26 @@ import (
 	"strings"
 )
 
-// A Node is a part of a template.
+// A Node is a part of a text.
 type Node struct {
 	Kind NodeKind
 	Line int    // from 1
-	Text string // of Text; of Set, For, Macro and Include the names, the name or the file; of Unknown its source
+	Text string // source without delimiters; literal text of a Text
 	Raw  string // the tag as it is written
 
-	Expr     *Expr // what is printed, set, looped over or included
-	Filter   *Expr // of For: its if
-	Branches []Branch
-	Body     []*Node // of For and Macro
-	Else     []*Node // of If and For
-	Names    []string
-	Defaults []*Expr // of Macro: of its last parameters
-	Why      string  // of Unknown: what is not known
-
-	Alone bool // a tag that has its line for itself, whose line break is not printed
+	Expr     *Expr    // of Print
+	Branches []Branch // of If
+	Else     []*Node  // of If; nil without one
+	Why      string   // reason of an Unknown
 }
 
-// A Branch is a condition of an if and what it leads to.
+// A Branch is a condition of an if and the text that it chooses.
 type Branch struct {
-	If    *Expr
-	Body  []*Node
-	Alone bool
+	If   *Expr
+	Body []*Node
 }
 
-// A NodeKind is what a node is.
+// A NodeKind is the kind of a node.
 type NodeKind int
 
 // The kinds of nodes.
@@ -39,23 +32,18 @@ const (
 	Text    NodeKind = iota
 	Print            // {{ Expr }}
 	If               // Branches, Else
-	For              // Names in Expr, if Filter: Body, Else
-	Set              // Names = Expr
-	Macro            // Text(Names): Body
-	Include          // Expr
 	Comment          // Text
-	Unknown          // a tag that is not known, or whose expression is not
+	Unknown          // a tag that cannot be read, or whose expression cannot
 )
 
-// Options are settings of a template.
+// Options are settings of a text.
 type Options struct {
-	KeepLineBreaks bool // those behind tags: trim_blocks is off, as in texts of playbooks
-	StripIndent    bool // lstrip_blocks
-	AsIs           bool // a backslash in a text between {{ and }} is one, as in texts of playbooks
+	KeepLineBreaks bool // newlines after tags are kept: trim_blocks is off, as in texts of playbooks
+	AsIs           bool // a backslash in a text between {{ and }} is a backslash, as in texts of playbooks
 }
 
-// ParseTemplate reads a template. What is not known in it is a node; the error is for what
-// leaves the rest without meaning: tags that do not match.
+// ParseTemplate reads a text. Tags that do not match are an error, and statements other than if and raw: only templates have
+// them.
 func ParseTemplate(text string, o Options) ([]*Node, error) {
 	pieces, err := split(text, o)
 	if err != nil {
@@ -80,7 +68,6 @@ type piece struct {
 	inner string
 	raw   string
 	line  int
-	alone bool
 }
 
 // split takes a template apart, and does away with the white space that tags take.
@@ -105,7 +92,6 @@ func split(text string, o Options) ([]piece, error) {
 		} else if skipBreak {
 			cut = strings.TrimPrefix(strings.TrimPrefix(cut, "\r"), "\n")
 		}
-		lineStart := strings.HasSuffix(before, "\n") || before == "" && (len(list) == 0 || skipBreak && list[len(list)-1].alone)
 		if begin < 0 {
 			literal(cut)
 			return list, nil
@@ -120,14 +106,9 @@ func split(text string, o Options) ([]piece, error) {
 		inner := tag[2 : len(tag)-2]
 		trimLeft, trimRight := strings.HasPrefix(inner, "-"), strings.HasSuffix(inner, "-")
 		inner = strings.TrimPrefix(inner, "-")
-		keepLeft := strings.HasPrefix(inner, "+")
 		inner = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(inner, "+"), "-"))
 		if trimLeft {
 			cut = strings.TrimRight(cut, " \t\r\n")
-		} else if o.StripIndent && kind != '{' && !keepLeft {
-			if trimmed := strings.TrimRight(cut, " \t"); trimmed == "" || strings.HasSuffix(trimmed, "\n") {
-				cut = trimmed
-			}
 		}
 		textLine := line - strings.Count(before, "\n")
 		if cut != "" {
@@ -149,8 +130,7 @@ func split(text string, o Options) ([]piece, error) {
 		}
 		skipBreak = kind != '{' && !o.KeepLineBreaks
 		strip = trimRight
-		broken := strings.HasPrefix(rest, "\n")
-		list = append(list, piece{kind: kind, inner: inner, raw: tag, line: line, alone: kind != '{' && lineStart && skipBreak && broken && !trimLeft && !trimRight})
+		list = append(list, piece{kind: kind, inner: inner, raw: tag, line: line})
 		line += strings.Count(tag, "\n")
 		text = rest
 	}
@@ -244,15 +224,18 @@ func (t *templateParser) nodes() (list []*Node, end *piece, err error) {
 			}
 			list = append(list, n)
 		case '#':
-			list = append(list, &Node{Kind: Comment, Line: p.line, Text: p.inner, Raw: p.raw, Alone: p.alone})
+			list = append(list, &Node{Kind: Comment, Line: p.line, Text: p.inner, Raw: p.raw})
 		case '%':
 			word, rest, _ := strings.Cut(strings.ReplaceAll(p.inner, "\n", " "), " ")
 			switch word {
-			case "endif", "endfor", "endmacro", "else", "elif", "endset", "endcall", "endfilter", "endblock":
+			case "endif", "else", "elif":
 				return list, p, nil
 			}
-			n, err := t.statement(p, word, strings.TrimSpace(rest))
-			if err != nil {
+			if word != "if" {
+				return nil, nil, fmt.Errorf("line %d: the tag %s in a value", p.line, word)
+			}
+			n := &Node{Kind: If, Line: p.line, Raw: p.raw}
+			if err := t.branches(n, p, strings.TrimSpace(rest)); err != nil {
 				return nil, nil, err
 			}
 			list = append(list, n)
@@ -265,86 +248,11 @@ func unknown(p *piece, why string) *Node {
 	return &Node{Kind: Unknown, Line: p.line, Raw: p.raw, Text: p.inner, Why: why}
 }
 
-func (t *templateParser) statement(p *piece, word, rest string) (*Node, error) {
-	n := &Node{Line: p.line, Raw: p.raw, Alone: p.alone}
-	var err error
-	switch word {
-	case "if":
-		n.Kind = If
-		return n, t.branches(n, p, rest)
-	case "for":
-		n.Kind = For
-		problem := n.forHead(rest)
-		if err := t.loop(n, p); err != nil {
-			return nil, err
-		}
-		if problem != nil {
-			return unknown(p, problem.Error()), nil
-		}
-		return n, nil
-	case "set":
-		name, value, isSet := strings.Cut(rest, "=")
-		if !isSet {
-			return t.whole(p, "endset", "a block of set")
-		}
-		n.Kind, n.Names = Set, []string{strings.TrimSpace(name)}
-		if n.Expr, err = ParseExpr(value); err != nil {
-			return unknown(p, err.Error()), nil
-		}
-		if strings.ContainsAny(n.Names[0], ".,") {
-			return unknown(p, "set of "+n.Names[0]), nil
-		}
-		return n, nil
-	case "include":
-		n.Kind = Include
-		head, _, _ := strings.Cut(rest, " with context")
-		head, _, missing := strings.Cut(head, " ignore missing")
-		if n.Expr, err = ParseExpr(head); err != nil || missing {
-			return unknown(p, "the tag include with what stands behind it"), nil
-		}
-		return n, nil
-	case "macro":
-		n.Kind = Macro
-		problem := n.macroHead(rest)
-		body, end, err := t.nodes()
-		if err != nil {
-			return nil, err
-		}
-		if end == nil || !strings.HasPrefix(end.inner, "endmacro") {
-			return nil, notClosed(p)
-		}
-		n.Body = body
-		if problem != nil {
-			return unknown(p, problem.Error()), nil
-		}
-		return n, nil
-	case "call":
-		return t.whole(p, "endcall", "the tag call")
-	case "filter":
-		return t.whole(p, "endfilter", "the tag filter")
-	case "block":
-		return t.whole(p, "endblock", "the tag block")
-	}
-	return unknown(p, "the tag "+word), nil
-}
-
 func notClosed(p *piece) error { return fmt.Errorf("line %d: %s is not closed", p.line, p.raw) }
-
-// whole reads over a tag with a body, all of which is unknown.
-func (t *templateParser) whole(p *piece, closing, what string) (*Node, error) {
-	_, end, err := t.nodes()
-	if err != nil {
-		return nil, err
-	}
-	if end == nil || !strings.HasPrefix(end.inner, closing) {
-		return nil, notClosed(p)
-	}
-	return unknown(p, what), nil
-}
 
 func (t *templateParser) branches(n *Node, p *piece, condition string) error {
 	for {
-		b := Branch{Alone: p.alone}
+		var b Branch
 		var err error
 		if b.If, err = ParseExpr(condition); err != nil {
 			b.If = nil
@@ -359,7 +267,6 @@ func (t *templateParser) branches(n *Node, p *piece, condition string) error {
 		}
 		b.Body = body
 		n.Branches = append(n.Branches, b)
-		n.Alone = n.Alone && end.alone
 		word, rest, _ := strings.Cut(end.inner, " ")
 		switch word {
 		case "elif":
@@ -373,7 +280,6 @@ func (t *templateParser) branches(n *Node, p *piece, condition string) error {
 				return notClosed(p)
 			}
 			n.Else = append(body, &Node{Kind: Text})
-			n.Alone = n.Alone && last.alone
 			return n.known(p)
 		case "endif":
 			return n.known(p)
@@ -389,84 +295,4 @@ func (n *Node) known(p *piece) error {
 		*n = *unknown(p, n.Why)
 	}
 	return nil
-}
-
-func (t *templateParser) loop(n *Node, p *piece) error {
-	body, end, err := t.nodes()
-	if err != nil {
-		return err
-	}
-	n.Body = body
-	if end != nil && end.inner == "else" {
-		n.Alone = n.Alone && end.alone
-		if n.Else, end, err = t.nodes(); err != nil {
-			return err
-		}
-		n.Else = append(n.Else, &Node{Kind: Text})
-	}
-	if end == nil || end.inner != "endfor" {
-		return notClosed(p)
-	}
-	n.Alone = n.Alone && end.alone
-	return nil
-}
-
-// forHead reads names in expression if condition.
-func (n *Node) forHead(text string) error {
-	names, rest, ok := strings.Cut(text, " in ")
-	if !ok {
-		return fmt.Errorf("a for without in")
-	}
-	for _, name := range strings.Split(strings.Trim(names, "() "), ",") {
-		n.Names = append(n.Names, strings.TrimSpace(name))
-	}
-	tokens, err := lex(rest, false)
-	if err != nil {
-		return err
-	}
-	p := &parser{tokens: tokens}
-	if n.Expr, err = p.binary(0); err != nil {
-		return err
-	}
-	if p.takeName("if") {
-		if n.Filter, err = p.condition(); err != nil {
-			return err
-		}
-	}
-	if p.takeName("recursive") {
-		return fmt.Errorf("a recursive for")
-	}
-	if p.peek().kind != endToken {
-		return p.unexpected()
-	}
-	return nil
-}
-
-// macroHead reads name(a, b=1).
-func (n *Node) macroHead(text string) error {
-	tokens, err := lex(text, false)
-	if err != nil {
-		return err
-	}
-	p := &parser{tokens: tokens}
-	name := p.next()
-	if name.kind != nameToken || !p.takeOperator("(") {
-		return fmt.Errorf("a macro without a name and parameters")
-	}
-	n.Text = name.text
-	return p.until(")", func() error {
-		t := p.next()
-		if t.kind != nameToken {
-			return fmt.Errorf("a parameter of a macro without a name")
-		}
-		var value *Expr
-		if p.takeOperator("=") {
-			var err error
-			if value, err = p.condition(); err != nil {
-				return err
-			}
-		}
-		n.Names, n.Defaults = append(n.Names, t.text), append(n.Defaults, value)
-		return nil
-	})
 }
