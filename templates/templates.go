@@ -1,6 +1,8 @@
 package templates
 
 import (
+	"strings"
+
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
@@ -201,6 +203,19 @@ func (languages) ParseJet(text string, pos Position, delims Delims, files *Files
 
 func (languages) ParseGo(text string, pos Position, delims Delims, of *render.Part) (*Template, error) {
 	return gotemplate.Parse(text, pos, delims, of, languages{})
+}
+
+// ParseJinjaValue parses the argument of jinja(): a condition, or a text with delimiters.
+func (languages) ParseJinjaValue(text string, pos Position) (render.Value, error) {
+	parse := jinja.ParseCondition
+	if strings.Contains(text, "{{") || strings.Contains(text, "{%") || strings.Contains(text, "{#") {
+		parse = jinja.ParseText
+	}
+	t, err := parse(text, pos)
+	if err != nil {
+		return nil, err // and no Value that holds a nil pointer
+	}
+	return t, nil
 }
 
 func (languages) ParseJinja(text string, pos Position, files *Files) (*Template, error) {

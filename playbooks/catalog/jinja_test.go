@@ -8,7 +8,9 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -148,4 +150,56 @@ func TestFilesOfTemplate(t *testing.T) {
 		require.Contains(t, uses[0].Read, name)
 	}
 	require.Empty(t, uses[0].Names)
+}
+
+// TestJinjaFunction has values and conditions in Ansible's language.
+func TestJinjaFunction(t *testing.T) {
+	for _, c := range []struct{ name, archive, want string }{
+		{"a property, a name and a default", `data: {a: [1, x]}
+ccm: {resources: [exec: ["{{ jinja('{{ nope | default(a | join(\"+\")) }}') }}": ]]}`, "exec#1+x"},
+		{"data keep their types and order", `data: {a: {z: 1, b: "{{ Data.n }}"}, n: 2, l: "{{ jinja('{{ a | combine({\"c\": 3}) }}') }}", t: "{{ jinja('{{ l }}') }}"}
+ccm: {resources: [exec: ["{{ template('x.j2') }} {{ Data.l.c + 1 }}": ]]}`, "exec#{'z': 1, 'b': 2, 'c': 3}{'z': 1, 'b': 2, 'c': 3}\n 4"},
+		{"conditions", `data: {a: "no"}
+ccm: {resources: [exec: [{x: {control: {if: "jinja('a is defined and not (a | bool)')"}}}, {y: {control: {if: "jinja('b is defined')"}}}, {z: {control: {unless: "jinja(\"a == 'no'\")"}}}]]}`, "exec#x\nexec#y excluded\nexec#z excluded"},
+		{"each, and its element", `data: {l: [{n: b, f: 1}, {n: a}], me: "{{ jinja('{{ item.n }}!') }}"}
+ccm: {resources: [exec: ["{{ Item.n }} {{ jinja('{{ item.f | default(7) }}') }} {{ Data.me }}": {each: "{{ jinja('{{ l | sort(attribute=\"n\") }}') }}"}]]}`, "exec#a 7 a!\nexec#b 1 b!"},
+		{"values of hosts are never evaluated", `data: {e: "{{ Facts.evil }}", l: "{{ jinja('{{ [e, nope | default(e) ] }}') }}"}
+ccm: {resources: [exec: ["{{ jinja('{{ e }}') }} {{ jinja('{{ l | join }}') }}": ]]}`, "exec#{{ 7*7 }} {{ 7*7 }}{{ 7*7 }}"},
+		{"vars", `data: {h: a, u: "{{ jinja('{{ h }}:{{ p | default(1) }}') }}"}
+ccm: {resources: [exec: [{"{{ Data.u }}": {vars: {h: b, p: "{{ jinja('{{ 1 + 1 }}') }}"}}}, {"{{ Data.u }}": }]]}`, "exec#b:2\nexec#a:1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			compiler, _, err := nesting(t, "-- site.yaml --\n"+c.archive+"\n-- x.j2 --\n{{ l }}{{ t }}", Options{})
+			require.NoError(t, err)
+			compiled, err := compiler.Compile(t.Context(), web1)
+			require.NoError(t, err)
+			require.Equal(t, c.want, awaiting(compiled))
+		})
+	}
+}
+
+// TestJinjaFunctionRefuses has errors of the function, and a file that a host would choose.
+func TestJinjaFunctionRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"{{ jinja('{{ a | }}') }}":        "site.yaml:2:44: unexpected end of the tag",
+		"{{ jinja('a is') }}":             "site.yaml:2:",
+		"{{ jinja(Data.x) }}":             `the argument of "jinja" must be a fixed text`,
+		"{{ jinja() }}":                   "jinja: 0 arguments",
+		"{{ jinja('{{ a | nope }}') }}":   `there is no filter "nope"`,
+		"{{ file(jinja('{{ Data }}')) }}": "data from a host cannot choose which file",
+	} {
+		_, err := load.Parse(t.Context(), "site.yaml", []byte("data: {x: 1}\nccm: {resources: [exec: [\""+text+"\": ]]}\n"), builtin.Types())
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// TestJinjaFunctionFollows has a secret and a result in a text.
+func TestJinjaFunctionFollows(t *testing.T) {
+	compiler, _, err := nesting(t, "-- site.yaml --\ndata: {key: !secret hunter2-hunter2, made: \"{{ jinja('{{ key | upper }}') }}\"}\nccm: {resources: [exec: [id: {register: r}, x: {command: \"echo {{ jinja('{{ key }}') }}\"}, y: {command: \"echo {{ Data.made }}\"}, z: {control: {if: \"jinja('r is changed and r.rc == 0')\"}}]]}\n", Options{})
+	require.NoError(t, err)
+	first, err := compiler.Compile(t.Context(), web1)
+	require.NoError(t, err)
+	require.True(t, first.Catalog.Entries[1].Sensitive)
+	require.True(t, first.Catalog.Entries[2].Sensitive)
+	require.Equal(t, "exec#id\nexec#x sensitive\nexec#y sensitive\n| exec#z awaits exec#id", awaiting(first))
 }

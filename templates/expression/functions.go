@@ -26,13 +26,14 @@ const (
 	searchFunction  = "·search" // a lookup of a path that is computed
 	fileFunction    = "·file"
 	renderFunction  = "·render"
+	jinjaFunction   = "·jinja"
 	jsonFunction    = "·toJSON"
 	natsFunction    = "·nats"
 )
 
 // functionNames returns the functions that expressions have in addition to the expression language.
 func functionNames() []string {
-	return []string{"lookup", "file", "readFile", "template", "jet", "compareVersions", render.KVGetFunction, render.RegistrationsFunction}
+	return []string{"lookup", "file", "readFile", "template", "jet", "jinja", "compareVersions", render.KVGetFunction, render.RegistrationsFunction}
 }
 
 func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
@@ -52,6 +53,7 @@ func functions() []*builtin.Function {
 		withRun(searchFunction, (*render.Run).LookupComputed),
 		withRun(fileFunction, (*render.Run).File),
 		withRun(renderFunction, func(r *render.Run, args []any) (any, error) { return args[0].(*render.Call).Render(r) }),
+		withRun(jinjaFunction, func(r *render.Run, args []any) (any, error) { return args[0].(render.Value).Settle(r) }),
 		textFunction("replace", render.ReplaceText),
 		textFunction("join", joinList),
 		textFunction("string", func(args []any) (any, error) { return render.TextOf(args[0]) }),

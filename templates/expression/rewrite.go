@@ -216,6 +216,8 @@ func (w *rewriter) call(n *ast.CallNode) ast.Node {
 		return w.file(n, callee.Value)
 	case "template", "jet":
 		return w.template(n, callee.Value)
+	case "jinja":
+		return w.jinja(n)
 	case render.KVGetFunction, render.RegistrationsFunction:
 		return w.nats(n, callee.Value)
 	}
@@ -322,6 +324,24 @@ func (w *rewriter) template(n *ast.CallNode, name string) ast.Node {
 	}
 	w.expr.reads.Calls = append(w.expr.reads.Calls, call)
 	return hidden(n, renderFunction, &ast.ConstantNode{Value: call})
+}
+
+// jinja binds jinja() to its text, which must be a literal.
+func (w *rewriter) jinja(n *ast.CallNode) ast.Node {
+	if len(n.Arguments) != 1 {
+		return w.fail(n, diag.Faultf("jinja: %d arguments", len(n.Arguments)).WithHint("write jinja('{{ a | default(1) }}'), or a condition: jinja('a is defined')"))
+	}
+	s, ok := n.Arguments[0].(*ast.StringNode)
+	if !ok {
+		return w.fail(n.Arguments[0], render.NotLiteral("jinja"))
+	}
+	value, err := w.languages.ParseJinjaValue(s.Value, w.literalPosition(n))
+	if err != nil {
+		w.err = err
+		return n
+	}
+	w.expr.reads.Add(value.Reads())
+	return hidden(n, jinjaFunction, &ast.ConstantNode{Value: value})
 }
 
 // literalPosition returns the position of the literal argument of a call.

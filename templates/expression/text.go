@@ -146,11 +146,15 @@ func (t *Text) EvalIn(r *render.Run) (any, error) {
 		return t.RenderIn(r)
 	}
 	e := t.parts[0].expr
+	r.Made = nil
 	v, err := e.value(r)
 	if err != nil {
 		return nil, err
 	}
 	order := render.OrderOf(r.Env, v, e.dataPath())
+	if order == nil {
+		order = r.Made // of jinja()
+	}
 	if v, err = render.PlainCopy(r, v); err != nil {
 		return nil, diag.At(e.start(), err)
 	}

@@ -172,6 +172,14 @@ type Source interface {
 	Reads() *Reads
 }
 
+// A Value is a text that is evaluated to a value.
+type Value interface {
+	// Settle returns the value in a run.
+	Settle(r *Run) (any, error)
+	// Reads returns the values that it can read.
+	Reads() *Reads
+}
+
 // Languages parse what one template can call of another. No engine knows the others: the
 // package that has them all hands them in.
 type Languages interface {
@@ -179,6 +187,7 @@ type Languages interface {
 	ParseJet(text string, pos diag.Position, delims Delims, files *Files, of *Part) (*Template, error)
 	ParseGo(text string, pos diag.Position, delims Delims, of *Part) (*Template, error)
 	ParseJinja(text string, pos diag.Position, files *Files) (*Template, error)
+	ParseJinjaValue(text string, pos diag.Position) (Value, error)
 }
 
 // parsed returns a template in the type of a source.

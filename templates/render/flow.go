@@ -120,7 +120,7 @@ func HostilePath(function string) *diag.Fault {
 // if it is a literal. The text of a template can come from anything, and so can values from NATS.
 func CallFlow(name string, path *string, args []Flow) (f Flow) {
 	switch name {
-	case "template", "jet", "exec", "includeIfExists", "render", KVGetFunction, RegistrationsFunction:
+	case "template", "jet", "jinja", "exec", "includeIfExists", "render", KVGetFunction, RegistrationsFunction:
 		f.Anything()
 		return f
 	case "lookup":

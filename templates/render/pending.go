@@ -191,6 +191,7 @@ func (r *Run) WithPart(m *Reads) (restore func(), err error) {
 	}
 	whole := r.Env
 	r.Env = whole.withData(data)
+	r.Env.Order = whole.Order
 	return func() { r.Env = whole }, nil
 }
 
