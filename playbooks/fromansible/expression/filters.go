@@ -361,15 +361,6 @@ func getMethod(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	return defaultFilter(w, &j2.Expr{Op: j2.Filter, Text: "default", Args: []*j2.Expr{member, fallback}, Kw: []string{"", ""}}, form{})
 }
 
-// plainPath gives the path of a lookup for what a reference names.
-func plainPath(text string) (string, bool) {
-	rest, ok := strings.CutPrefix(text, "Data.")
-	for _, part := range strings.Split(rest, ".") {
-		ok = ok && IsWord(part)
-	}
-	return "data." + rest, ok
-}
-
 // defaultFilter writes default(y) and default(y, true).
 func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	var y *j2.Expr = &j2.Expr{Op: j2.Literal, Lit: ""}

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
-// statAsked finds what is asked of results of stat.
+// statAsked finds fields of results of stat.
 var statAsked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)\.stat\.(\w+)`) })
 
 // A survey is the state of reading all tasks of a role before any of them is converted.
@@ -56,7 +56,7 @@ func (r *Role) SurveyPlay(n *yaml.Node) {
 	r.settle(s.late)
 }
 
-// asks notes what a text asks of results of stat.
+// asks notes the fields of results of stat that a text reads.
 func (r *Role) asks(text string) {
 	for _, m := range statAsked().FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(r.asked[m[1]], m[2]) {
@@ -65,7 +65,7 @@ func (r *Role) asks(text string) {
 	}
 }
 
-// Asked are the fields of a result of stat that are asked for somewhere.
+// Asked returns the fields of a result of stat that expressions read.
 func (r *Role) Asked(result string) []string { return slices.Clone(r.asked[result]) }
 
 // surveyTasks finds include_vars, set_fact and register in tasks. when is the condition of blocks around them, nil without
