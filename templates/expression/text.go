@@ -151,9 +151,9 @@ func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := render.OrderOf(r.Env, v, e.dataPath())
+	order := r.Made // of jinja()
 	if order == nil {
-		order = r.Made // of jinja()
+		order = render.OrderOf(r.Env, v, e.dataPath())
 	}
 	if v, err = render.PlainCopy(r, v); err != nil {
 		return nil, diag.At(e.start(), err)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // A KeyOrder returns the keys of the map at a path, of keys and indexes of lists, in the order of their source. Keys that
@@ -15,6 +16,15 @@ type KeyOrder func(path []string) []string
 type Order struct {
 	keys  []string // nil for a list
 	below map[string]*Order
+	found func() *Order // finds the order when it is needed; else nil
+}
+
+// known returns the order with its keys.
+func (o *Order) known() *Order {
+	if o == nil || o.found == nil {
+		return o
+	}
+	return o.found()
 }
 
 // Add adds a key, after the others.
@@ -41,7 +51,7 @@ func (o *Order) orNil() *Order {
 
 // At returns the order of the value at a key or an index.
 func (o *Order) At(key string) *Order {
-	if o == nil {
+	if o = o.known(); o == nil {
 		return nil
 	}
 	return o.below[key]
@@ -66,7 +76,7 @@ func (o *Order) Keys(path []string) []string {
 	for _, key := range path {
 		o = o.At(key)
 	}
-	if o == nil {
+	if o = o.known(); o == nil {
 		return nil
 	}
 	return o.keys
@@ -78,13 +88,16 @@ func OrderOf(e *Env, result any, path []string) *Order {
 	if e.Order == nil && e.ItemOrder == nil || !hasKeys(result) {
 		return nil
 	}
-	l := &locator{e, map[uintptr]place{}}
-	if path != nil {
-		return l.at(result, DataRoot, path)
-	}
-	l.index(e.Item, place{ItemRoot, nil})
-	l.index(e.Data, place{DataRoot, nil})
-	return l.in(result)
+	// Most orders are never read, and the data can be large.
+	return &Order{found: sync.OnceValue(func() *Order {
+		l := &locator{e, map[uintptr]place{}}
+		if path != nil {
+			return l.at(result, DataRoot, path)
+		}
+		l.index(e.Item, place{ItemRoot, nil})
+		l.index(e.Data, place{DataRoot, nil})
+		return l.in(result)
+	})}
 }
 
 // hasKeys reports whether a value has a map of several keys.
