@@ -21,7 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
-// Options are what a conversion is told.
+// Options are the settings of a conversion.
 type Options struct {
 	Types     modules.Registry
 	Misread   []Misread      // values of the inventory
@@ -35,7 +35,7 @@ type Misread struct {
 	Message string
 }
 
-// A File is one that is written.
+// A File is a file of the output.
 type File = output.File
 
 // Convert carries over a playbook, a role, or a folder with playbooks and roles.

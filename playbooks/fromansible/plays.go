@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
-// A play is one that is written.
+// A play is a play of the output.
 type play struct {
 	name     string
 	hosts    *yaml.Node

@@ -37,13 +37,13 @@ type Known struct {
 	Split     map[string]bool              // variables of which roles have different defaults
 }
 
-// A File is one that is written.
+// A File is a file of the output.
 type File struct {
 	Content []byte
 	Mode    fs.FileMode
 }
 
-// New has nothing in it. It is to be closed.
+// New returns an empty output. The caller closes it.
 func New(ctx context.Context, root string) (*Output, error) {
 	o := &Output{Root: root, Files: map[string]File{}, Known: Known{map[string][]expression.Kind{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
 	var err error

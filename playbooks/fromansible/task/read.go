@@ -1,8 +1,11 @@
 package task
 
 import (
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -53,27 +56,36 @@ func read(t *Task) {
 	}
 }
 
-// belowRole has paths begin at the role that is read, where they name it.
+// readers are modules that read files of the role or the play.
+var readers = []string{"assemble", "copy", "import_tasks", "include", "include_tasks", "include_vars", "script", "template", "unarchive"}
+
+// belowRole makes paths relative to the role or the folder of the playbook, if they begin with its path.
 func belowRole(t *Task) {
-	t.Line = withoutRolePath(t.Line)
+	if !slices.Contains(readers, t.Module) || t.Args["remote_src"] != nil {
+		return // the path is one of the host
+	}
+	prefix := rolePath
+	if t.File.Name == "" {
+		// The path of the playbook that Ansible was called with: one that it imports may be in another folder.
+		if filepath.Clean(t.File.Dir) != filepath.Clean(t.File.To.Root) {
+			return
+		}
+		prefix = playbookDir
+	}
+	t.Line = prefix().ReplaceAllString(t.Line, "")
 	for _, key := range []string{"src", "file"} {
-		if n := t.Args[key]; n != nil && n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "role_path") {
+		if n := t.Args[key]; n != nil && n.Kind == yaml.ScalarNode && prefix().MatchString(n.Value) {
 			below := *n
-			below.Value = withoutRolePath(n.Value)
+			below.Value = prefix().ReplaceAllString(n.Value, "")
 			t.Args[key] = &below
 		}
 	}
 }
 
-// withoutRolePath takes {{ role_path }}/ away from the beginning of a path.
-func withoutRolePath(path string) string {
-	for _, prefix := range []string{"{{ role_path }}/", "{{role_path}}/"} {
-		if rest, ok := strings.CutPrefix(path, prefix); ok {
-			return rest
-		}
-	}
-	return path
-}
+var (
+	rolePath    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{\{\s*role_path\s*\}\}/`) })
+	playbookDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{\{\s*playbook_dir\s*\}\}/`) })
+)
 
 func action(t *Task, key string, value *yaml.Node) {
 	if key == "local_action" {
@@ -108,7 +120,7 @@ func argumentMap(t *Task, n *yaml.Node) {
 	}
 }
 
-// freeModules take a line of text, with few arguments in front of or behind it.
+// freeModules take a line of text, with few arguments before or after it.
 var freeModules = map[string][]string{
 	"command": {"chdir", "creates", "removes", "executable", "warn", "stdin"}, "shell": {"chdir", "creates", "removes", "executable", "warn", "stdin"},
 	"script": {"chdir", "creates", "removes", "executable"}, "raw": {"executable"}, "include_tasks": {"apply"}, "import_tasks": {}, "include": {}, "meta": {}, "include_vars": {}, "import_playbook": {},
