@@ -351,13 +351,18 @@ func nameElements(t *Task, e *layout.Entry) {
 		return
 	}
 	var fields []string
+	shown := func(item string) string { return " {{ " + item + " }}" }
+	if e.Type == "set" { // its elements have names only for messages, and may be of any type
+		shown = func(item string) string { return " {{ replace(toJSON(" + item + "), \"\\n\", '') }}" }
+		e.Name = before + shown("Item")
+	}
 	for _, p := range e.Props {
 		if p.Key == "each" {
 			continue
 		}
 		yamlnode.Walk(p.Value, func(n *yaml.Node) {
 			for _, m := range fieldOfItem().FindAllStringSubmatch(n.Value, -1) {
-				if field := " {{ Item" + m[1] + " }}"; m[2] == "" && !slices.Contains(fields, field) {
+				if field := shown("Item" + m[1]); m[2] == "" && !slices.Contains(fields, field) {
 					fields = append(fields, field)
 				}
 			}
