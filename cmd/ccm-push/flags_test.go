@@ -68,7 +68,7 @@ func TestWrongFlags(t *testing.T) {
 		{"web copy src=a", ansibleModule("copy") + `use the type file: ccm-push PATTERN file PATH ensure=present content=TEXT owner=USER group=GROUP mode=MODE`},
 		{"web apt name=x", ansibleModule("apt") + `use the type package: ccm-push PATTERN package nginx ensure=present`},
 		{"web ansible.builtin.apt name=x", ansibleModule("ansible.builtin.apt") + `use the type package: ccm-push PATTERN package nginx ensure=present`},
-		{"web template src=x", ansibleModule("template") + `in a manifest use the type file: write - file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`},
+		{"web template src=x", ansibleModule("template") + `in a manifest use the type file: write - file: [/etc/motd: {content: "{{ template('motd.j2') }}", owner: root, group: root, mode: "0644"}]`},
 		{"web set_fact x=y", ansibleModule("set_fact") + `in a manifest use the type set: write - set: [purpose: {data: {port: 8080}}]`},
 		{"doc copy", `"copy" is a module of Ansible; use the type file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]` + "\n  hint: ccm-push doc file"},
 		{"doc ansible.builtin.file", `"ansible.builtin.file" is a module of Ansible; use the type file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]` + "\n  hint: ccm-push doc file"},

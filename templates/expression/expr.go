@@ -28,11 +28,11 @@ type Expr struct {
 	kind    reflect.Type // type of the value if known; nil means unknown
 }
 
-var dataPath = regexp.MustCompile(`^\s*Data((?:\.[A-Za-z_]\w*)+)\s*$`)
+var onlyData = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*Data((?:\.[A-Za-z_]\w*)+)\s*$`) })
 
 // dataPath returns the path in the data if the expression consists only of that; else nil.
 func (e *Expr) dataPath() []string {
-	m := dataPath.FindStringSubmatch(e.source)
+	m := onlyData().FindStringSubmatch(e.source)
 	if m == nil {
 		return nil
 	}

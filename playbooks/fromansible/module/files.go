@@ -468,6 +468,9 @@ func ofFact(e *j2.Expr) bool {
 func contentOf(t *task.Task, content *yaml.Node) string {
 	x := expression.SoleExpr(content)
 	if x == nil {
+		if likeJSON(content) {
+			t.Problem("a content in brackets that has an expression: Ansible writes a value that is a list or a map again, as JSON")
+		}
 		return t.Text(content)
 	}
 	if x.Op == j2.Filter && (x.Text == "to_nice_yaml" || x.Text == "to_yaml") {
@@ -485,6 +488,13 @@ func contentOf(t *task.Task, content *yaml.Node) string {
 		t.Problem("a content that is a list or a map")
 	}
 	return t.Text(content)
+}
+
+// likeJSON reports whether Ansible may read the value of a text as a list or a map: it has an expression, and is in brackets.
+func likeJSON(n *yaml.Node) bool {
+	s := strings.TrimSpace(n.Value)
+	list := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
+	return yamlnode.HasJinja(n) && (list || strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") && !j2.HasTags(s[:2]))
 }
 
 // templatesOf are the templates that a name may mean: one, or in a loop over a literal list those of its elements, with a
