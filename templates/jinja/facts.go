@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A fact is a fact of Ansible, made of facts of ccm-push.
@@ -253,7 +254,9 @@ var otherFacts = words(`all_ipv6_addresses apparmor bios_date bios_vendor bios_v
 	userspace_bits virtualization_tech_guest virtualization_tech_host gather_subset`)
 
 // interfaceFact matches facts of network interfaces, such as ansible_eth0.
-var interfaceFact = regexp.MustCompile(`^(eth|en[opsx]|bond|br|team|wlan|wlp|docker|virbr|vlan|tun|tap|wg)[0-9][a-z0-9_]*$`)
+var interfaceFact = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(eth|en[opsx]|bond|br|team|wlan|wlp|docker|virbr|vlan|tun|tap|wg)[0-9][a-z0-9_]*$`)
+})
 
 func words(s string) map[string]bool {
 	set := map[string]bool{}
@@ -268,7 +271,7 @@ func words(s string) map[string]bool {
 func (x *exec) fact(name string, of func() *dict) (v any, known bool) {
 	f, ok := facts[name]
 	if !ok {
-		if otherFacts[name] || interfaceFact.MatchString(name) {
+		if otherFacts[name] || interfaceFact().MatchString(name) {
 			x.failf("ccm-push has no equal of the fact ansible_%s; set ansible_%s in the data", name, name)
 		}
 		return nil, false
