@@ -33,8 +33,8 @@ var situations = []string{"fresh", "again", "drifts", "v2"}
 
 // TestFleetForecasts measures how many predictions of check runs are certain, and which are right. Each manifest of
 // testdata/forecasts is checked and run on a new host with systemd and the real Debian archive. The test fails if a
-// certain prediction is wrong. CCM_FORECASTS is the list of manifests, such as 01,03, or all. FORECASTS_OUT is a folder
-// for the results. A manifest with results in this folder does not run again.
+// certain prediction is wrong. CCM_FORECASTS is the list of manifests, such as 01,03, or all. The folder FORECASTS_OUT
+// keeps the results. A manifest with results in this folder does not run again.
 func TestFleetForecasts(t *testing.T) {
 	chosen := os.Getenv("CCM_FORECASTS")
 	if chosen == "" {

@@ -131,7 +131,7 @@ type roleResult struct {
 	Detail  string
 }
 
-// An ansibleResult has what Ansible did with a role.
+// An ansibleResult holds the result of Ansible for a role.
 type ansibleResult struct {
 	Error         string
 	Stable        bool // the second run changed nothing

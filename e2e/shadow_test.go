@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// TestFleetShadow compares check runs of Ansible and ccm-push on a host: first with the conversion of the playbook, then with a manifest
-// that differs from it.
+// TestFleetShadow compares check runs of Ansible and ccm-push on a host: first with the conversion of the playbook, then with another
+// manifest.
 func TestFleetShadow(t *testing.T) {
 	needs.Program(t, "ansible-playbook")
 	const host = "s001"

@@ -50,7 +50,7 @@ type Plan struct {
 	// Refreshed is set by [Refresher] when the plan acts on a subscription.
 	Refreshed bool
 	// Serves is set by [Merger]: the action of a refresh that is no longer needed after the plan, see [Serves]. A start
-	// is as good as a restart.
+	// makes a restart unnecessary.
 	Serves string
 	// Steps is the type's own note from Check to Apply. It never leaves the
 	// process.

@@ -129,8 +129,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestSetsAcrossManifests has a value be seen by all manifests that are applied later, except where one is given a value
-// of its own.
+// TestSetsAcrossManifests sets a value: manifests that are applied later read it, except if they get another value.
 func TestSetsAcrossManifests(t *testing.T) {
 	c, _, err := nesting(t, `-- site.yaml --
 data: {n: 5}

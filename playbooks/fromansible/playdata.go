@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -143,8 +142,8 @@ func (c *converter) fromEarlier(p *play, file string) {
 	set := &layout.Entry{Type: "set", Name: "values of earlier plays"}
 	data := yamlnode.Map()
 	for _, name := range slices.Sorted(maps.Keys(last)) {
-		f, word := last[name], regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`)
-		used := word.MatchString(p.source) || slices.ContainsFunc(p.allRoles(), func(u *unit) bool { return u.mentions(name) })
+		f := last[name]
+		used := expression.WordIn(p.source, name) || slices.ContainsFunc(p.allRoles(), func(u *unit) bool { return u.mentions(name) })
 		again := slices.ContainsFunc(units, func(u *unit) bool { _, sets := u.sets[name]; return sets })
 		switch {
 		case !used || again:
@@ -176,9 +175,7 @@ func (p *play) seen() *yaml.Node {
 		for k := 0; k+1 < len(vars.Content); k += 2 {
 			name := vars.Content[k].Value
 			read := uses > 1 || slices.ContainsFunc(p.roles, func(r *unit) bool { return r != owner && r.mentions(name) }) ||
-				slices.ContainsFunc(p.parts, func(text string) bool {
-					return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
-				})
+				slices.ContainsFunc(p.parts, func(text string) bool { return expression.WordIn(text, name) })
 			if old := yamlnode.Get(out, name); read && old != nil {
 				*old = *vars.Content[k+1] // the last role decides
 			} else if read {
@@ -255,8 +252,8 @@ func (c *converter) conflicts(p *play) {
 // ownDefault reports whether only roles that have a variable as a default read it in a play, and none of them applies
 // another role, which would see the value of the first one.
 func (c *converter) ownDefault(p *play, name string) bool {
-	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
-	if slices.ContainsFunc(p.parts, word.MatchString) || p.vars != nil && word.Match(yamlnode.Encode(p.vars)) || len(p.files) > 0 {
+	reads := func(text string) bool { return expression.WordIn(text, name) }
+	if slices.ContainsFunc(p.parts, reads) || p.vars != nil && reads(string(yamlnode.Encode(p.vars))) || len(p.files) > 0 {
 		return false
 	}
 	for _, r := range p.allRoles() {

@@ -773,7 +773,7 @@ func matchTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 
 // supersetTest writes that all of a list is in another one.
 func supersetTest(w *Writer, e *j2.Expr, f form) (Term, error) {
-	if mentions(e.Args[0], elementName) {
+	if e.Args[0].Mentions(func(name string) bool { return name == elementName }) {
 		return Term{}, Unknown("the test superset of an element") // # would be that of the inner list
 	}
 	f.expr, f.by = "all({1}, # in {0})", nil
@@ -786,15 +786,6 @@ func supersetTest(w *Writer, e *j2.Expr, f form) (Term, error) {
 
 // elementName is the name, which nothing else has, of the element that filters over lists look at.
 const elementName = "·"
-
-// mentions reports whether a name stands in an expression.
-func mentions(e *j2.Expr, name string) (found bool) {
-	e.Walk(func(x *j2.Expr) bool {
-		found = found || x.Op == j2.Name && x.Text == name
-		return true
-	})
-	return found
-}
 
 func anchored(pattern string) string {
 	switch {

@@ -84,20 +84,25 @@ func valueOf(s *Scope, name string) (string, error) {
 		return "", err
 	case t.Text == itself:
 		return "", nil
-	case wordIn(t.Text, itself):
+	case WordIn(t.Text, itself):
 		return "", Unknown("the variable %s in a template, which is made of itself", name)
 	}
 	return t.Text, nil
 }
 
-// wordIn reports whether a text contains a reference.
-func wordIn(text, reference string) bool {
-	for _, part := range strings.Split(text, reference)[1:] {
-		if part == "" || !IsWord("a"+part[:1]) {
+// WordIn reports whether a text contains a name, or a path of names, that is not part of a longer word.
+func WordIn(text, name string) bool {
+	for from := 0; ; from++ {
+		at := strings.Index(text[from:], name)
+		if at < 0 {
+			return false
+		}
+		from += at
+		end := from + len(name)
+		if (from == 0 || !IsWord("a"+text[from-1:from])) && (end == len(text) || !IsWord("a"+text[end:end+1])) {
 			return true
 		}
 	}
-	return false
 }
 
 // knownFact is an error if templates do not have a fact with these keys.

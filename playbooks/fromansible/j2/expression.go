@@ -489,6 +489,15 @@ func (e *Expr) Walk(visit func(*Expr) bool) {
 	}
 }
 
+// Mentions reports whether the expression reads a variable for whose name is reports true.
+func (e *Expr) Mentions(is func(name string) bool) (found bool) {
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Op == Name && is(x.Text)
+		return true
+	})
+	return found
+}
+
 // Map gives the tree with each node replaced by what f makes of it, from the leaves up.
 func (e *Expr) Map(f func(*Expr) *Expr) *Expr {
 	if e == nil {

@@ -67,9 +67,9 @@ func (f *Fact) value(name string, n *yaml.Node, late map[string]bool) (value *j2
 	isLate := func(s string) bool { return late[s] }
 	for i, a := range f.given {
 		switch {
-		case mentions(a.value, own) || mentions(a.when, own):
+		case a.value.Mentions(own) || a.when.Mentions(own):
 			return nil, "include_vars of a variable that is made of itself"
-		case mentions(a.when, isLate):
+		case a.when.Mentions(isLate):
 			return nil, "include_vars under a condition that only the run knows"
 		case a.when == nil && i > 0:
 			return nil, "include_vars of a variable that was set before"
@@ -164,7 +164,7 @@ func (r *Role) surveyVars(task *yaml.Node, when *j2.Expr, s survey, before strin
 			f.included = append(f.included, c.vars.Content[k+1])
 			if err != nil {
 				f.Why = err.Error()
-			} else if len(f.given) == 0 && r.Data[name] != nil && wordIn(before, name) {
+			} else if len(f.given) == 0 && r.Data[name] != nil && expression.WordIn(before, name) {
 				f.Why = "include_vars of a variable that tasks before it read"
 			}
 			a := assignment{value: value, file: s.file, when: and(when, c.when())}
@@ -322,7 +322,7 @@ func (r *Role) choicesOf(name varsName, file string) (all []choice, ok bool) {
 		case j2.Print:
 			pattern.WriteString(`([^/]+?)`)
 			expressions = append(expressions, n)
-			if mentions(n.Expr, func(name string) bool { return !strings.HasPrefix(name, "ansible_") }) {
+			if n.Expr.Mentions(func(name string) bool { return !strings.HasPrefix(name, "ansible_") }) {
 				return nil, false
 			}
 		default:

@@ -2,7 +2,6 @@ package role
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -153,10 +152,9 @@ func reads(n *yaml.Node, f File, seen map[string]bool, is func(string) bool) (fo
 
 // OnlyHere reports whether other files of the role omit a name.
 func (f File) OnlyHere(name string) bool {
-	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	for _, path := range f.texts() {
 		text, err := f.To.From.ReadFile(path)
-		if err != nil || path != f.Path && word.Match(text) {
+		if err != nil || path != f.Path && expression.WordIn(string(text), name) {
 			return false
 		}
 	}

@@ -106,17 +106,3 @@ func (r *Role) surveyTasks(n *yaml.Node, when *j2.Expr, s survey, vars bool) {
 		}
 	}
 }
-
-// mentions reports whether a variable stands in an expression.
-func mentions(e *j2.Expr, is func(name string) bool) (found bool) {
-	e.Walk(func(x *j2.Expr) bool {
-		found = found || x.Op == j2.Name && is(x.Text)
-		return true
-	})
-	return found
-}
-
-// wordIn reports whether a text has a name in it.
-func wordIn(text, name string) bool {
-	return strings.Contains(text, name) && regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(text)
-}
