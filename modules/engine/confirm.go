@@ -78,7 +78,7 @@ func (a guarded) reaches() bool {
 // change. A run refuses no change after it has armed the revert.
 func (a guarded) predictRefusal(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
-	if !a.reaches() {
+	if !a.reaches() || r.armer != nil && !r.armer.prediction.Because.Any() {
 		return nil
 	}
 	err := a.cannotBeTakenBack(ctx)
@@ -87,7 +87,7 @@ func (a guarded) predictRefusal(ctx context.Context) error {
 		r.armer = j
 	case err != nil && r.armer == nil:
 		return notRevertible(j.reaches, err)
-	case err != nil && r.armer.prediction.Because.Any():
+	case err != nil:
 		j.prediction.Doubt(r.armer.entry.Ref())
 	}
 	return nil

@@ -34,9 +34,9 @@ After the conversion, ccm-push prints all todos with file and line. It also list
 is now slightly different. docs/guide/from-ansible.md lists all modules and keywords.
 
 With -i, the command also reads an inventory. From the inventory, it learns whether a variable is a
-text, a number or a list. It also learns which variables of a play or of vars of a role
-override the inventory. The conversion
-needs no Ansible and contacts no host. It overwrites files in the output folder only with --force.
+text, a number or a list. It also learns which variables of a play or of vars of a role override the
+inventory. The conversion needs no Ansible and contacts no host. It overwrites files in the output
+folder only with --force.
 
 --shadow compares the two programs on your hosts: it runs ansible-playbook --check with the
 playbook, and ccm-push --check with MANIFEST or a temporary conversion. It prints files, packages,
@@ -131,16 +131,19 @@ func writeConversion(folder string, files map[string]fromansible.File, force boo
 	var there []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if _, err := root.Lstat(name); err == nil {
-			there = append(there, filepath.Join(folder, name))
+			there = append(there, name)
 		}
 	}
-	if len(there) > 0 && !force {
-		return fmt.Errorf("%s exists already: pass another folder with --out, or --force to replace what is there", strings.Join(there, ", "))
-	}
 	var errs error
-	for _, name := range there {
-		rel, _ := filepath.Rel(folder, name)
-		errs = errors.Join(errs, root.Remove(rel))
+	if force {
+		for _, name := range there {
+			errs = errors.Join(errs, root.Remove(name))
+		}
+	} else if len(there) > 0 {
+		for i, name := range there {
+			there[i] = filepath.Join(folder, name)
+		}
+		return fmt.Errorf("%s exists already: pass another folder with --out, or --force to replace what is there", strings.Join(there, ", "))
 	}
 	for name, f := range files {
 		errs = errors.Join(errs, writeNew(root, name, f))
